@@ -27,7 +27,7 @@ from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
 from mmopt.results import AnySolution, Solution
 from mmopt.workloads import Workload
 
-__all__ = ["Choice", "Offer", "Solve", "default_strategy", "offer"]
+__all__ = ["Choice", "Offer", "Solve", "default_strategy", "default_words", "offer"]
 
 Solve = Callable[[Workload, Program], Solution]
 
@@ -60,8 +60,7 @@ class Offer:
         if plan.absolute:
             name = "rho" if plan.epsilon is None else "epsilon"
             return f"{name} {rounded(self.cost, 5, up=True)} for all targets"
-        kind = "rmse" if np.ptp(plan.workload.weights) == 0 else "weighted rmse"
-        return f"{kind} {rounded(math.sqrt(self.cost), 5, up=True)}"
+        return f"rmse {rounded(plan.rmse, 5, up=True)}"
 
     @property
     def words(self) -> str:
@@ -83,6 +82,8 @@ class Choice:
         others = [f"{other.words} would give {other.figure}" for other in self.others]
         if self.best.plan.absolute:
             others = [f"{other.words} would need {other.figure}" for other in self.others]
+        elif others and np.ptp(self.best.plan.workload.weights) > 0:
+            others.append("compared by weighted squares")
         return "; ".join([f"{self.best.words}: {self.best.figure}", *others, *self.reasons])
 
 
@@ -138,6 +139,15 @@ def default_strategy(
         )
     best, *others = sorted(offers, key=lambda one: one.cost)
     return Choice(best, tuple(others), (*reasons, *(error.message for error in errors)))
+
+
+def default_words(workload: Workload, privacy: Privacy | None) -> str:
+    """What is solved when no program is named, and why, in words."""
+    name, why = default_program(workload, privacy is not None and privacy.is_pure)
+    if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):
+        return f"{name}: {why}"
+    least = "privacy cost for the targets" if workload.has_all_targets else "predicted error"
+    return f"{name} (Gaussian noise) or p_identity (Laplace noise): the one of least {least}"
 
 
 def _is_interrupted(one: Offer) -> bool:

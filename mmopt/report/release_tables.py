@@ -102,7 +102,7 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
         if len(groups) > GROUPS_SHOWN:
             rows.append((cell(f"  … {len(groups) - GROUPS_SHOWN:,} more", "dim"),))
         rows.append(_errors(run.whole))
-    return rows_table(("queries", *numbers), rows, numbers, str(runs[0][1].privacy))
+    return rows_table(("queries", *numbers), rows, numbers, str(runs[0][1].privacy or "set by targets"))
 
 
 def _errors(errors: GroupErrors) -> Row:
