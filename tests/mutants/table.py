@@ -240,8 +240,14 @@ MUTANTS = (
         "mmopt/workloads/blocks/modified_blocks.py",
         "workloads/blocks/test_laws.py",
         ("ScaledRows._gram", "self.inner.gram_of_weighted(self.weights)", "self.inner.gram()"),
-        ("Reordered._apply", "self.inner.apply(x[..., self.order])", "self.inner.apply(x[..., self._place])"),
         ("power", "return size if norm == 1 else times_up(size, size)", "return size"),
+    ),
+    *_rows(
+        "mmopt/workloads/blocks/placed_blocks.py",
+        "workloads/blocks/test_laws.py",
+        ("Reordered._apply", "self.inner.apply(x[..., self.order])", "self.inner.apply(x[..., self._place])"),
+        ("Padded.classes", "constant_values=-1", "constant_values=0"),
+        ("Padded._apply", "x[..., : self.inner.size]", "x[..., -self.inner.size :]"),
     ),
     *_rows(
         "mmopt/workloads/blocks/kronecker_products.py",
