@@ -719,10 +719,11 @@ MUTANTS = (
     *_rows(
         "mmopt/data/cell_codes.py",
         "data/test_data_vector.py",
-        ("cell_code", "(reading.number < first, size + OUTSIDE)", "(reading.number < first, 0)"),
-        ("cell_code", "(reading.number < upper, cell)", "(reading.number <= upper, cell)"),
+        ("cell_code", "(rest, *range(encoding.size))", "(0, *range(encoding.size))"),
+        ("cell_code", "(reading.number < _edge(", "(reading.number <= _edge("),
+        ("cell_code", "rest = encoding.size - 1", "rest = encoding.size - 2"),
         ("cell_code", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
-        ("cell_code", "else_=size + OUTSIDE", "else_=0"),
+        ("cell_code", "else_=rest", "else_=0"),
         ("_read", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
     ),
     *_rows(
