@@ -69,20 +69,15 @@ def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
 
     reading = _read(attribute, column, file)
     size = attribute.size
-    rest = size + OUTSIDE
     branches = [(reading.missing, size + MISSING)]
     if reading.unreadable is not None:
         branches.append((reading.unreadable, size + UNREADABLE))
     encoding = attribute.encoding
     if isinstance(encoding, Bins):
-        # Half-open, so ascending edges need one comparison each: the first edge above the value decides.
-        below = zip(encoding.edges, (rest, *range(encoding.size)), strict=True)
-        finite = ((edge, code) for edge, code in below if math.isfinite(edge))
-        branches += [(reading.number < _edge(edge, reading, encoding), code) for edge, code in finite]
-        if math.isinf(encoding.edges[-1]):
-            rest = encoding.size - 1  # what is above all edges
+        rest = _bin(reading, encoding, size + OUTSIDE)
     else:
         branches += [(_holds(reading, members), cell) for cell, members in enumerate(encoding.members)]
+        rest = ibis.literal(size + OUTSIDE, "int64")
     code = ibis.cases(*((test, ibis.literal(code, "int64")) for test, code in branches), else_=rest)
     return code.cast("int64")
 
@@ -177,6 +172,24 @@ def _holds(reading: _Reading, members: tuple[Value, ...]) -> Any:
         exact = [_single(value) if reading.single else float(value) for value in small]
         tests.append(reading.number.isin(exact))
     return functools.reduce(operator.or_, tests, ibis.literal(False))
+
+
+def _bin(reading: _Reading, bins: Bins, outside: int) -> Any:
+    """The bin of a value that there is, by halves, so that few comparisons are made; or ``outside``."""
+    import ibis
+
+    edges = [edge for edge in bins.edges if math.isfinite(edge)]
+    below, above = ([] if math.isinf(edge) else [outside] for edge in (bins.edges[0], bins.edges[-1]))
+    codes = [*below, *range(bins.size), *above]  # of the values below each edge and not below the one before
+
+    def among(low: int, high: int) -> Any:
+        if low == high:
+            return ibis.literal(codes[low], "int64")
+        middle = (low + high) // 2
+        is_below = reading.number < _edge(edges[middle], reading, bins)
+        return ibis.ifelse(is_below, among(low, middle), among(middle + 1, high))
+
+    return among(0, len(edges))
 
 
 def _edge(edge: float, reading: _Reading, bins: Bins) -> Any:

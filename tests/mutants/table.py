@@ -719,11 +719,11 @@ MUTANTS = (
     *_rows(
         "mmopt/data/cell_codes.py",
         "data/test_data_vector.py",
-        ("cell_code", "(rest, *range(encoding.size))", "(0, *range(encoding.size))"),
-        ("cell_code", "(reading.number < _edge(", "(reading.number <= _edge("),
-        ("cell_code", "rest = encoding.size - 1", "rest = encoding.size - 2"),
+        ("_bin", "[] if math.isinf(edge) else [outside]", "[] if math.isinf(edge) else [0]"),
+        ("_bin", "reading.number < _edge(", "reading.number <= _edge("),
+        ("_bin", "among(0, len(edges))", "among(0, len(codes) - 2)"),
+        ("cell_code", "rest = ibis.literal(size + OUTSIDE", "rest = ibis.literal(0"),
         ("cell_code", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
-        ("cell_code", "else_=rest", "else_=0"),
         ("_read", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
     ),
     *_rows(
