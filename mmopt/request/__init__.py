@@ -36,12 +36,12 @@ start and end where cells do. A value that starts with a zero (``01``) needs quo
 ``open`` (or ``-.inf``, ``.inf``) as the first or last edge leaves a bin open; infinities fall into it. Its
 label is ``< 18`` or ``>= 65``. A bin of one day, month, quarter or year is labelled ``2020-01-31``,
 ``2020-01``, ``2020-Q1`` or ``2020``, another one of dates ``[2020-01-01, 2020-02-14)``; such a period also
-names the cells that make it up. Dates are read from columns of dates, of timestamps without a time zone (their
-day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written).
+names the cells that make it up. Dates are read from columns of dates, of timestamps without a time zone
+(their day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written).
 
-Cells that ``missing`` and ``outside`` add stand behind the others, that of ``outside`` first. ``identity`` and
-marginals have a query for each, ``total`` counts them, lists and groups may name them. All other blocks run
-over the declared cells alone, which have an order.
+Cells that ``missing`` and ``outside`` add stand behind the others, that of ``outside`` first. ``identity``
+and marginals have a query for each, ``total`` counts them, lists and groups may name them. All other blocks
+run over the declared cells alone, which have an order.
 
 Entries of the workload, one of::
 

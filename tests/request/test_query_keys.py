@@ -160,7 +160,7 @@ def test_blocks_of_cells_beside_the_declared_ones(block: str) -> None:
 @pytest.mark.quick
 @pytest.mark.parametrize("block", OVER_DECLARED)
 def test_blocks_over_the_declared_cells_alone(block: str) -> None:
-    """As without the others; but a query that counts all declared cells is no total, and its label says so."""
+    """As without the others; but a query of all declared cells is no total, and its label says so."""
     alone = BESIDE.replace(', missing: {cell: "?"}, outside: {cell: x}', "")
     one, other = (parse_request(f"{text}  - product: {{age: {block}}}").workload for text in (BESIDE, alone))
     assert np.array_equal(one.queries, np.pad(other.queries, ((0, 0), (0, 2))))
