@@ -772,6 +772,7 @@ MUTANTS = (
         ("interchangeable", "if by_rows or close:", "if by_rows:"),
         ("_gram", "0.0 if piece.is_whole and scale < EXACT_SUMS", "0.0 if piece.is_whole"),
         ("reverses", "if not (is_near and close):", "if True:"),
+        ("_rows_reverse", "return rows.factor.kind in SYMMETRIC", "return rows.factor.kind != 'prefix'"),
         (
             "swapped",
             "matrix[:, v] != matrix[:, w]",
