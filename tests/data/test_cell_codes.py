@@ -15,12 +15,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from mmopt.data import data_vector
+from mmopt.data.cell_codes import cell_code
 from mmopt.errors import DataError
 from mmopt.request import parse_request
 from mmopt.workloads import Attribute, Bins, Domain
@@ -249,6 +251,23 @@ def test_infinities_fall_into_open_bins_and_nan_into_none(tmp_path: Path) -> Non
             2,
             4,
         ]
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP"])
+def test_infinite_dates_of_a_database_fall_into_open_bins(kind: str) -> None:
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(
+        f"CREATE TABLE t AS SELECT unnest(['-infinity', '2019-12-31', '2020-01-01', 'infinity'])::{kind} AS a"
+    )
+    for bins, codes in (
+        (Bins.of_dates(None, datetime.date(2020, 1, 1), None), [0, 0, 1, 1]),
+        (Bins.of_dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 1)), [1, 0, 1, 1]),
+    ):
+        attribute = Attribute("a", bins.labels(), encoding=bins)
+        code = cell_code(attribute, ibis.table({"a": kind.lower()}, name="t").a, "t")
+        query = connection.compile(code.name("code").as_table())
+        assert connection.raw_sql(query).fetchnumpy()["code"].tolist() == codes
+    connection.disconnect()
 
 
 @pytest.mark.quick
