@@ -19,6 +19,8 @@ Forms of an attribute, one of::
     income: {range: [0, 100], width: 5}                  # bins [0, 5), …, [95, 100)
     year:   {range: [0, 60], width: 1}                   # bins labelled by their integer: 0, 1, …, 59
     region: {categories: {North: [ME, NH], South: [GA]}} # a cell holds any of several table values
+    joined: {bins: [2020-01-01, 2020-04-01, open]}       # dates: cells 2020-Q1 and >= 2020-04-01
+    born:   {range: [1990-01-01, 2020-01-01], width: year}  # or day, week, month, quarter, 10 days
 
 each with any of::
 
@@ -26,9 +28,20 @@ each with any of::
     groups: {minors: ["[0, 18)"], adults: [18-64, 65-114]}  # named sets of cells
     outside: drop                            # or refuse, or the label of the cell that takes such values
     missing: South                           # the same for NULL and NaN
+    missing: {cell: unknown}                 # a new cell takes them; the same for outside, which may share it
 
 A cell is named by its label or its table value. ``18-64`` is a run of integers, both ends included; it must
 start and end where cells do. A value that starts with a zero (``01``) needs quotes; ``NO`` is a text.
+
+``open`` (or ``-.inf``, ``.inf``) as the first or last edge leaves a bin open; infinities fall into it. Its
+label is ``< 18`` or ``>= 65``. A bin of one day, month, quarter or year is labelled ``2020-01-31``,
+``2020-01``, ``2020-Q1`` or ``2020``, another one of dates ``[2020-01-01, 2020-02-14)``; such a period also
+names the cells that make it up. Dates are read from columns of dates, of timestamps without a time zone
+(their day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written).
+
+Cells that ``missing`` and ``outside`` add stand behind the others, that of ``outside`` first. ``identity``
+and marginals have a query for each, ``total`` counts them, lists and groups may name them. All other blocks
+run over the declared cells alone, which have an order.
 
 Entries of the workload, one of::
 
@@ -75,6 +88,7 @@ Files here:
 - ``workload_file.py``: the file as a whole: ``load_request``
 - ``domain_keys.py``: the keys ``domain`` and ``data``
 - ``attribute_keys.py``: how table values become cells
+- ``bin_keys.py``: bins of numbers and dates
 - ``query_words.py``: what a word means for an attribute: a block, or cells
 - ``query_keys.py``: blocks, marginals and products
 - ``yaml_text.py``: the text, read and split into lines

@@ -17,7 +17,8 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, kron
 from mmopt.workloads.blocks.matrix_blocks import positive
 from mmopt.workloads.blocks.modified_blocks import Scaled, unit_rows
-from mmopt.workloads.domain import Domain, describe_number, refuse_repeated
+from mmopt.workloads.domain import Domain
+from mmopt.workloads.encodings import describe_number, refuse_repeated
 from mmopt.workloads.query_group import Group
 from mmopt.workloads.query_labels import join
 
@@ -184,7 +185,7 @@ class Product(Group):
         if self.name is not None:
             return self.name
         words = [
-            attribute.name if factor.kind == "identity" else f"{attribute.name} {factor.kind}"
+            attribute.name if factor.kind == "identity" else f"{attribute.name} {factor.title}"
             for factor, attribute in zip(self.factors, domain.attributes, strict=True)
             if factor.kind != "total"
         ]

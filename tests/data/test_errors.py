@@ -17,13 +17,15 @@ import pytest
 from mmopt.data import data_vector
 from mmopt.data.table_file import TableFile, reading
 from mmopt.errors import DataError
-from mmopt.workloads.domain import Attribute, Bins, Domain, Values
+from mmopt.workloads import Attribute, Bins, Domain, Values
 
 SHAPE_HINT = (
     '  expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'
     "  a large file whose quoted fields hold line breaks may be read from a copy in Parquet only"
 )
 TYPE_HINT = "  declare values of the column's type in the workload file, or convert the column first"
+
+DATES_HINT = "  declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
 
 
 def values(name: str, *cells: Any, **rules: Any) -> Attribute:
@@ -265,7 +267,11 @@ def test_wrong_type_in_parquet() -> None:
         (pa.array([[1]]), values("a", 1), "array<int64>", "numbers"),
     ]
     for column, attribute, kind, declared in cases:
-        hint = "  declare {values: [false, true]} in the workload file" if kind == "boolean" else TYPE_HINT
+        hint = {
+            "boolean": "  declare {values: [false, true]} in the workload file",
+            "date": DATES_HINT,
+            "timestamp(6)": DATES_HINT,
+        }.get(kind, TYPE_HINT)
         assert error(parquet(a=column), attribute) == (
             f"t.parquet: column 'a' is of type {kind}; attribute 'a' declares {declared}\n{hint}"
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from datetime import date, timedelta
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -33,6 +36,78 @@ def test_range() -> None:
     assert a.encoding == Bins(tuple(range(0, 61, 5)))
     assert a.labels[0] == "[0, 5)"
     assert a.labels[-1] == "[55, 60)"
+
+
+def test_open_ends() -> None:
+    a = attribute("{bins: [open, 18, 65, open], groups: {old: '>= 65', rest: [< 18, 18-64]}}")
+    assert a.encoding == Bins((-math.inf, 18.0, 65.0, math.inf))
+    assert a.labels == ("< 18", "[18, 65)", ">= 65")
+    assert a.groups == {"old": (2,), "rest": (0, 1)}
+    assert attribute("{bins: [-.inf, 18, 65, .inf]}").encoding == a.encoding
+    assert attribute("{bins: [0.5, open]}").labels == (">= 0.5",)
+    assert attribute("{bins: [open, 2020-01-01]}").labels == ("< 2020-01-01",)
+
+
+def test_bins_of_dates() -> None:
+    a = attribute("{bins: [2020-01-01, '2020-04-01', 2021-01-01]}")
+    assert a.encoding == Bins.of_dates(date(2020, 1, 1), date(2020, 4, 1), date(2021, 1, 1))
+    assert a.labels == ("2020-Q1", "[2020-04-01, 2021-01-01)")
+    assert attribute("{bins: [1, 2]}").encoding != Bins((1, 2), dates=True)
+
+
+@pytest.mark.draws(6)
+def test_ranges_of_dates(rng: np.random.Generator) -> None:
+    """Every edge is a step from the first one, not from the one before."""
+    first = date(int(rng.integers(1, 9000)), int(rng.integers(1, 13)), int(rng.integers(1, 29)))
+    count, often = int(rng.integers(1, 40)), int(rng.integers(1, 30))
+    unit = str(rng.choice(["day", "week", "month", "quarter", "year"]))
+    months = {"month": 1, "quarter": 3, "year": 12}.get(unit, 0) * often
+    edges = []
+    for i in range(count + 1):
+        year, month = divmod(first.year * 12 + first.month - 1 + i * months, 12)
+        days = {"day": 1, "week": 7}.get(unit, 0) * often * i
+        edges.append(first.replace(year=year, month=month + 1) + timedelta(days))
+    width = f"{often} {unit}s" if often > 1 else unit
+    a = attribute(f"{{range: [{edges[0]}, {edges[-1]}], width: {width}}}")
+    assert a.encoding == Bins.of_dates(*edges)
+
+
+def test_a_period_names_the_cells_that_make_it_up() -> None:
+    a = attribute(
+        "{range: [2020-01-01, 2021-07-01], width: month, groups: {spring: [2020-03, 2020-04, 2020-05], "
+        "y: 2020, q: [2020-Q4, 2021-Q1]}}"
+    )
+    assert a.groups == {"spring": (2, 3, 4), "y": tuple(range(12)), "q": (9, 10, 11, 12, 13, 14)}
+    days = attribute("{range: [2020-02-01, 2020-04-01], width: day, groups: {f: 2020-02, d: 2020-03-01}}")
+    assert days.groups == {"f": tuple(range(29)), "d": (29,)}
+
+
+@pytest.mark.parametrize(
+    ("rules", "labels", "outside", "missing"),
+    [
+        ("missing: {cell: unknown}", ("F", "M", "unknown"), "refuse", "unknown"),
+        ("outside: {cell: other}, missing: drop", ("F", "M", "other"), "other", "drop"),
+        (
+            "missing: {cell: unknown}, outside: {cell: other}",
+            ("F", "M", "other", "unknown"),
+            "other",
+            "unknown",
+        ),
+        ("missing: {cell: rest}, outside: {cell: rest}", ("F", "M", "rest"), "rest", "rest"),
+        ("missing: {cell: rest}, outside: rest", ("F", "M", "rest"), "rest", "rest"),
+        ("missing: {cell: rest}, outside: M", ("F", "M", "rest"), "M", "rest"),
+    ],
+)
+def test_cells_for_what_is_missing_or_outside(
+    rules: str, labels: tuple[str, ...], outside: str, missing: str
+) -> None:
+    a = attribute(
+        f"{{values: [F, M], {rules}, groups: {{all: [F, M, {labels[-1]}]}}}}", "data: {missing: drop}"
+    )
+    assert (a.labels, a.outside, a.missing) == (labels, outside, missing)
+    assert a.encoding == Values(("F", "M"))
+    assert (a.declared, a.size) == (2, len(labels))
+    assert a.groups == {"all": (0, 1, len(labels) - 1)}
 
 
 def test_range_of_integers_is_labelled_by_them() -> None:

@@ -126,6 +126,62 @@ workload:
     ]
 
 
+BESIDE = """domain:
+  age: {bins: [0, 18, 65, 115, 120], missing: {cell: "?"}, outside: {cell: x}, groups: {adults: 18-119}}
+workload:
+"""
+OVER_ALL = ("identity", "total", "adults", "[['?', x]]", "{each: [18-64, x]}")
+OVER_DECLARED = (
+    "prefix",
+    "all_range",
+    "{width_range: 2}",
+    "hierarchy",
+    "{hierarchy: 3}",
+    "haar",
+    '{reordered: prefix, order: ["[115, 120)", 65-114, 18-64, 0-17]}',
+    "{union: [prefix, {union: [haar, all_range]}]}",
+)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("block", OVER_ALL)
+def test_blocks_of_cells_beside_the_declared_ones(block: str) -> None:
+    expected = {
+        "identity": np.eye(6),
+        "total": np.ones((1, 6)),
+        "adults": [[0, 1, 1, 1, 0, 0]],
+        "[['?', x]]": [[0, 0, 0, 0, 1, 1]],
+        "{each: [18-64, x]}": [[0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]],
+    }[block]
+    w = parse_request(f"{BESIDE}  - product: {{age: {block}}}").workload
+    assert np.array_equal(w.queries, expected)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("block", OVER_DECLARED)
+def test_blocks_over_the_declared_cells_alone(block: str) -> None:
+    """As without the others; but a query of all declared cells is no total, and its label says so."""
+    alone = BESIDE.replace(', missing: {cell: "?"}, outside: {cell: x}', "")
+    one, other = (parse_request(f"{text}  - product: {{age: {block}}}").workload for text in (BESIDE, alone))
+    assert np.array_equal(one.queries, np.pad(other.queries, ((0, 0), (0, 2))))
+    assert one.groups() == other.groups()
+    assert one.labels() == [label.replace("everyone", "0 <= age < 120") for label in other.labels()]
+    assert one.normalised().groups() == other.groups()
+
+
+def test_reordered_cells_are_followed_by_those_beside() -> None:
+    order = '["[115, 120)", 65-114, 18-64, 0-17]'
+    w = parse_request(f"{BESIDE}  - product: {{age: {{reordered: identity, order: {order}}}}}").workload
+    assert np.array_equal(w.queries, np.eye(6)[[3, 2, 1, 0, 4, 5]])
+
+
+def test_a_long_block_beside_a_cell_stays_implicit() -> None:
+    text = "domain: {a: {range: [0, 50000], width: 1, missing: {cell: unknown}}}\nworkload:\n"
+    w = parse_request(f"{text}  - product: {{a: all_range}}\n  - product: {{a: prefix}}").workload
+    assert w.implicit().sizes().implicit < 100
+    assert parse_request(f"{text}  - product: {{a: prefix}}").workload.answers(np.ones(50001))[-1] == 50000
+
+
 def test_what_blocks_hold_is_limited() -> None:
     """A short file with many large hierarchies is refused before they are made."""
     word = Scalar(Location("w.yaml", 2, 3, "  hierarchy", 9), 1, "hierarchy", "hierarchy")

@@ -78,6 +78,21 @@ def test_what_is_known_of_structured_factors(make: object, size: int) -> None:
         assert reverses(known, with_targets) == reverses(found, with_targets)
 
 
+@pytest.mark.parametrize("beside", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+@pytest.mark.parametrize("make", [f.prefix, f.all_range, f.hierarchy])
+def test_what_is_said_of_a_block_beside_further_cells_is_so(make: object, size: int, beside: int) -> None:
+    """Alone and in a union with all cells; swaps that are there may be missed."""
+    assert callable(make)
+    padded = f.padded(make(size), size + beside)
+    for known in (padded, f.union(f.identity(size + beside), padded)):
+        found = piece_of(f.predicates(known.matrix()))
+        said, so = interchangeable(piece_of(known), True), interchangeable(found, True)
+        assert len(np.unique(np.column_stack([said, so]), axis=0)) == len(np.unique(said))
+        for with_targets in (False, True):
+            assert not reverses(piece_of(known), with_targets) and not reverses(found, with_targets)
+
+
 def test_parts_of_a_union_are_read_together() -> None:
     """Neither part can be swapped by itself."""
     union = f.union(f.predicates([[1, 0, 0]], ["a"]), f.predicates([[0, 1, 0]], ["b"]))
