@@ -77,12 +77,24 @@ Files here:
 - ``attribute_keys.py``: how table values become cells
 - ``query_words.py``: what a word means for an attribute: a block, or cells
 - ``query_keys.py``: blocks, marginals and products
+- ``python_values.py``: dictionaries and lists of Python as nodes
+- ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like
 - ``yaml_text.py``: the text, read and split into lines
 - ``yaml_tree.py``: from text to nodes
 - ``yaml_nodes.py``: nodes with their places, and small readers of them
 """
 
 from mmopt.privacy.privacy_parameters import Privacy
+from mmopt.request.python_calls import read_attributes, read_entry, read_product
 from mmopt.request.workload_file import Neighbours, Request, load_request, parse_request
 
-__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
+__all__ = [
+    "Neighbours",
+    "Privacy",
+    "Request",
+    "load_request",
+    "parse_request",
+    "read_attributes",
+    "read_entry",
+    "read_product",
+]
