@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_warnin
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, why_not_released
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
@@ -163,9 +165,9 @@ class Plan:
 
 
 def plan(
-    workload: Workload,
+    workload: WorkloadLike,
     strategy: StrategyForm | AnySolution,
-    privacy: Privacy | None,
+    privacy: Privacy | Mapping[str, float] | None,
     neighbours: Neighbours = "add-remove",
     absolute: bool = False,
 ) -> Plan:
@@ -190,10 +192,11 @@ def plan(
         a solution whose program bounds something else than column norms.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
+    workload = as_workload(workload)
+    privacy = None if privacy is None else Privacy.of(privacy)
     if isinstance(strategy, AnySolution):
         strategy = _released(strategy)
     check_arguments(strategy, workload, neighbours)
-    check_type("privacy", privacy, Privacy | None, "Privacy or None")
     check_type("absolute", absolute, bool, "True or False")
     noise = noise_for(strategy.norm, privacy)
     if absolute and not noise.takes_targets:

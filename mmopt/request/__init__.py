@@ -79,12 +79,14 @@ Files here:
 - ``query_keys.py``: blocks, marginals and products
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like
+- ``accepted_workloads.py``: what calls take for a workload: its file, its dictionary, a matrix
 - ``yaml_text.py``: the text, read and split into lines
 - ``yaml_tree.py``: from text to nodes
 - ``yaml_nodes.py``: nodes with their places, and small readers of them
 """
 
 from mmopt.privacy.privacy_parameters import Privacy
+from mmopt.request.accepted_workloads import WorkloadLike, as_domain, as_workload, refuse_workload
 from mmopt.request.python_calls import read_attributes, read_entry, read_product
 from mmopt.request.workload_file import Neighbours, Request, load_request, parse_request
 
@@ -92,9 +94,13 @@ __all__ = [
     "Neighbours",
     "Privacy",
     "Request",
+    "WorkloadLike",
+    "as_domain",
+    "as_workload",
     "load_request",
     "parse_request",
     "read_attributes",
     "read_entry",
     "read_product",
+    "refuse_workload",
 ]

@@ -18,7 +18,7 @@ __all__ = ["read_attributes", "read_entry", "read_product"]
 
 def read_attributes(attributes: object, more: Mapping[str, object]) -> Domain:
     """The domain of ``Domain.of``."""
-    return read_domain(domain_node(united(attributes, more, "Domain.of")), Rules())[0]
+    return read_domain(domain_node(united(attributes, more, "attributes")), Rules())[0]
 
 
 def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> Workload:
@@ -29,7 +29,7 @@ def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> 
         if key not in domain.names:
             hint = suggest(key, (*domain.names, *ENTRY_OPTIONS))
             raise WorkloadError(f"product.{key}: the domain has no attribute '{key}'", hint=hint)
-    return read_entry(domain, "product", united(blocks, named, "product"), options)
+    return read_entry(domain, "product", united(blocks, named, "a block by attribute"), options)
 
 
 def read_entry(domain: Domain, form: str, value: Any, options: Mapping[str, object]) -> Workload:

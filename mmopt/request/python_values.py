@@ -18,7 +18,9 @@ from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, check_text, resolve
 from mmopt.workloads import Domain
 from mmopt.workloads.frame_labels import Plain, listed, plain_value
 
-__all__ = ["domain_node", "file_node", "node_of", "path", "united"]
+__all__ = ["FILE_KEYS", "domain_node", "file_node", "node_of", "path", "united"]
+
+FILE_KEYS = "the keys of a workload file"
 
 
 def node_of(value: object, place: str) -> YamlNode:
@@ -70,13 +72,14 @@ def united(first: object, more: Mapping[str, object], what: str) -> dict[str, ob
     if first is None:
         return dict(more)
     if not isinstance(first, Mapping):
+        is_path = isinstance(first, str | os.PathLike) and what == FILE_KEYS
         raise WorkloadError(
-            f"{what} was called with a {type(first).__name__}, expected a dictionary or keywords",
-            hint="Workload.load(path) reads a file" if isinstance(first, str | os.PathLike) else "",
+            f"a {type(first).__name__} is given, expected a dictionary or keywords: {what}",
+            hint="Workload.load(path) reads a file" if is_path else "",
         )
     for key in more:
         if key in first:
-            raise WorkloadError(f"'{key}' stands in the dictionary and among the keywords of {what}")
+            raise WorkloadError(f"'{key}' is given twice, in the dictionary and by keyword")
     return {**first, **more}
 
 

@@ -11,7 +11,7 @@ from typing import cast, get_args
 from mmopt.errors import PrivacyError, placed
 from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_fault
 from mmopt.request.domain_keys import Rules, read_domain, read_rules
-from mmopt.request.python_values import file_node, united
+from mmopt.request.python_values import FILE_KEYS, file_node, united
 from mmopt.request.query_keys import read_products, read_vocabularies
 from mmopt.request.yaml_nodes import YamlNode, number, read_choice, record, too_large
 from mmopt.request.yaml_text import YamlText, decode, read_bytes
@@ -54,7 +54,7 @@ class Request:
         Privacy(epsilon=None, delta=None, rho=0.5)
         """
         given = {key: value for key, value in keys.items() if value is not None}
-        found = read_request(file_node(united(described, given, "Request.of")), "<Python>", "")
+        found = read_request(file_node(united(described, given, FILE_KEYS)), "<Python>", "")
         return replace(found, text_hash=found.workload.hash)
 
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Hashable, Iterable, Sequence, Sized
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.workloads.domain import Attribute, Domain, Values
+from mmopt.workloads.domain import Attribute, Domain, Values, refuse_repeated
 
-__all__ = ["Frame", "Plain", "check_labels", "is_frame", "listed", "plain_value"]
+__all__ = ["Plain", "check_labels", "is_frame", "labelled", "listed", "plain_value"]
 
 Plain = str | int | float | bool | None
 
@@ -105,46 +103,44 @@ def is_frame(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """A data frame of queries × cells. names : of the queries, or (). domain : its columns, one cell each."""
+def labelled(matrix: Any) -> tuple[Any, tuple[str, ...], Domain | None]:
+    """A matrix of queries as (entries, names of the queries, domain); no names, None for what has no labels.
 
-    entries: npt.NDArray[Any]
-    names: tuple[str, ...]
-    domain: Domain
+    The index of a data frame names the queries, its columns the cells of one attribute, which is called as
+    they are (pandas ``columns.name``), or "cell". An index that only counts 0, 1, … names nothing, and polars
+    has none.
 
-    @staticmethod
-    def read(frame: Any) -> Frame:
-        """The entries of a frame, its index as names of queries and its columns as cells.
-
-        The attribute is called as the columns are (pandas ``columns.name``), or "cell". An index that only
-        counts 0, 1, … (and polars has none) gives no names.
-
-        Raises
-        ------
-        WorkloadError : no column, a column label that stands twice, or a label of no plain type.
-        """
-        columns = tuple(_label(label) for label in frame.columns)
-        name = str(getattr(frame.columns, "name", None) or "cell")
-        texts = tuple(_text(label) for label in columns)
-        entries = frame.to_numpy()
-        if entries.dtype == object and all(isinstance(e, Real | np.bool_) for e in entries.flat):
-            entries = entries.astype(np.float64)  # columns of several types, numbers all of them
-        domain = Domain((Attribute(name, texts, encoding=Values(columns)),))
-        return Frame(entries, _names(getattr(frame, "index", None)), domain)
-
-
-def check_labels(values: object, names: Sequence[str], what: str) -> None:
-    """WorkloadError for a series whose index is not that of the queries, as pandas would align it."""
-    index = getattr(values, "index", None)
-    if not names or index is None or callable(index):
-        return
-    found = _names(index)
-    if found and found != tuple(names):
-        kind = "the same labels in another order" if set(found) == set(names) else "other labels"
+    Raises
+    ------
+    WorkloadError : entries that are no numbers, a column label that stands twice, a label of no plain type.
+    """
+    if not is_frame(matrix):
+        return matrix, (), None
+    entries = matrix.to_numpy()
+    if entries.dtype == object and all(isinstance(entry, Real | np.bool_) for entry in entries.flat):
+        entries = entries.astype(np.float64)  # columns of several types, numbers all of them
+    if entries.dtype.kind not in "biuf":
         raise WorkloadError(
-            f"the {what}s have {kind} than the queries", hint=f"pass {what}s.reindex(queries.index)"
+            f"the data frame holds {entries.dtype.name} values, expected a number per query and cell",
+            hint="a row is a query and a column a cell; labels of queries stand in the index, data elsewhere",
         )
+    columns = tuple(_label(label) for label in matrix.columns)
+    texts = tuple(_text(label) for label in columns)
+    refuse_repeated(texts, lambda text: f"the data frame has two columns '{text}'")
+    name = str(getattr(matrix.columns, "name", None) or "cell")
+    domain = Domain((Attribute(name, texts, encoding=Values(columns)),))
+    return entries, _names(getattr(matrix, "index", None)), domain
+
+
+def check_labels(names: Sequence[str], **series: object) -> None:
+    """WorkloadError for a series with another index than the queries, which pandas would align."""
+    for what, values in series.items():
+        index = getattr(values, "index", None)
+        found = () if index is None or callable(index) else _names(index)
+        if names and found and found != tuple(names):
+            kind = "the same labels in another order" if set(found) == set(names) else "other labels"
+            hint = f"pass {what}.reindex(queries.index)"
+            raise WorkloadError(f"the {what} have {kind} than the queries", hint=hint)
 
 
 def _names(index: Any) -> tuple[str, ...]:

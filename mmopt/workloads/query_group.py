@@ -137,18 +137,6 @@ class Explicit(Group):
         """One text per query: its name, or "query 0", "query 1" and so on."""
         return list(self.queries.names) or [f"query {i}" for i in range(self.m)]
 
-    def above(self, other: Explicit) -> Explicit:
-        """The queries of both in one matrix, these ones first; names are kept where all have some."""
-        both = (self.queries, other.queries)
-        names = (*self.queries.names, *other.queries.names) if all(part.names for part in both) else ()
-        values = [part.values for part in both]
-        is_dense = all(isinstance(part, Dense) for part in both)
-        stacked = np.vstack(values) if is_dense else scipy.sparse.vstack(values, format="csr")
-        weights, targets = (
-            np.concatenate([getattr(self, each), getattr(other, each)]) for each in ("weights", "targets")
-        )
-        return Explicit.read(stacked, targets, weights, names)
-
     def title(self, domain: Domain) -> str:
         """A name for all of them."""
         return "queries"

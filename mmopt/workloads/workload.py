@@ -19,7 +19,7 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest
 from mmopt.workloads.domain import Domain
-from mmopt.workloads.frame_labels import Frame, check_labels, is_frame
+from mmopt.workloads.frame_labels import check_labels, labelled
 from mmopt.workloads.python_forms import WorkloadForms
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import Product, check_products, with_shared_factors
@@ -61,12 +61,10 @@ class Workload(WorkloadForms, Summand):
             not positive, or of the wrong length, or a series of them labelled otherwise than the queries; a
             column of a frame that stands twice. Columns of zeros are fine.
         """
-        frame = Frame.read(matrix) if is_frame(matrix) else None
-        names = frame.names if frame else ()
-        for values, what in ((targets, "target"), (weights, "weight")):
-            check_labels(values, names, what)
-        block = Explicit.read(frame.entries if frame else matrix, targets, weights, names)
-        return Workload(frame.domain if frame else Domain.anonymous(block.n), (block,))
+        entries, names, domain = labelled(matrix)
+        check_labels(names, targets=targets, weights=weights)
+        block = Explicit.read(entries, targets, weights, names)
+        return Workload(domain or Domain.anonymous(block.n), (block,))
 
     @staticmethod
     def from_products(domain: Domain, products: Sequence[Product]) -> Workload:

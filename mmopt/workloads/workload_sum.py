@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import Product, with_shared_factors
+from mmopt.workloads.root_of_merged_cells import Block
 
 if TYPE_CHECKING:
     from mmopt.workloads.workload import Workload
@@ -24,8 +29,12 @@ class Summand:
     def __add__(self, other: object) -> Workload:
         """The queries of both, those of the first one first; ``sum`` adds up a list.
 
+        The sum of products keeps them. With a matrix on either side it is one matrix, of at most the memory
+        limit; labels of queries stay, names of groups do not.
+
         Raises
         ------
+        TooLargeError : products that do not fit in memory as a matrix.
         WorkloadError : no Workload, one over another domain (the attribute that differs is named), a name
             that stands in both, or a normalised one and a plain one.
 
@@ -48,8 +57,8 @@ class Summand:
         return self.__add__(other)
 
 
-def _joined(first: Workload, second: Workload) -> tuple[Product | Explicit, ...]:
-    """The blocks of both, in order; neighbouring matrices as one.
+def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
+    """The blocks of both, in order; one matrix where there is one among them.
 
     Raises
     ------
@@ -70,12 +79,21 @@ def _joined(first: Workload, second: Workload) -> tuple[Product | Explicit, ...]
                 hint="rename one of them, or leave the name out: unnamed queries may stand twice",
             )
     blocks = (*first.blocks, *second.blocks)
-    if all(isinstance(block, Product) for block in blocks):
-        return with_shared_factors([block for block in blocks if isinstance(block, Product)])
-    last, new = first.blocks[-1], second.blocks[0]
-    if isinstance(last, Explicit) and isinstance(new, Explicit):
-        return (*first.blocks[:-1], last.above(new), *second.blocks[1:])
-    return blocks
+    products = [block for block in blocks if isinstance(block, Product)]
+    if len(products) == len(blocks):
+        return with_shared_factors(products)
+    return (_stacked(blocks, first.domain),)
+
+
+def _stacked(blocks: Sequence[Block], domain: Domain) -> Explicit:
+    """The queries of blocks as one matrix: nothing splits or reduces a mixture of matrices and products."""
+    values = [b.rows(0, b.m) if isinstance(b, Product) else b.queries.values for b in blocks]
+    is_sparse = any(scipy.sparse.issparse(each) for each in values)
+    matrix = scipy.sparse.vstack(values, format="csr") if is_sparse else np.vstack(values)
+    is_named = any(isinstance(b, Product) or b.queries.names for b in blocks)
+    names = [label for b in blocks for label in b.labels(domain)] if is_named else []
+    targets, weights = (np.concatenate([getattr(b, each) for b in blocks]) for each in ("targets", "weights"))
+    return Explicit.read(matrix, targets, weights, names)
 
 
 def _check_domains(first: Domain, second: Domain) -> None:
