@@ -71,8 +71,8 @@ the queries as written.
 Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.
 
 In Python the same is a dictionary (``Workload.of``, ``Request.of``) or a sum of calls (``Domain.of``,
-``Domain.product``). Dates are their ISO texts, an attribute may be a list of its values, and errors name a path
-in place of line and column: ``workload[2].product.age``.
+``Domain.product``). Dates are their ISO texts, an attribute may be a list of its values, and errors name a
+path in place of line and column: ``workload[2].product.age``.
 
 Files here:
 

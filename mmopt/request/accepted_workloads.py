@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 import scipy.sparse
 
 from mmopt.errors import OptionError, WorkloadError
@@ -69,7 +68,8 @@ def as_workload(value: object) -> Workload:
     kind = type(value).__name__
     if isinstance(value, list | tuple) and any(isinstance(item, Workload) for item in value):
         raise WorkloadError(f"a {kind} of workloads is no Workload", hint="add them up: sum(workloads)")
-    if isinstance(value, list | tuple | np.ndarray) or scipy.sparse.issparse(value) or is_frame(value):
+    is_array = isinstance(value, list | tuple) or hasattr(value, "__array__") or scipy.sparse.issparse(value)
+    if is_array or is_frame(value):
         return Workload.from_matrix(value)
     raise WorkloadError(f"a {kind} is no Workload", hint=_HINTS.get(kind, _TAKEN))
 

@@ -100,7 +100,7 @@ def _check_length(value: Any, most: int) -> None:
 
 def is_frame(value: object) -> bool:
     """Whether this is a data frame: it has columns, and can become an array."""
-    return hasattr(value, "columns") and hasattr(value, "to_numpy")
+    return hasattr(value, "to_numpy") and hasattr(value, "columns")
 
 
 def labelled(matrix: Any) -> tuple[Any, tuple[str, ...], Domain | None]:

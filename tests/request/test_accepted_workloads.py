@@ -126,6 +126,11 @@ WRONG: list[tuple[Callable[[], object], str]] = [
         "a list of workloads is no Workload\n  add them up: sum(workloads)",
     ),
     (lambda: mmopt.solve(3), f"a int is no Workload\n{TAKEN}"),
+    (
+        lambda: mmopt.solve(pd.Series([1.0, 2.0])),
+        "the query matrix has 1 dimension, expected 2\n  one query is a matrix of one row",
+    ),
+    (lambda: mmopt.solve(pl.LazyFrame({"a": [1]})), f"a LazyFrame is no Workload\n{TAKEN}"),
     (lambda: mmopt.solve(None), f"a NoneType is no Workload\n{TAKEN}"),
     (lambda: mmopt.solve("nothing-here.yaml"), "there is no workload file 'nothing-here.yaml'"),
     (

@@ -69,7 +69,6 @@ def plain_words(message: str) -> str:
     return PLACE.sub("", message).replace(".inf", "inf").replace(".nan", "nan").replace("null", "nothing")
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("name", [name for name in REFUSED if name != ALLOWED])
 def test_every_error_of_a_file_is_had_in_python(name: str) -> None:
     with pytest.raises(Error) as of_file:

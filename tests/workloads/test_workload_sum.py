@@ -18,7 +18,6 @@ from mmopt.workloads import Attribute, Domain, Values, Workload
 D = Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
 
 
-@pytest.mark.quick
 @pytest.mark.draws(5)
 def test_a_sum_has_the_queries_of_both(rng: np.random.Generator) -> None:
     w = random_workload(rng)
