@@ -35,7 +35,8 @@ __all__ = [
 class Location:
     """A place in a text: 1-based line and column, counted in characters.
 
-    ``text`` is the line itself and ``width`` the number of characters that the caret underlines.
+    ``text`` is the line itself and ``width`` the number of characters that the caret underlines. A value
+    given in Python has no line: line and column are 0, and ``file`` is its path, ``workload[2].weight``.
     """
 
     file: str
@@ -45,7 +46,13 @@ class Location:
     width: int = 1
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+    def inside(self, column: bool = False) -> str:
+        """Where in the same file, or in the same Python values: ``line 3``, ``line 3, column 5``."""
+        if not self.line:
+            return self.file
+        return f"line {self.line}, column {self.column}" if column else f"line {self.line}"
 
     def excerpt(self) -> str:
         """The line with a caret below it, or nothing when the line is not known."""

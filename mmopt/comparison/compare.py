@@ -11,10 +11,10 @@ from typing import Any
 from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.worker_processes import Solving, allowed
-from mmopt.driver.accepted_inputs import require_workload
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.solvers import Options, solver_name
 from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
@@ -40,7 +40,7 @@ class Combination:
 
 
 def compare(
-    workload: Workload,
+    workload: WorkloadLike,
     programs: Sequence[str | Path | Program] | None = None,
     solvers: Sequence[str | None] | None = None,
     tolerances: float | Sequence[float | None] | None = None,
@@ -60,6 +60,7 @@ def compare(
 
     Parameters
     ----------
+    workload : as for ``solve``.
     programs : names, paths or Programs; by default all that are shipped.
     solvers : by default the one that ``solve`` would choose for each program.
     tolerances : certified gaps asked for; by default the solver's own.
@@ -80,10 +81,10 @@ def compare(
     Raises
     ------
     OptionError : an unknown program, solver or given, one in place of a list, an option out of range.
-    WorkloadError : ``workload`` is no Workload.
+    WorkloadError : what is no workload.
     SolverError : a solver that is not installed; no process can be started.
     """
-    require_workload(workload)
+    workload = as_workload(workload)
     if isinstance(programs, str | Path | Program) or isinstance(solvers, str):
         hint = "write programs=['l2_strategy'], solvers=['clarabel']"
         raise OptionError("programs and solvers are lists, not one name", hint=hint)

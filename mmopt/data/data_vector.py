@@ -14,6 +14,7 @@ from mmopt.data.cell_codes import MISSING, OUTSIDE, UNREADABLE, cell_code, decla
 from mmopt.data.table_file import open_columns, reading, table_file
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
+from mmopt.request import WorkloadLike, as_domain
 from mmopt.workloads.domain import Attribute, Domain
 
 __all__ = ["DataVector", "data_vector"]
@@ -35,13 +36,14 @@ class DataVector:
         return f"DataVector({self.counts.size} cells, {self.rows} rows)"
 
 
-def data_vector(path: str | os.PathLike[str], domain: Domain) -> DataVector:
+def data_vector(path: str | os.PathLike[str], domain: Domain | WorkloadLike) -> DataVector:
     """Count the rows of a table per cell of a domain.
 
     Parameters
     ----------
     path : ``.csv``, ``.csv.gz``, ``.tsv``, ``.tsv.gz`` (UTF-8, first line column names) or ``.parquet``.
-    domain : attributes with the columns that they read and their rules for what has no cell.
+    domain : attributes with the columns that they read and their rules for what has no cell; or a workload
+        over it, its file or a request.
 
     Where a row is counted depends on that row alone. Values that the domain does not declare follow the
     attribute's ``outside`` rule: text that is no number where numbers are declared, infinities, and an empty
@@ -55,12 +57,14 @@ def data_vector(path: str | os.PathLike[str], domain: Domain) -> DataVector:
         the data: confidential, not protected.
     TooLargeError : a count for each cell does not fit in memory.
     """
+    domain = as_domain(domain)
     if not all(isinstance(v, kind) for v, kind in ((path, str | os.PathLike), (domain, Domain))):
         raise DataError(
             f"data_vector has a {type(path).__name__} and a {type(domain).__name__}, "
             "expected the path of a table and a Domain",
             hint="write data_vector('people.csv', request.workload.domain); save data frames as Parquet",
         )
+    assert isinstance(domain, Domain)
     require_memory((domain.size,), "data vector")
     file = table_file(path)
     attributes = domain.attributes

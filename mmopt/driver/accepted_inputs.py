@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from mmopt.errors import OptionError, SolverError, WorkloadError, suggest
+from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.language import Program
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array
+from mmopt.request import as_workload
 from mmopt.results import Solution
 from mmopt.strategies import AnyStrategy, Strategy, as_dense
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
@@ -22,12 +23,13 @@ from mmopt.workloads import Workload
 from mmopt.workloads.matrix_files import SUFFIXES, read_array
 
 __all__ = [
+    "as_program",
+    "as_workload",
     "default_program",
     "incoming",
     "named_givens",
     "norm_of",
     "opened",
-    "require_workload",
     "within_range",
 ]
 
@@ -44,11 +46,23 @@ def within_range() -> Iterator[None]:
         ) from error
 
 
-def require_workload(value: object) -> None:
-    """Raise WorkloadError for what is no Workload: a matrix, the path of a file, a request with one."""
-    if not isinstance(value, Workload):
-        hint = "write Workload.from_matrix(matrix), Workload.load(path), or request.workload"
-        raise WorkloadError(f"a {type(value).__name__} is no Workload", hint=hint)
+def as_program(value: object) -> str | Path | Program:
+    """A name, a path or a Program as it is.
+
+    Raises
+    ------
+    OptionError : anything else, with what to write.
+    """
+    if isinstance(value, str | Path | Program):
+        return value
+    kind = type(value).__name__
+    hints = {
+        "Privacy": "a program is solved at unit noise, for whatever privacy: pass it to plan or release",
+        "Workload": "write solve(workload, program), certify(workload, strategy, program), "
+        "explain(program, workload)",
+    }
+    expected = "expected a name ('l2_strategy'), a path or a Program"
+    raise OptionError(f"a {kind} is no program, {expected}", hint=hints.get(kind, ""))
 
 
 def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:

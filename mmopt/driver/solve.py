@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmopt.driver.accepted_inputs import default_program, named_givens, require_workload, within_range
+from mmopt.driver.accepted_inputs import as_program, as_workload, default_program, named_givens, within_range
 from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
 from mmopt.driver.search.rank_search import solve_rank
 from mmopt.driver.search.smooth_search import solve_smooth
@@ -20,16 +20,16 @@ from mmopt.errors import OptionError
 from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import deadline
 from mmopt.numerics.blas_threads import blas_threads
+from mmopt.request import WorkloadLike
 from mmopt.results import Solution
 from mmopt.solvers import Options, is_claimed
-from mmopt.workloads import Workload
 
 __all__ = ["solve", "with_total"]
 
 
 @within_range()
 def solve(
-    workload: Workload,
+    workload: WorkloadLike,
     program: str | Path | Program | None = None,
     *,
     solver: str | None = None,
@@ -55,7 +55,8 @@ def solve(
 
     Parameters
     ----------
-    workload : the queries.
+    workload : the queries: a Workload, a Request, the path of a workload file or its dictionary, or a
+        matrix as ``Workload.from_matrix`` takes it (array, lists, scipy sparse, data frame).
     program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
         query has a target, else ``l2_strategy``.
     solver : a kernel or a conic solver. By default the kernel that claims the program by its lines, else the
@@ -83,11 +84,12 @@ def solve(
         TimeLimitError when the time is over without a result.
     KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
-    require_workload(workload)
+    workload = as_workload(workload)
     if not isinstance(reduce, bool):
         raise OptionError(f"'reduce' is True or False, not {reduce!r}")
     if program is None:
         program = default_program(workload)[0]
+    program = as_program(program)
     given_options: dict[str, Any] = {
         "tolerance": tolerance,
         "time_limit": time_limit,

@@ -14,6 +14,7 @@ from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError
 from mmopt.language import Program
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import gap_between
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import StrategyForm
@@ -72,7 +73,7 @@ class FoundStrategy:
 
 
 def tune(
-    workload: Workload,
+    workload: WorkloadLike,
     name: str,
     factors: Sequence[float] = DEFAULT_FACTORS,
     program: str | Path | Program = "l2_strategy",
@@ -84,7 +85,8 @@ def tune(
 
     Parameters
     ----------
-    workload : with products of that sub-workload (``Product.subworkload``, ``subworkload:`` in a file).
+    workload : as for ``solve``, with products of that sub-workload (``Product.subworkload``,
+        ``subworkload:`` in a file).
     name : of the sub-workload.
     factors : of the weights of its queries, which multiply squared errors; positive.
     program : one that minimises total error; targets are not read.
@@ -103,7 +105,7 @@ def tune(
             raise KeyboardInterrupt
         return FoundStrategy(found.strategy, found.error, found.error_bound)
 
-    return tuned(workload, name, factors, solved)
+    return tuned(as_workload(workload), name, factors, solved)
 
 
 def tuned(

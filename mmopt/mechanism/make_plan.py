@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from mmopt.errors import PrivacyError
 from mmopt.mechanism.accuracy import NEARLY_NORMAL, has_coefficients, standard_errors
@@ -15,9 +16,9 @@ from mmopt.privacy.privacy_parameters import Neighbours, Privacy
 from mmopt.privacy.rounding.integer_strategy import Measured, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, why_not_released
 from mmopt.strategies import StrategyForm
-from mmopt.workloads import Workload
 
 __all__ = ["plan"]
 
@@ -28,9 +29,9 @@ _SHRINKINGS = (
 
 
 def plan(
-    workload: Workload,
+    workload: WorkloadLike,
     strategy: StrategyForm | AnySolution,
-    privacy: Privacy | None,
+    privacy: Privacy | Mapping[str, float] | None,
     neighbours: Neighbours = "add-remove",
     absolute: bool = False,
 ) -> Plan:
@@ -56,10 +57,11 @@ def plan(
         a solution whose program bounds something else than column norms.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
+    workload = as_workload(workload)
+    privacy = None if privacy is None else Privacy.of(privacy)
     if isinstance(strategy, AnySolution):
         strategy = _released(strategy)
     check_arguments(strategy, workload, neighbours)
-    check_type("privacy", privacy, Privacy | None, "Privacy or None")
     check_type("absolute", absolute, bool, "True or False")
     noise = noise_for(strategy.norm, privacy)
     if privacy is None and not absolute:

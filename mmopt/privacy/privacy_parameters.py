@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
-from mmopt.errors import PrivacyError
+from mmopt.errors import PrivacyError, suggest
 
 __all__ = ["Neighbours", "Privacy", "PrivacyFault", "privacy_fault", "privacy_warning"]
 
@@ -77,6 +78,9 @@ def privacy_warning(epsilon: float | None, delta: float | None, rho: float | Non
 class Privacy:
     """``epsilon`` or ``(epsilon, delta)`` differential privacy, or ``rho`` zero-concentrated (zCDP).
 
+    >>> print(Privacy(epsilon=1.0, delta=1e-6))
+    epsilon = 1, delta = 1e-06
+
     Raises
     ------
     PrivacyError : both kinds or neither, delta without epsilon, epsilon or rho outside (0, 10000], delta
@@ -95,6 +99,42 @@ class Privacy:
         if fault := privacy_fault(self.epsilon, self.delta, self.rho):
             raise PrivacyError(fault.message, hint=fault.hint)
 
+    @staticmethod
+    def of(value: object) -> Privacy:
+        """The privacy that a value says: a Privacy, a dictionary of its parameters, or that of a request.
+
+        Raises
+        ------
+        PrivacyError : a number (of what?), an unknown parameter (the nearest is named), a request without
+            privacy, anything else; parameters that are invalid.
+
+        >>> Privacy.of({"epsilon": 1, "delta": 1e-6})
+        Privacy(epsilon=1.0, delta=1e-06, rho=None)
+        >>> Privacy.of(1.0)
+        Traceback (most recent call last):
+        ...
+        mmopt.errors.PrivacyError: privacy is the number 1.0, and does not say of what
+          write Privacy(epsilon=1.0), Privacy(epsilon=1.0, delta=1e-6) or Privacy(rho=1.0)
+        """
+        if isinstance(value, Privacy):
+            return value
+        if isinstance(value, Mapping):
+            return _of_parameters(value)
+        if isinstance(value, Real):
+            number = float(value)
+            raise PrivacyError(
+                f"privacy is the number {number}, and does not say of what",
+                hint=f"write Privacy(epsilon={number}), Privacy(epsilon={number}, delta=1e-6) "
+                f"or Privacy(rho={number})",
+            )
+        asked = getattr(value, "privacy", None)  # of a Request, which stands above this folder
+        if isinstance(asked, Privacy):
+            return asked
+        what = "no privacy is given" if value is None else f"a {type(value).__name__} is no privacy"
+        if hasattr(value, "privacy"):
+            what = f"the {type(value).__name__} asks for no privacy"
+        raise PrivacyError(what, hint="write Privacy(epsilon=1.0), or {'epsilon': 1.0, 'delta': 1e-6}")
+
     @property
     def is_pure(self) -> bool:
         """Whether epsilon is given alone: only Laplace noise satisfies it."""
@@ -106,6 +146,16 @@ class Privacy:
         if self.delta is None:
             return f"epsilon = {self.epsilon:g}"
         return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
+
+
+def _of_parameters(values: Mapping[Any, Any]) -> Privacy:
+    known = tuple(field.name for field in fields(Privacy))
+    for name in values:
+        if name not in known:
+            near = suggest(str(name), known)
+            hint = near if near.startswith("did") else _BOTH
+            raise PrivacyError(f"privacy has no parameter {name!r}, expected {', '.join(known)}", hint=hint)
+    return Privacy(**values)
 
 
 def _positive(value: float) -> bool:

@@ -15,12 +15,12 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.driver.accepted_inputs import (
+    as_program,
     default_program,
     incoming,
     named_givens,
     norm_of,
     opened,
-    require_workload,
     within_range,
 )
 from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
@@ -42,6 +42,7 @@ from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
 from mmopt.limits import deadline
 from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options
 from mmopt.stop_reasons import Stop
@@ -75,7 +76,7 @@ def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
 
 @within_range()
 def certify(
-    workload: Workload,
+    workload: WorkloadLike,
     strategy: Any = None,
     program: str | Path | Program | None = None,
     *,
@@ -105,7 +106,7 @@ def certify(
 
     Parameters
     ----------
-    workload : the queries.
+    workload : the queries, as for ``solve``.
     strategy : A (p, n) as a Strategy, an array or scipy sparse matrix, a Solution (its strategy), a path
         (.npy, .csv, or .npz of a saved solution), or a baseline: "haar". Any scale that doubles hold.
     program : as for ``solve``; it must have a section ``from strategy``. For norm 1 the first shipped program
@@ -131,7 +132,7 @@ def certify(
         named); a program without ``from strategy``; unknown or ill-shaped multipliers or givens.
     SolverError, TooLargeError : from a solver that the caller named.
     """
-    require_workload(workload)
+    workload = as_workload(workload)
     started = time.monotonic()
     options = {"tolerance": tolerance, "time_limit": time_limit}
     overrides: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -145,6 +146,7 @@ def certify(
     norm = brought if norm is None else norm
     if program is None:
         program = program_for(workload, norm)[0]
+    program = as_program(program)
     parsed = program if isinstance(program, Program) else Program.load(program)
     check_adopts(parsed, norm)
     came = incoming(workload, given, covariance, basis, parsed.meaning.norm)

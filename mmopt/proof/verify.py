@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.accepted_inputs import require_workload
 from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.driver.solve_procedure import solve_closed, solve_procedure
-from mmopt.errors import ResultError
+from mmopt.errors import OptionError, ResultError
 from mmopt.language import Program, program_names
 from mmopt.numerics.blas_threads import blas_threads
 from mmopt.numerics.split_arrays import same_array
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
 from mmopt.proof.recheck_factored import recheck_factored
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
 from mmopt.workloads import Workload
 
@@ -45,7 +45,9 @@ UNCHECKED = (
 
 
 def verify(
-    solution: AnySolution | str | Path, workload: Workload, program: str | Path | Program | None = None
+    solution: AnySolution | str | Path,
+    workload: WorkloadLike,
+    program: str | Path | Program | None = None,
 ) -> Verification:
     """Recompute every claim of a solution without trusting anything in it.
 
@@ -59,19 +61,25 @@ def verify(
     Parameters
     ----------
     solution : a Solution, a template's strategy in factors, or the path of a saved one.
-    workload : the queries that it was solved for.
+    workload : the queries that it was solved for, as for ``solve``.
     program : what its program is compared with, in place of the shipped one of the same name: name, path or
         parsed. A program that is not shipped can only be told from a changed one by this.
 
     Raises
     ------
     ResultError : the file cannot be read as a solution.
-    WorkloadError : ``workload`` is no Workload.
-    OptionError, ProgramError : ``program`` is unknown, cannot be read, or is given for a strategy in factors.
+    WorkloadError : what is no workload.
+    OptionError, ProgramError : what is no solution; ``program`` is unknown, cannot be read, or is given for a
+        strategy in factors.
     """
-    require_workload(workload)
+    workload = as_workload(workload)
     if isinstance(solution, str | Path):
         solution = load_saved(solution)
+    if type(solution) not in _RECHECKS:
+        raise OptionError(
+            f"a {type(solution).__name__} is no solution, expected what solve returned, or its file",
+            hint="the solution stands first: verify(solution, workload)",
+        )
     expected = Program.load(program) if isinstance(program, str | Path) else program
     with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
         rows = _RECHECKS[type(solution)](solution, workload, expected)

@@ -83,6 +83,10 @@ the queries as written.
 
 Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.
 
+In Python the same is a dictionary (``Workload.of``, ``Request.of``) or a sum of calls (``Domain.of``,
+``Domain.product``). Dates are their ISO texts, an attribute may be a list of its values, and errors name a
+path in place of line and column: ``workload[2].product.age``.
+
 Files here:
 
 - ``workload_file.py``: the file as a whole: ``load_request``
@@ -91,12 +95,30 @@ Files here:
 - ``bin_keys.py``: bins of numbers and dates
 - ``query_words.py``: what a word means for an attribute: a block, or cells
 - ``query_keys.py``: blocks, marginals and products
+- ``python_values.py``: dictionaries and lists of Python as nodes
+- ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like
+- ``accepted_workloads.py``: what calls take for a workload: its file, its dictionary, a matrix
 - ``yaml_text.py``: the text, read and split into lines
 - ``yaml_tree.py``: from text to nodes
 - ``yaml_nodes.py``: nodes with their places, and small readers of them
 """
 
 from mmopt.privacy.privacy_parameters import Privacy
+from mmopt.request.accepted_workloads import WorkloadLike, as_domain, as_workload, refuse_workload
+from mmopt.request.python_calls import read_attributes, read_entry, read_product
 from mmopt.request.workload_file import Neighbours, Request, load_request, parse_request
 
-__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
+__all__ = [
+    "Neighbours",
+    "Privacy",
+    "Request",
+    "WorkloadLike",
+    "as_domain",
+    "as_workload",
+    "load_request",
+    "parse_request",
+    "read_attributes",
+    "read_entry",
+    "read_product",
+    "refuse_workload",
+]

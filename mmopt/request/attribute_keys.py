@@ -109,7 +109,6 @@ def _check_new(item: YamlNode, value: Plain, seen: dict[Plain, YamlNode], what: 
     if first := seen.get(value):
         found, earlier = describe(item), describe(first)
         if found == earlier:
-            place = f"line {first.where.line}, column {first.where.column}"
-            fail(item, f"{what}: {found} stands twice, first in {place}")
+            fail(item, f"{what}: {found} stands twice, first in {first.where.inside(column=True)}")
         fail(item, f"{what}: {found} and {earlier} are the same value of a table")
     seen[value] = item

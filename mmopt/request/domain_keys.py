@@ -21,7 +21,7 @@ from mmopt.request.yaml_nodes import (
 )
 from mmopt.workloads import Attribute, Domain
 
-__all__ = ["Rules", "check_name", "read_domain", "read_members", "read_rules"]
+__all__ = ["DomainNode", "Rules", "check_name", "read_domain", "read_members", "read_rules"]
 
 _KEYS = (*FORMS, "width", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")
@@ -35,6 +35,13 @@ class Rules:
     missing: str = "refuse"
 
 
+@dataclass(frozen=True)
+class DomainNode(YamlNode):
+    """A domain that was built in Python before."""
+
+    domain: Domain
+
+
 def read_rules(node: YamlNode) -> Rules:
     """The key ``data``."""
     found = record(node, "data", ("outside", "missing"))
@@ -43,6 +50,8 @@ def read_rules(node: YamlNode) -> Rules:
 
 def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWords]]:
     """The key ``domain``: the attributes in the order of the file, and the words for their cells."""
+    if isinstance(node, DomainNode):
+        return node.domain, {a.name: CellWords(a.name, a.labels, a.encoding) for a in node.domain.attributes}
     found = mapping(node, "domain")
     if not found.entries:
         fail(

@@ -32,7 +32,15 @@ from mmopt.request.yaml_nodes import (
 from mmopt.workloads import Domain, Factor, Product, Wish
 from mmopt.workloads.blocks.factor_blocks import identity, predicates, reordered, total, union
 
-__all__ = ["BLOCK_FORMS", "MAX_ENTRIES", "MAX_PRODUCTS", "Budget", "read_products", "read_vocabularies"]
+__all__ = [
+    "BLOCK_FORMS",
+    "ENTRY_OPTIONS",
+    "MAX_ENTRIES",
+    "MAX_PRODUCTS",
+    "Budget",
+    "read_products",
+    "read_vocabularies",
+]
 
 MAX_ENTRIES = 2**26
 """Most numbers held for the blocks of one file, half a GiB: those of explicit predicates (predicates × cells
@@ -44,6 +52,9 @@ MAX_PRODUCTS = 50_000
 _FORMS = ("marginal", "marginals", "product")
 _KEYS = (*_FORMS, "name", "weight", "max_variance", "within", "confidence", "subworkload")
 BLOCK_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
+
+ENTRY_OPTIONS = tuple(key for key in _KEYS if key not in _FORMS)
+"""What may stand beside the queries of an entry."""
 
 
 @dataclass
@@ -237,7 +248,7 @@ class _EntryReader:
             if first := self.names.get(name):
                 fail(
                     here,
-                    f"the query name '{name}' stands twice, first in line {first.where.line}",
+                    f"the query name '{name}' stands twice, first in {first.where.inside()}",
                     "rename one of them, or leave the name out: unnamed queries may stand twice",
                 )
             self.names[name] = here

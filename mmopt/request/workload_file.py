@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import cast, get_args
 
 from mmopt.errors import PrivacyError, placed
 from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_fault
 from mmopt.request.domain_keys import Rules, read_domain, read_rules
+from mmopt.request.python_values import FILE_KEYS, file_node, united
 from mmopt.request.query_keys import read_products, read_vocabularies
 from mmopt.request.yaml_nodes import YamlNode, number, read_choice, record, too_large
 from mmopt.request.yaml_text import YamlText, decode, read_bytes
 from mmopt.request.yaml_tree import parse_tree
 from mmopt.workloads import Workload
 
-__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
+__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request", "read_request"]
 
 _KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
 
@@ -30,8 +32,8 @@ class Request:
     workload : domain, queries, weights and targets.
     privacy : what is asked for, or None.
     neighbours : which data sets are neighbours.
-    path : the file, as given.
-    text_hash : sha256 of the file's bytes, hex.
+    path : the file, as given; "<Python>" for a dictionary.
+    text_hash : sha256 of the file's bytes, hex; the workload's hash for a dictionary.
     """
 
     workload: Workload
@@ -39,6 +41,21 @@ class Request:
     neighbours: Neighbours
     path: str
     text_hash: str
+
+    @staticmethod
+    def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Request:
+        """What a dictionary with the keys of a workload file asks for; errors as ``mmopt.Workload.of``.
+
+        >>> import mmopt
+        >>> request = mmopt.Request.of(
+        ...     domain={"age": {"bins": [0, 18, 65]}}, workload=[{"marginal": ["age"]}], privacy={"rho": 0.5}
+        ... )
+        >>> request.privacy
+        Privacy(epsilon=None, delta=None, rho=0.5)
+        """
+        given = {key: value for key, value in keys.items() if value is not None}
+        found = read_request(file_node(united(described, given, FILE_KEYS)), "<Python>", "")
+        return replace(found, text_hash=found.workload.hash)
 
 
 def load_request(path: str | os.PathLike[str]) -> Request:
@@ -61,7 +78,12 @@ def parse_request(text: str, file: str = "<text>") -> Request:
 
 
 def _read(content: str, file: str, text_hash: str) -> Request:
-    root = record(parse_tree(YamlText.of(content, file)), "a workload file", _KEYS, ("domain", "workload"))
+    return read_request(parse_tree(YamlText.of(content, file)), file, text_hash)
+
+
+def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
+    """What the root of a file says; ``file`` and ``text_hash`` are passed on."""
+    root = record(node, "a workload file", _KEYS, ("domain", "workload"))
     domain, cells = read_domain(root.by_key["domain"], root.read("data", read_rules, Rules()))
     vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
     node = root.by_key["workload"]

@@ -27,7 +27,7 @@ from mmopt.errors import Location, WorkloadError, placed
 from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode, describe, fail
 from mmopt.request.yaml_text import YamlText
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "parse_tree", "resolve"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "check_text", "parse_tree", "resolve"]
 
 MAX_DEPTH = 20
 """Deepest nesting of lists and mappings; the deepest form of the file needs about 8."""
@@ -168,12 +168,8 @@ class _TreeBuilder:
 
     def _scalar(self, event: ScalarEvent, where: Location) -> Scalar:
         word = event.value
-        if control := _CONTROL.search(word):
-            raise WorkloadError(
-                f"a text with the control character U+{ord(control.group()):04X} (a line break is one)",
-                where=where,
-                hint="texts of a workload file are single lines without control characters",
-            )
+        with placed(where):
+            check_text(word)
         # implicit[0] is the parser's mark of an unquoted word; quoted and block texts are texts.
         if not event.implicit[0]:
             return Scalar(where, 1, word, word)
@@ -224,6 +220,15 @@ class _TreeBuilder:
         self._add(node, opened.anchor)
 
 
+def check_text(word: str) -> None:
+    """Refuse a text with a control character (WorkloadError)."""
+    if control := _CONTROL.search(word):
+        raise WorkloadError(
+            f"a text with the control character U+{ord(control.group()):04X} (a line break is one)",
+            hint="texts of a workload file are single lines without control characters",
+        )
+
+
 def _key(node: YamlNode) -> Scalar:
     if not isinstance(node, Scalar) or not node.text:
         fail(node, f"a key must be a non-empty text, found {describe(node)}")
@@ -238,7 +243,7 @@ def _check_unique(entries: tuple[tuple[Scalar, YamlNode], ...]) -> None:
         if earlier := first.get(key.text):
             fail(
                 key,
-                f"the key '{key.text}' stands twice, first in line {earlier.where.line}",
+                f"the key '{key.text}' stands twice, first in {earlier.where.inside()}",
                 "rename or remove one of them",
             )
         first[key.text] = key

@@ -8,6 +8,9 @@
 - ``query_group.py``: groups of queries, and those given as a matrix
 - ``query_product.py``: queries that are a Kronecker product of blocks
 - ``root_of_merged_cells.py``: roots, ranks and bases, on merged cells
+- ``workload_sum.py``: what ``+`` makes of two workloads
+- ``python_forms.py``: domains and workloads written in Python as in a workload file
+- ``frame_labels.py``: labels and entries of data frames, series and arrays
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
 - ``query_labels.py``: readable texts for queries
 - ``matrix_files.py``: arrays in .npy and .csv files

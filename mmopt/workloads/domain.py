@@ -17,6 +17,7 @@ import numpy.typing as npt
 from mmopt.errors import TooLargeError, WorkloadError, suggest
 from mmopt.limits import require_memory
 from mmopt.workloads.encodings import Bins, Categories, Values, refuse_repeated
+from mmopt.workloads.python_forms import DomainForms
 
 __all__ = ["Attribute", "Domain"]
 
@@ -109,9 +110,9 @@ class Attribute:
         return len(self.labels)
 
 
-@dataclass(frozen=True)
-class Domain:
-    """The cross product of attributes; n = ``size`` cells.
+@dataclass(frozen=True, repr=False)
+class Domain(DomainForms):
+    """The cross product of attributes; n = ``size`` cells. ``Domain.of`` builds one.
 
     Raises
     ------
@@ -134,6 +135,9 @@ class Domain:
             raise WorkloadError(f"a domain needs at least one cell, found {n}")
         require_memory((n, LABEL_SIZE), "list of the labels of the cells")
         return Domain((Attribute("cell", tuple(map(str, range(n))), encoding=Values(tuple(range(n)))),))
+
+    def __repr__(self) -> str:
+        return f"Domain({' × '.join(f'{a.name} {a.size:,}' for a in self.attributes)}: {self.size:,} cells)"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,10 +77,14 @@ class Explicit(Group):
 
     @staticmethod
     def read(
-        matrix: AnyMatrix, targets: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None
+        matrix: AnyMatrix,
+        targets: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+        names: Sequence[str] = (),
     ) -> Explicit:
-        """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``."""
-        queries = Sparse.read(matrix) if scipy.sparse.issparse(matrix) else Dense.read(matrix)
+        """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``. names : of the queries."""
+        read = Sparse.read if scipy.sparse.issparse(matrix) else Dense.read
+        queries = read(matrix, names)
         return Explicit(
             queries,
             weights=per_query(weights, queries.rows, "weight", 1.0),
@@ -130,8 +134,8 @@ class Explicit(Group):
         return 0.0 if self.is_plain else 2 * EPS
 
     def labels(self, domain: Domain) -> list[str]:
-        """One text per query: "query 0", "query 1" and so on."""
-        return [f"query {i}" for i in range(self.m)]
+        """One text per query: its name, or "query 0", "query 1" and so on."""
+        return list(self.queries.names) or [f"query {i}" for i in range(self.m)]
 
     def title(self, domain: Domain) -> str:
         """A name for all of them."""

@@ -6,7 +6,6 @@ All derived arrays are computed once, when first asked for, and are read-only.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,16 +19,20 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest
 from mmopt.workloads.domain import Domain
+from mmopt.workloads.frame_labels import check_labels, labelled
+from mmopt.workloads.python_forms import WorkloadForms
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import Product, check_products, with_shared_factors
 from mmopt.workloads.root_of_merged_cells import TOO_LARGE_HINT, Block, Merged, eigen
+from mmopt.workloads.workload_sum import Summand
 
 __all__ = ["Workload"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Workload:
-    """m linear counting queries over n cells. Build it with ``from_matrix``, ``from_products`` or ``load``.
+class Workload(WorkloadForms, Summand):
+    """m linear counting queries over n cells. Build it with ``load``, ``of``, a method of a ``Domain``,
+    ``from_matrix`` or ``from_products``; ``+`` adds up workloads over one domain.
 
     W below is the *weighted* matrix: row j is √weightⱼ times query j. ``is_normalised``: they come from
     ``normalised()``; this is shown, and does not matter for equality.
@@ -43,11 +46,11 @@ class Workload:
     def from_matrix(
         matrix: AnyMatrix, targets: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None
     ) -> Workload:
-        """A workload from a matrix (m, n), an array or scipy sparse: one query a row.
+        """A workload from a matrix (m, n), an array, scipy sparse or a data frame: one query a row.
 
         Parameters
         ----------
-        matrix : the queries, unweighted.
+        matrix : the queries, unweighted. The index of a frame names the queries, its columns the cells.
         targets : largest variance allowed per query, in squared counts; (m,), one number, or None for no
             target; infinity for a query without one.
         weights : factor of each query's squared error; (m,), one number, or None for 1.
@@ -55,10 +58,13 @@ class Workload:
         Raises
         ------
         WorkloadError : not 2-D, empty, NaN or infinite entries, a query of zeros, a target or weight that is
-            not positive, or of the wrong length. Columns of zeros are fine.
+            not positive, or of the wrong length, or a series of them labelled otherwise than the queries; a
+            column of a frame that stands twice. Columns of zeros are fine.
         """
-        block = Explicit.read(matrix, targets, weights)
-        return Workload(Domain.anonymous(block.n), (block,))
+        entries, names, domain = labelled(matrix)
+        check_labels(names, targets=targets, weights=weights)
+        block = Explicit.read(entries, targets, weights, names)
+        return Workload(domain or Domain.anonymous(block.n), (block,))
 
     @staticmethod
     def from_products(domain: Domain, products: Sequence[Product]) -> Workload:
@@ -70,13 +76,6 @@ class Workload:
         """
         check_products(domain, products)
         return Workload(domain, with_shared_factors(products))
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Workload:
-        """The workload of a workload file; errors name the place in the file."""
-        from mmopt.request import load_request
-
-        return load_request(path).workload
 
     @property
     def products(self) -> tuple[Product, ...] | None:

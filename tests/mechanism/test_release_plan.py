@@ -218,15 +218,22 @@ def test_arguments_of_other_kinds_are_named():
     cases = [
         ((TRI, IDENTITY, rho, "x"), "neighbours is 'x', expected 'add-remove' or 'replace-one'"),
         ((TRI, IDENTITY, rho, None), "neighbours is None, expected 'add-remove' or 'replace-one'"),
-        ((np.tri(8), IDENTITY, rho), "the workload is of type ndarray, expected a Workload"),
         ((TRI, np.eye(8), rho), "the strategy is of type ndarray, expected a strategy, as solution.strategy"),
-        ((TRI, IDENTITY, {"rho": 0.5}), "privacy is of type dict, expected Privacy or None"),
         ((TRI, IDENTITY, rho, "add-remove", 1), "absolute is of type int, expected True or False"),
     ]
     for arguments, message in cases:
         with pytest.raises(OptionError) as caught:
             plan(*arguments)
         assert str(caught.value) == message
+
+
+def test_a_matrix_and_a_dictionary_will_do():
+    same = plan(TRI, IDENTITY, Privacy(rho=0.5))
+    assert plan(np.tri(8), IDENTITY, {"rho": 0.5}).rmse == same.rmse
+    with pytest.raises(PrivacyError, match=r"privacy is the number 0\.5, and does not say of what"):
+        plan(TRI, IDENTITY, 0.5)
+    with pytest.raises(WorkloadError, match="a Strategy is no Workload"):
+        plan(IDENTITY, TRI, Privacy(rho=0.5))
 
 
 @pytest.mark.quick

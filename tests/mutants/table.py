@@ -262,6 +262,25 @@ MUTANTS = (
         ("may_drop", "for rule in (a.outside, a.missing)", "for rule in (a.outside,)"),
     ),
     *_rows(
+        "mmopt/workloads/workload_sum.py",
+        "workloads/test_workload_sum.py",
+        ("_joined", "_check_domains(first.domain, second.domain)", "pass"),
+        ("_joined", "if first.is_normalised != second.is_normalised:", "if False:"),
+        ("_difference", "one.encoding.describe() == other.encoding.describe()", "True"),
+    ),
+    # -- labels, none of which may come from data
+    *_rows(
+        "mmopt/workloads/frame_labels.py",
+        "request/test_python_values.py",
+        ("listed", "len(set(items)) < len(items)", "False"),
+        ("listed", "and isinstance(declared, Sized)", ""),
+    ),
+    *_rows(
+        "mmopt/workloads/frame_labels.py",
+        "workloads/test_frame_labels.py",
+        ("check_labels", "found != tuple(names)", "len(found) != len(names)"),
+    ),
+    *_rows(
         "mmopt/mechanism/measurement.py",
         "mechanism/test_intervals.py",
         ("_whole", "<= 1e-8 + 1e-13", "<= 0.4 + 1e-13"),

@@ -222,7 +222,7 @@ def skeleton(folder: Path) -> None:
         "import mmopt.cli.command_guard\n", encoding="utf-8"
     )
     (package / "cli" / "command_guard.py").touch()
-    (package / "workloads" / "workload.py").write_text("import mmopt.request\n", encoding="utf-8")
+    (package / "workloads" / "python_forms.py").write_text("import mmopt.request\n", encoding="utf-8")
 
 
 def lint_imports(folder: Path) -> str:

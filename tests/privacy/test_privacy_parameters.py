@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -75,3 +77,52 @@ def test_parameters_that_protect_nobody_are_named(privacy: Privacy, said: tuple[
 
 def test_numbers_of_numpy() -> None:
     assert Privacy(epsilon=np.float32(0.5), delta=np.float64(1e-6)) == Privacy(epsilon=0.5, delta=1e-6)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """As a Request: what has a privacy, or None."""
+
+    privacy: Privacy | None
+
+
+def test_privacy_of_what_says_it() -> None:
+    privacy = Privacy(epsilon=1.0, delta=1e-6)
+    assert Privacy.of(privacy) is privacy
+    assert Privacy.of({"epsilon": 1, "delta": 1e-6}) == privacy
+    assert Privacy.of(MappingProxyType({"rho": 0.5})) == Privacy(rho=0.5)
+    assert Privacy.of(Asked(privacy)) is privacy
+
+
+WRITE = "\n  write Privacy(epsilon=1.0), or {'epsilon': 1.0, 'delta': 1e-6}"
+OF_WHAT = (
+    "privacy is the number {0}, and does not say of what\n"
+    "  write Privacy(epsilon={0}), Privacy(epsilon={0}, delta=1e-6) or Privacy(rho={0})"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1, OF_WHAT.format(1.0)),
+        (np.float64(0.5), OF_WHAT.format(0.5)),
+        (
+            {"epsilom": 1},
+            "privacy has no parameter 'epsilom', expected epsilon, delta, rho\n  did you mean 'epsilon'?",
+        ),
+        ({"neighbours": 1}, f"privacy has no parameter 'neighbours', expected epsilon, delta, rho\n  {BOTH}"),
+        ({1: 1}, f"privacy has no parameter 1, expected epsilon, delta, rho\n  {BOTH}"),
+        ({}, f"no privacy parameter is given\n  {BOTH}"),
+        ({"epsilon": "1"}, "epsilon must be a number, not '1'"),
+        ({"delta": 1e-6}, f"delta (1e-06) is given without epsilon\n  {BOTH}"),
+        (None, f"no privacy is given{WRITE}"),
+        ("epsilon=1", f"a str is no privacy{WRITE}"),
+        ((1.0, 1e-6), f"a tuple is no privacy{WRITE}"),
+        (Asked(None), f"the Asked asks for no privacy{WRITE}"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else repr(value),
+)
+def test_what_is_no_privacy(value: object, text: str) -> None:
+    with pytest.raises(PrivacyError) as caught:
+        Privacy.of(value)
+    assert str(caught.value) == text

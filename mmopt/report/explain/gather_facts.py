@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.driver.accepted_inputs import as_program
 from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
@@ -21,6 +22,7 @@ from mmopt.report.explain.explained_facts import Facts, Step, plain_data
 from mmopt.report.explain.explanation_html import as_fragment, as_html
 from mmopt.report.explain.explanation_latex import as_latex
 from mmopt.report.explain.explanation_text import as_text
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import ComponentStrategy
 from mmopt.workloads import Workload
@@ -60,7 +62,7 @@ class Explanation(Facts):
 
 def explain(
     program: str | Path | Program,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     givens: Mapping[str, Any] | None = None,
     solution: Solution | None = None,
 ) -> Explanation:
@@ -70,7 +72,7 @@ def explain(
     ----------
     program : a shipped name, a path, or a parsed Program. Its names and shapes have to fit; a line that
         is not convex is shown with the node that is to blame.
-    workload : fills the givens in; then sizes, cones and forecasts are part of it.
+    workload : as for ``solve``; fills the givens in; then sizes, cones and forecasts are part of it.
     givens : arrays by name, for givens without a source or in place of one.
     solution : of this program; then multipliers and slack are part of it (slack with a workload only).
 
@@ -80,12 +82,14 @@ def explain(
     OptionError, WorkloadError : the givens do not fit the program.
     ResultError : the solution is one of another program or workload.
     """
+    program = as_program(program)
     parsed = program if isinstance(program, Program) else Program.load(program)
+    asked = None if workload is None else as_workload(workload)
     surveyed = survey(parsed)
     if solution is not None:
-        _belongs(solution, parsed, workload)
+        _belongs(solution, parsed, asked)
         givens = {**solution.givens, **(givens or {})}
-    plan = None if workload is None else _planned(surveyed, workload, givens, solution)
+    plan = None if asked is None else _planned(surveyed, asked, givens, solution)
     return _explained(surveyed, plan, solution)
 
 

@@ -175,7 +175,8 @@ def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
 
     Raises
     ------
-    OptionError : an unknown name or parameter, a bad value, or a baseline that does not apply.
+    OptionError : an unknown name or parameter, a bad value, a baseline that does not apply, or arguments in
+        the wrong order.
     TooLargeError : the matrix does not fit in memory.
     """
     return Strategy(design_rows(text, workload, norm), norm)
@@ -183,11 +184,20 @@ def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
 
 def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
     """The rows (p, n) of a baseline, to be weighted by a program; errors as for ``baseline``."""
+    _check_arguments(text, workload)
     call = read(text)
     reason = call.baseline.reason_against(workload)
     if reason is not None:
         raise OptionError(f"the baseline '{call}' does not apply: {reason}")
     return _design(call, workload, norm).rows.matrix()
+
+
+def _check_arguments(text: object, workload: object) -> None:
+    """OptionError for arguments in the wrong order, or of other types."""
+    if not (isinstance(text, str) and isinstance(workload, Workload)):
+        kinds = f"baseline has a {type(text).__name__} and a {type(workload).__name__}"
+        hint = "write baseline('haar', workload); Workload.load and Workload.from_matrix make a Workload"
+        raise OptionError(f"{kinds}, expected a name and a Workload", hint=hint)
 
 
 def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Evaluated:

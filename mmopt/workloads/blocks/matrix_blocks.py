@@ -11,7 +11,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ __all__ = [
     "positive",
 ]
 
-AnyMatrix = npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
+AnyMatrix: TypeAlias = npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
 SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
 """Range of the numbers taken: their squares and products stay far from overflow and underflow."""
 

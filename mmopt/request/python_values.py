@@ -1,0 +1,148 @@
+"""From Python values to nodes, as ``yaml_tree.py`` makes them of text.
+
+The place of a node is its path: ``workload[2].product.age``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.errors import Location, TooLargeError, WorkloadError, placed
+from mmopt.request.attribute_keys import label_of
+from mmopt.request.domain_keys import DomainNode
+from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
+from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, check_text, resolve
+from mmopt.workloads import Domain
+from mmopt.workloads.frame_labels import Plain, listed, plain_value
+
+__all__ = ["FILE_KEYS", "domain_node", "file_node", "node_of", "path", "united"]
+
+FILE_KEYS = "the keys of a workload file"
+
+
+def node_of(value: object, place: str) -> YamlNode:
+    """The node of a value.
+
+    Parameters
+    ----------
+    value : a text, number, truth value, None or date; a list, tuple, range, array, series or index of values;
+        a categorical, which stands for the list of its categories; a dictionary of values.
+    place : what messages call it.
+
+    Raises
+    ------
+    WorkloadError : anything else inside, a text with a control character, an integer beyond 64 bits, a key
+        that is no text or stands twice, or values nested too deep. TooLargeError : too many values.
+    """
+    return _Converter().node(value, place, 1)
+
+
+def domain_node(value: object) -> YamlNode:
+    """The node of the key ``domain``: a Domain, or a dictionary; an attribute may be a list of its values."""
+    if isinstance(value, Domain):
+        return DomainNode(_place("domain"), 1, value)
+    node = node_of(value, "domain")
+    if not isinstance(node, Map):
+        return node
+    return Map(node.where, node.count, tuple((key, _as_form(form)) for key, form in node.entries))
+
+
+def _as_form(node: YamlNode) -> YamlNode:
+    if not isinstance(node, ListNode):
+        return node
+    return Map(node.where, node.count, ((Scalar(node.where, 1, "values", "values"), node),))
+
+
+def file_node(values: Mapping[str, object]) -> Map:
+    """The node of a dictionary with the keys of a workload file."""
+    inside = {key: value for key, value in values.items() if key != "domain"}
+    found = _Converter().mapping(inside, _place("the dictionary"), "", 1)
+    if "domain" not in values:
+        return found
+    node = domain_node(values["domain"])
+    key = Scalar(_place("domain"), 1, "domain", "domain")
+    return Map(found.where, found.count + node.count, ((key, node), *found.entries))
+
+
+def united(first: object, more: Mapping[str, object], what: str) -> dict[str, object]:
+    """What was given as a dictionary and by keyword, as one; WorkloadError for what is given as both."""
+    if first is None:
+        return dict(more)
+    if not isinstance(first, Mapping):
+        is_path = isinstance(first, str | os.PathLike) and what == FILE_KEYS
+        raise WorkloadError(
+            f"a {type(first).__name__} is given, expected a dictionary or keywords: {what}",
+            hint="Workload.load(path) reads a file" if is_path else "",
+        )
+    for key in more:
+        if key in first:
+            raise WorkloadError(f"'{key}' is given twice, in the dictionary and by keyword")
+    return {**first, **more}
+
+
+def path(place: str, key: str) -> str:
+    """The place of the value of a key."""
+    return f"{place}.{key}".removeprefix(".") if key.isidentifier() else f"{place}[{key!r}]"
+
+
+def _place(name: str) -> Location:
+    return Location(name, 0, 0)
+
+
+@dataclass
+class _Converter:
+    total: int = 0
+
+    def node(self, value: Any, place: str, depth: int) -> YamlNode:
+        where = _place(place)
+        with placed(where):
+            self._count(1)
+            if isinstance(value, set | frozenset):
+                raise WorkloadError("a set has no order", hint="write a list: cells and queries have one")
+            items = listed(value, MAX_NODES)
+            if (items is not None or isinstance(value, Mapping)) and depth > MAX_DEPTH:
+                raise WorkloadError(f"values are nested deeper than {MAX_DEPTH} levels")
+            if isinstance(value, Mapping):
+                return self.mapping(value, where, place, depth)
+            if items is None:
+                return _scalar(plain_value(value), where)
+            nodes = tuple(self.node(item, f"{place}[{i}]", depth + 1) for i, item in enumerate(items))
+            return ListNode(where, 1 + sum(node.count for node in nodes), nodes)
+
+    def mapping(self, value: Mapping[Any, Any], where: Location, place: str, depth: int) -> Map:
+        entries: dict[str, tuple[Scalar, YamlNode]] = {}
+        for key, inside in value.items():
+            with placed(where):
+                word = _scalar(plain_value(key), where)
+                if not word.text:
+                    raise WorkloadError(f"a key must be a non-empty text, found {key!r}")
+                if word.text in entries:
+                    raise WorkloadError(
+                        f"the key '{word.text}' stands twice", hint="rename or remove one of them"
+                    )
+            at = path(place, word.text)
+            entries[word.text] = (
+                Scalar(_place(at), 1, word.text, word.value),
+                self.node(inside, at, depth + 1),
+            )
+        count = 1 + sum(node.count for _, node in entries.values())
+        return Map(where, count + len(entries), tuple(entries.values()))
+
+    def _count(self, number: int) -> None:
+        self.total += number
+        if self.total > MAX_NODES:
+            raise TooLargeError(
+                f"more than {MAX_NODES:,} values",
+                hint="use range, bins, prefix or all_range instead of long lists",
+            )
+
+
+def _scalar(value: Plain, where: Location) -> Scalar:
+    if isinstance(value, str):
+        check_text(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        resolve(str(value))  # integers beyond 64 bits
+    return Scalar(where, 1, "" if value is None else label_of(value), value)

@@ -1,0 +1,161 @@
+"""Labels and entries of data frames, series and arrays. Their libraries are not imported.
+
+A series or an array is taken as a list of labels where each stands once. One that repeats a label is data:
+which labels occur in data is a fact of the data, and confidential, so that none are taken from it. A
+categorical declares its labels (pandas ``CategoricalDtype``, polars ``Enum``), whatever data it holds. That
+they come from a code book, and not from the data as ``astype("category")`` takes them, is for the caller to
+see to.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Hashable, Iterable, Sequence, Sized
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.workloads.domain import Attribute, Domain, Values, refuse_repeated
+
+__all__ = ["Plain", "check_labels", "is_frame", "labelled", "listed", "plain_value"]
+
+Plain = str | int | float | bool | None
+
+
+def plain_value(value: object) -> Plain:
+    """A text, number, truth value or None, as Python's own type; a date is its ISO text.
+
+    Raises
+    ------
+    WorkloadError : anything else; a date with a time of day.
+    """
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, datetime.datetime):
+        return _date_of(value)
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    kind = type(value).__name__
+    hint = "taken are texts, numbers, True, False, None, dates, and lists and dictionaries of them"
+    if kind == "Interval":
+        hint = "write the edges of half-open intervals: {'bins': [0, 18, 65]} means [0, 18), [18, 65)"
+    raise WorkloadError(f"a value of type {kind} means nothing here", hint=hint)
+
+
+def _date_of(value: datetime.datetime) -> str | None:
+    if value != value:  # pandas' NaT
+        return None
+    if value.time() != datetime.time() or value.tzinfo is not None:
+        hint = "cells of dates are whole days: pass datetime.date values or texts as '2026-01-31'"
+        raise WorkloadError("a date with a time of day or a time zone means nothing here", hint=hint)
+    return value.date().isoformat()
+
+
+def listed(value: Any, most: int) -> Sequence[object] | None:
+    """The items of a list, tuple, range, series, index or array, the labels of a categorical; else None.
+
+    Raises
+    ------
+    WorkloadError : a series or an array that holds a value twice. TooLargeError : more than ``most`` items.
+    """
+    if isinstance(value, list | tuple | range):
+        _check_length(value, most)
+        return value
+    declared = getattr(getattr(value, "dtype", value), "categories", None)
+    # polars' Categories, of a Categorical, has no length: it grows with whatever data are read.
+    if isinstance(declared, Iterable) and isinstance(declared, Sized):
+        return list(declared)
+    if not hasattr(value, "dtype") or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return None
+    _check_length(value, most)
+    items = list(value)
+    if all(isinstance(item, Hashable) for item in items) and len(set(items)) < len(items):
+        raise WorkloadError(
+            f"a {type(value).__name__} that holds a value twice is data, no list of labels",
+            hint="which labels occur in data is confidential: write them as a list, or as a categorical with "
+            "declared categories (pandas.CategoricalDtype, polars.Enum)",
+        )
+    return items
+
+
+def _check_length(value: Any, most: int) -> None:
+    if len(value) > most:
+        raise TooLargeError(
+            f"a {type(value).__name__} of more than {most:,} values",
+            hint="use range, bins, prefix or all_range instead of long lists",
+        )
+
+
+def is_frame(value: object) -> bool:
+    """Whether this is a data frame: it has columns, and can become an array."""
+    return hasattr(value, "to_numpy") and hasattr(value, "columns")
+
+
+def labelled(matrix: Any) -> tuple[Any, tuple[str, ...], Domain | None]:
+    """A matrix of queries as (entries, names of the queries, domain); no names, None for what has no labels.
+
+    The index of a data frame names the queries, its columns the cells of one attribute, which is called as
+    they are (pandas ``columns.name``), or "cell". An index that only counts 0, 1, … names nothing, and polars
+    has none.
+
+    Raises
+    ------
+    WorkloadError : entries that are no numbers, a column label that stands twice, a label of no plain type.
+    """
+    if not is_frame(matrix):
+        return matrix, (), None
+    entries = matrix.to_numpy()
+    if entries.dtype == object and all(isinstance(entry, Real | np.bool_) for entry in entries.flat):
+        entries = entries.astype(np.float64)  # columns of several types, numbers all of them
+    if entries.dtype.kind not in "biuf":
+        raise WorkloadError(
+            f"the data frame holds {entries.dtype.name} values, expected a number per query and cell",
+            hint="a row is a query and a column a cell; labels of queries stand in the index, data elsewhere",
+        )
+    columns = tuple(_label(label) for label in matrix.columns)
+    texts = tuple(_text(label) for label in columns)
+    refuse_repeated(texts, lambda text: f"the data frame has two columns '{text}'")
+    name = str(getattr(matrix.columns, "name", None) or "cell")
+    domain = Domain((Attribute(name, texts, encoding=Values(columns)),))
+    return entries, _names(getattr(matrix, "index", None)), domain
+
+
+def check_labels(names: Sequence[str], **series: object) -> None:
+    """WorkloadError for a series with another index than the queries, which pandas would align."""
+    for what, values in series.items():
+        index = getattr(values, "index", None)
+        found = () if index is None or callable(index) else _names(index)
+        if names and found and found != tuple(names):
+            kind = "the same labels in another order" if set(found) == set(names) else "other labels"
+            hint = f"pass {what}.reindex(queries.index)"
+            raise WorkloadError(f"the {what} have {kind} than the queries", hint=hint)
+
+
+def _names(index: Any) -> tuple[str, ...]:
+    is_count = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    return () if index is None or is_count else tuple(_text(_label(label)) for label in index)
+
+
+def _label(label: object) -> str | int | float | bool:
+    if isinstance(label, tuple):  # of an index of several levels
+        return ", ".join(_text(_label(part)) for part in label)
+    value = plain_value(label)
+    if value is None or value == "":
+        raise WorkloadError("a query or a cell of the frame has an empty label")
+    return value
+
+
+def _text(label: str | float | bool) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)

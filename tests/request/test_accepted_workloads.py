@@ -1,0 +1,224 @@
+"""The natural calls with what is no Workload yet work, the wrong ones name the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+
+import mmopt
+from mmopt import Domain, OptionError, Privacy, Program, WorkloadError
+from mmopt.data import DataVector
+from mmopt.request import as_domain, as_workload, load_request, parse_request, refuse_workload
+from mmopt.workloads import Workload
+
+TEXT = "domain: {a: {values: [0, 1, 2]}}\nworkload: [{product: {a: prefix}}]\nprivacy: {epsilon: 1}\n"
+KEYS: dict[str, Any] = {"domain": {"a": [0, 1, 2]}, "workload": [{"product": {"a": "prefix"}}]}
+TRI = np.tri(3)
+MATRICES: dict[str, Any] = {
+    "array": TRI,
+    "integers": TRI.astype(int),
+    "lists": [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
+    "rows": [TRI[0], TRI[1], TRI[2]],
+    "sparse": scipy.sparse.csr_array(TRI),
+    "frame": pd.DataFrame(TRI),
+}
+W = Workload.from_matrix(TRI)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "w.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_a_matrix_is_a_workload(name: str) -> None:
+    assert as_workload(MATRICES[name]) == W
+
+
+def test_a_file_its_request_and_its_dictionary_are_a_workload(file: Path) -> None:
+    request = load_request(file)
+    for value in (file, str(file), request, KEYS, request.workload):
+        assert as_workload(value) == request.workload
+        assert as_domain(value) == request.workload.domain
+    assert as_workload(W) is W
+    assert as_domain(W.domain) is W.domain
+
+
+def test_what_a_file_says_of_rows_holds() -> None:
+    plain, request = parse_request(TEXT), parse_request(f"{TEXT}normalise: rows\n")
+    assert as_workload(request).is_normalised
+    assert as_workload({**KEYS, "normalise": "rows"}) == plain.workload.normalised()
+
+
+def test_every_call_takes_it(file: Path) -> None:
+    request = load_request(file)
+    asked = request.workload
+    solution = mmopt.solve(asked)
+    for value in (file, request, KEYS):
+        assert mmopt.solve(value).objective == solution.objective
+        assert mmopt.certify(value, "identity").error == mmopt.certify(asked, "identity").error
+        assert mmopt.verify(solution, value).holds
+        assert mmopt.explain("l2_strategy", value).text() == mmopt.explain("l2_strategy", asked).text()
+        for privacy in ({"rho": 1}, Privacy(rho=1.0)):
+            assert mmopt.plan(value, solution, privacy).rmse == mmopt.plan(asked, solution, privacy).rmse
+        with pytest.raises(OptionError, match="there is no sub-workload 'x': the workload has none"):
+            next(mmopt.tune(value, "x"))
+    table = file.with_name("t.csv")
+    table.write_text("a\n0\n2\n2\n", encoding="utf-8")
+    for value in (file, request, KEYS, asked, asked.domain):
+        assert mmopt.data_vector(table, value).counts.tolist() == [1, 0, 2]
+
+
+def test_compare_takes_it(file: Path) -> None:
+    (outcome,) = mmopt.compare(file, ["singular_value_bound"])
+    (same,) = mmopt.compare(load_request(file), ["singular_value_bound"])
+    assert outcome.solution is not None and same.solution is not None
+    assert outcome.solution.workload_hash == same.solution.workload_hash == Workload.load(file).hash
+
+
+TAKEN = (
+    "  taken are a Workload, a Request, a workload file, its dictionary, a matrix or data frame of queries"
+)
+FIRST = "  the workload stands first: solve(workload, program)"
+NO_PROGRAM = "is no program, expected a name ('l2_strategy'), a path or a Program"
+ORDERS = "  write solve(workload, program), certify(workload, strategy, program), explain(program, workload)"
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (
+        lambda: mmopt.solve("l2_strategy", W),  # type: ignore[arg-type]
+        f"'l2_strategy' is a program, no workload\n{FIRST}",
+    ),
+    (
+        lambda: mmopt.solve("own.program", W),  # type: ignore[arg-type]
+        f"'own.program' is a program, no workload\n{FIRST}",
+    ),
+    (
+        lambda: mmopt.solve(Program.load("l2_strategy"), W),  # type: ignore[arg-type]
+        f"a Program is no Workload\n{FIRST}",
+    ),
+    (
+        lambda: mmopt.certify("haar", W),
+        "'haar' is a baseline, no workload\n  write certify(workload, 'haar'), baseline('haar', workload)",
+    ),
+    (
+        lambda: mmopt.solve(Privacy(1.0)),  # type: ignore[arg-type]
+        "a Privacy is no Workload\n  a privacy goes to plan and release, beside the workload",
+    ),
+    (
+        lambda: mmopt.solve(W.domain),  # type: ignore[arg-type]
+        "a Domain is no Workload\n"
+        "  say what is asked of it: domain.marginals(ways=1), domain.product(age='prefix')",
+    ),
+    (
+        lambda: mmopt.solve(DataVector(np.zeros(3, np.int64), 0, {})),  # type: ignore[arg-type]
+        "a DataVector is no Workload\n  a workload says what is asked of data: domain.marginals(ways=1)",
+    ),
+    (
+        lambda: mmopt.solve([W, W]),
+        "a list of workloads is no Workload\n  add them up: sum(workloads)",
+    ),
+    (lambda: mmopt.solve(3), f"a int is no Workload\n{TAKEN}"),
+    (
+        lambda: mmopt.solve(pd.Series([1.0, 2.0])),
+        "the query matrix has 1 dimension, expected 2\n  one query is a matrix of one row",
+    ),
+    (lambda: mmopt.solve(pl.LazyFrame({"a": [1]})), f"a LazyFrame is no Workload\n{TAKEN}"),
+    (lambda: mmopt.solve(None), f"a NoneType is no Workload\n{TAKEN}"),
+    (lambda: mmopt.solve("nothing-here.yaml"), "there is no workload file 'nothing-here.yaml'"),
+    (
+        lambda: mmopt.solve("people.csv"),
+        "'people.csv' is no workload file by its name\n  a workload file is YAML; a matrix is read first: "
+        "Workload.from_matrix(numpy.load(path))",
+    ),
+    (
+        lambda: mmopt.solve(pd.DataFrame({"sex": ["F", "M"], "age": [1, 2]})),
+        "the data frame holds object values, expected a number per query and cell\n"
+        "  a row is a query and a column a cell; labels of queries stand in the index, data elsewhere",
+    ),
+    (
+        lambda: mmopt.solve({"domain": KEYS["domain"]}),
+        "the dictionary: a workload file needs the key 'workload'\n  it has 'domain'",
+    ),
+    (
+        lambda: mmopt.solve(W, Privacy(1.0)),  # type: ignore[arg-type]
+        f"a Privacy {NO_PROGRAM}\n"
+        "  a program is solved at unit noise, for whatever privacy: pass it to plan or release",
+    ),
+    (lambda: mmopt.solve(W, W), f"a Workload {NO_PROGRAM}\n{ORDERS}"),  # type: ignore[arg-type]
+    (
+        lambda: mmopt.explain(W, "l2_strategy"),  # type: ignore[arg-type]
+        f"a Workload {NO_PROGRAM}\n{ORDERS}",
+    ),
+    (
+        lambda: mmopt.certify(W, "identity", W),  # type: ignore[arg-type]
+        f"a Workload {NO_PROGRAM}\n{ORDERS}",
+    ),
+    (
+        lambda: mmopt.verify(W, mmopt.solve(W)),  # type: ignore[arg-type]
+        "a Solution is no Workload\n"
+        "  pass the workload that was solved: a solution knows it by its hash only",
+    ),
+    (
+        lambda: mmopt.verify(W, W),  # type: ignore[arg-type]
+        "a Workload is no solution, expected what solve returned, or its file\n"
+        "  the solution stands first: verify(solution, workload)",
+    ),
+    (
+        lambda: mmopt.baseline(W, "haar"),  # type: ignore[arg-type]
+        "baseline has a Workload and a str, expected a name and a Workload\n"
+        "  write baseline('haar', workload); Workload.load and Workload.from_matrix make a Workload",
+    ),
+    (
+        lambda: mmopt.baseline("haar", TRI),  # type: ignore[arg-type]
+        "baseline has a str and a ndarray, expected a name and a Workload\n"
+        "  write baseline('haar', workload); Workload.load and Workload.from_matrix make a Workload",
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_wrong_calls_name_the_right_one(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    call, text = WRONG[number]
+    with pytest.raises((WorkloadError, OptionError)) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (W, "a Workload"),
+        (W.domain, "a Domain"),
+        (parse_request(TEXT), "a Request"),
+        (KEYS, "the dictionary of a workload file"),
+        ("w.yaml", "the workload file 'w.yaml'"),
+        (Path("w.yml"), "the workload file 'w.yml'"),
+    ],
+    ids=["workload", "domain", "request", "dictionary", "name", "path"],
+)
+def test_a_workload_is_no_data(value: object, what: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        refuse_workload(value)
+    assert str(caught.value) == (
+        f"{what} is given where data are expected\n  the data stand first: release(data, workload, privacy=…)"
+    )
+
+
+def test_data_are_no_workload() -> None:
+    for value in (TRI, pd.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]}), {"a": [1, 2]}, "people.csv", None):
+        refuse_workload(value)
+
+
+def test_a_wrong_domain_stays_what_it_is() -> None:
+    for value in ("t.csv", 3, TRI):
+        assert as_domain(value) is value
+    assert as_domain(Domain.of(a=[1]).marginal("a")) == Domain.of(a=[1])
