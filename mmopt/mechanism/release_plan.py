@@ -31,7 +31,7 @@ from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results import AnySolution, why_not_released
 from mmopt.strategies import StrategyForm
-from mmopt.workloads import Workload
+from mmopt.workloads import Workload, attribute_uses
 
 __all__ = ["Plan", "claim", "plan"]
 
@@ -93,8 +93,9 @@ class Plan:
     @property
     def not_covered(self) -> str:
         """What may become known of the data beside what the claim covers, in words."""
-        attributes = self.workload.domain.attributes
-        names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
+        uses = attribute_uses(self.workload)
+        read = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
+        names = ", ".join(a.name for a in read if {"", "refuse"} & {a.outside, a.missing})
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
         return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}"
 

@@ -83,6 +83,6 @@ Files here:
 """
 
 from mmopt.privacy.privacy_parameters import Privacy
-from mmopt.request.workload_file import Neighbours, Request, load_request, parse_request
+from mmopt.request.workload_file import Neighbours, Request, TableOptions, load_request, parse_request
 
-__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
+__all__ = ["Neighbours", "Privacy", "Request", "TableOptions", "load_request", "parse_request"]

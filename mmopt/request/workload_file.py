@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast, get_args
 
 from mmopt.errors import PrivacyError, placed
 from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_fault
-from mmopt.request.domain_keys import Rules, read_domain, read_rules
+from mmopt.request.domain_keys import Rules, TableOptions, read_domain, read_rules
 from mmopt.request.query_keys import read_products, read_vocabularies
 from mmopt.request.yaml_nodes import YamlNode, number, read_choice, record, too_large
 from mmopt.request.yaml_text import YamlText, decode, read_bytes
 from mmopt.request.yaml_tree import parse_tree
 from mmopt.workloads import Workload
 
-__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request"]
+__all__ = ["Neighbours", "Privacy", "Request", "TableOptions", "load_request", "parse_request"]
 
 _KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
 
@@ -32,6 +32,7 @@ class Request:
     neighbours : which data sets are neighbours.
     path : the file, as given.
     text_hash : sha256 of the file's bytes, hex.
+    table : how a table is read; ``data_vector`` takes its fields as keyword arguments.
     """
 
     workload: Workload
@@ -39,6 +40,7 @@ class Request:
     neighbours: Neighbours
     path: str
     text_hash: str
+    table: TableOptions = field(default_factory=TableOptions)
 
 
 def load_request(path: str | os.PathLike[str]) -> Request:
@@ -62,7 +64,8 @@ def parse_request(text: str, file: str = "<text>") -> Request:
 
 def _read(content: str, file: str, text_hash: str) -> Request:
     root = record(parse_tree(YamlText.of(content, file)), "a workload file", _KEYS, ("domain", "workload"))
-    domain, cells = read_domain(root.by_key["domain"], root.read("data", read_rules, Rules()))
+    rules, table = root.read("data", read_rules, (Rules(), TableOptions()))
+    domain, cells = read_domain(root.by_key["domain"], rules)
     vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
     node = root.by_key["workload"]
     products = read_products(node, domain, vocabularies)
@@ -74,7 +77,7 @@ def _read(content: str, file: str, text_hash: str) -> Request:
         with placed(node.where):
             workload = workload.normalised()
     neighbours: Neighbours = root.read("neighbours", _neighbours, "add-remove")
-    return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash)
+    return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash, table)
 
 
 def _privacy(node: YamlNode) -> Privacy | None:

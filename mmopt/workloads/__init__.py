@@ -7,10 +7,12 @@
 - ``query_product.py``: queries that are a Kronecker product of blocks
 - ``root_of_merged_cells.py``: roots, ranks and bases, on merged cells
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
+- ``attribute_uses.py``: which attributes no query tells apart
 - ``query_labels.py``: readable texts for queries
 - ``matrix_files.py``: arrays in .npy and .csv files
 """
 
+from mmopt.workloads.attribute_uses import Use, attribute_uses
 from mmopt.workloads.blocks.factor_blocks import Factor
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
@@ -34,7 +36,9 @@ __all__ = [
     "Scaled",
     "Sparse",
     "Stack",
+    "Use",
     "Values",
     "Workload",
+    "attribute_uses",
     "with_bases",
 ]

@@ -91,7 +91,9 @@ def simulate(
     names = names_in(programs, "--programs")
     solved = _solved(request, names if files or names else [None], both, options)
     labelled = [*_saved(request, files), *solved]
-    counts = data_vector(data, request.workload.domain).counts
+    counts = data_vector(
+        data, request.workload.domain, workload=request.workload, **asdict(request.table)
+    ).counts
     results = [
         (
             name,
