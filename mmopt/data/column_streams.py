@@ -207,7 +207,8 @@ def _reader(data: Any) -> Any:
         return data
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
+            # pandas and others deprecate ``__dataframe__``, where the stream is there too.
+            warnings.simplefilter("ignore", DeprecationWarning)
             if hasattr(data, "__arrow_c_stream__"):
                 return pa.RecordBatchReader.from_stream(data)
             return from_dataframe(data).to_reader()
@@ -251,7 +252,7 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
         kind = field.type
         if isinstance(kind, pa.BaseExtensionType) or b"ARROW:extension:name" in (field.metadata or {}):
             raise DataError(
-                f"{what}: column '{field.name}' is of the extension type {kind}, which is not read",
+                f"{what}: column '{field.name}' is of type {kind}, which is not read",
                 hint="convert it first, for instance to text",
             )
         if pa.types.is_dictionary(kind):
@@ -261,10 +262,24 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
 
     def records() -> Iterator[Any]:
         for batch in reader:
-            columns = zip(places, fields, strict=True)
-            yield pa.record_batch([batch.column(at).cast(f.type) for at, f in columns], schema=schema)
+            columns = [_decoded(batch.column(place)) for place in places]
+            yield pa.record_batch(
+                [c.cast(field.type) for c, field in zip(columns, fields, strict=True)], schema=schema
+            )
 
     return schema, records()
+
+
+def _decoded(column: Any) -> Any:
+    """The values of a dictionary-encoded column; any other as it is."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column
+    values = column.dictionary
+    if pa.types.is_string_view(values.type):  # which pyarrow cannot take entries of
+        values = values.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
 
 
 def _nulls(length: int) -> Batches:

@@ -150,7 +150,9 @@ def _wanted(
         raise DataError(
             f"data_vector has a {type(data).__name__} and a {type(domain).__name__}, expected a table (path, "
             "data frame, dictionary of columns or Ibis table) and a Domain",
-            hint="write data_vector('people.csv', request.workload.domain)",
+            hint="collect the lazy frame first: data.collect()"
+            if hasattr(data, "collect")
+            else "write data_vector('people.csv', request.workload.domain)",
         )
     if not isinstance(workload, Workload | None) or (workload is not None and workload.domain != domain):
         raise DataError(
