@@ -17,8 +17,8 @@ _FAULTS = (
     "missing (NULL, empty or NaN)",
     "no number",
     "negative",
-    "no whole number",
     f"above {MAX_ROWS}",
+    "no whole number",
 )
 
 
@@ -31,22 +31,22 @@ def weight_fault(column: Any, table: str, name: str) -> Any:
     """
     import ibis
 
+    if column.type().is_unknown() or column.type().is_null():
+        column = column.cast("string")  # a column without any value has no type
     kind = column.type()
-    if not (
-        kind.is_integer() or kind.is_floating() or kind.is_decimal() or kind.is_string() or kind.is_null()
-    ):
+    if not (kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_decimal()):
         raise DataError(
             f"{table}: column '{name}' is of type {kind}; the weight of a line is a whole number",
             hint="name another column with 'weight', or leave it out: each line is a row then",
         )
     number = _number(column)
+    exact = column if kind.is_decimal() else number
     tests = (
-        column.isnull() | (number.isnan() if not kind.is_integer() else ibis.literal(False)),
+        column.isnull() | number.isnan(),
         number.isnull(),
         number < 0,
-        # Text, and what is as large as this, is never a whole number by rounding.
-        (number < float(MAX_ROWS)) & (number != number.floor()),
         number > float(MAX_ROWS),
+        exact != exact.floor(),
     )
     return ibis.cases(
         *((test, ibis.literal(code, "int64")) for code, test in enumerate(tests, 1)), else_=0
@@ -62,10 +62,10 @@ def weight_of(column: Any, fault: Any) -> Any:
 
 
 def _number(column: Any) -> Any:
-    if column.type().is_string() or column.type().is_null():
-        # As for cells: DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers.
-        return column.cast("string").replace("_", "?").replace("+-", "?").try_cast("float64")
-    return column.cast("float64")
+    if column.type().is_integer() or column.type().is_floating() or column.type().is_decimal():
+        return column.cast("float64")
+    # As for cells: DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers.
+    return column.cast("string").replace("_", "?").replace("+-", "?").try_cast("float64")
 
 
 def refuse_weights(

@@ -49,7 +49,7 @@ def domain(rng: np.random.Generator) -> Domain:
     def rules(labels: tuple[str, ...]) -> dict[str, str]:
         return {key: str(rng.choice(["drop", labels[-1]])) for key in ("outside", "missing")}
 
-    edges = tuple(map(float, np.unique(np.round(rng.normal(0, 9, size=5), 1)))) + (30.0,)
+    edges = (*map(float, np.unique(np.round(rng.normal(0, 9, size=5), 1))), 30.0)
     words = Categories((("a",), ('say "x"', "1;2", "tab\there"), ("3,4", "5|6", "two\nlines")))
     encodings = {
         SIZE: Bins(edges),
@@ -85,7 +85,7 @@ def table(rng: np.random.Generator, edges: tuple[float, ...]) -> Columns:
 
 
 def cell(attribute: Attribute, value: Any) -> int | None:
-    """The cell of a value along an attribute, None where the row is dropped: as documented, by a plain loop."""
+    """The cell of a value along an attribute, as documented; None where the row is dropped."""
     encoding = attribute.encoding
     rule = attribute.missing
     if value is not None:
