@@ -16,7 +16,7 @@ from mmopt.data.open_table import is_table, open_table
 from mmopt.data.weight_column import refuse_weights, weight_fault, weight_of
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
-from mmopt.request.domain_keys import DELIMITER_HINT, is_delimiter
+from mmopt.request.domain_keys import is_delimiter
 from mmopt.workloads import Workload, attribute_uses
 from mmopt.workloads.domain import Attribute, Domain
 
@@ -154,7 +154,7 @@ def _wanted(
             if hasattr(data, "collect")
             else "write data_vector('people.csv', request.workload.domain)",
         )
-    if not isinstance(workload, Workload | None) or (workload is not None and workload.domain != domain):
+    if workload is not None and getattr(workload, "domain", None) != domain:
         raise DataError(
             "the workload says which columns are read, and is not over this domain",
             hint="write data_vector(data, workload.domain, workload=workload)",
@@ -163,7 +163,10 @@ def _wanted(
         if not isinstance(given, str | None):
             raise DataError(f"{option} is of type {type(given).__name__}, expected a text or None")
     if delimiter is not None and not is_delimiter(delimiter):
-        raise DataError(f"the delimiter is {delimiter!r}, expected one character", hint=DELIMITER_HINT)
+        raise DataError(
+            f"the delimiter is {delimiter!r}, expected one character",
+            hint="for example '~'; a quote or a line end cannot be one",
+        )
     wanted: dict[str, str] = {}
     for attribute in _read_attributes(domain, workload):
         wanted.setdefault(attribute.column, f"attribute '{attribute.name}'")

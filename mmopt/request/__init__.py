@@ -9,11 +9,11 @@ Top level (``domain`` and ``workload`` are needed)::
     privacy: {epsilon: 1.0, delta: 1.0e-6}   # or {rho: 0.5}
     neighbours: add-remove                   # or replace-one; add-remove if absent
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
-    # also {table: people} of a database that has several; {weight: n}, the column that says for how many rows
-    # a line of an aggregated table stands; {delimiter: "~"} of a text file, else found by its header
 
-That no row was refused is known of every table of which answers are released. With a weight, the row that is
-protected is one of those counted. An attribute that every query sums over is not read, unless it drops rows.
+``data`` also takes ``table: people`` (of a database that has several), ``delimiter: "~"`` (of a text file; else
+found by its header) and ``weight: n``, the column that says for how many rows a line of an aggregated table
+stands; what is protected is then one of these rows. That no row was refused is known of every table of which
+answers are released. The column of an attribute that every query sums over is not read, unless it drops rows.
 
 Forms of an attribute, one of::
 

@@ -37,7 +37,7 @@ _RULES = ("refuse", "drop")
 _RULE_KEYS = ("outside", "missing")
 _TABLE_KEYS = ("table", "weight", "delimiter")
 
-DELIMITER_HINT = "for example '~', or \"\\t\" for a tab; a quote or a line end cannot be one"
+_DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,13 @@ def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
 
 
 def _delimiter(node: YamlNode) -> str:
-    """One character; not by ``text``, which takes a tab for nothing."""
+    """One character, or the word tab: texts of the file hold no control characters."""
     given = node.value if isinstance(node, Scalar) else None
+    if given == "tab":
+        return "\t"
     if not isinstance(given, str) or not is_delimiter(given):
         described = f"'{given}'" if isinstance(given, str) else describe(node)
-        fail(node, f"delimiter of data must be one character in quotes, found {described}", DELIMITER_HINT)
+        fail(node, f"delimiter of data must be one character in quotes, found {described}", _DELIMITER_HINT)
     return given
 
 

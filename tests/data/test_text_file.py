@@ -67,7 +67,7 @@ def test_what_is_no_delimiter(delimiter: str) -> None:
         data_vector(write("t.csv", "a\n1\n"), ONE, delimiter=delimiter)
     assert str(caught.value) == (
         f"the delimiter is {delimiter!r}, expected one character\n"
-        "  for example '~', or \"\\t\" for a tab; a quote or a line end cannot be one"
+        "  for example '~'; a quote or a line end cannot be one"
     )
 
 
