@@ -10,10 +10,11 @@ Top level (``domain`` and ``workload`` are needed)::
     neighbours: add-remove                   # or replace-one; add-remove if absent
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
 
-``data`` also takes ``table: people`` (of a database that has several), ``delimiter: "~"`` (of a text file; else
-found by its header) and ``weight: n``, the column that says for how many rows a line of an aggregated table
-stands; what is protected is then one of these rows. That no row was refused is known of every table of which
-answers are released. The column of an attribute that every query sums over is not read, unless it drops rows.
+``data`` also takes ``table: people`` (of a database that has several), ``delimiter: "~"`` (of a text file; or
+``tab``; else found by its header) and ``weight: n``, the column that says for how many rows a line of an
+aggregated table stands; what is protected is then one of these rows. That no row was refused is known of
+every table of which answers are released. The column of an attribute that every query sums over is not read,
+unless it drops rows.
 
 Forms of an attribute, one of::
 

@@ -22,7 +22,6 @@ from mmopt.request.yaml_nodes import (
 from mmopt.workloads import Attribute, Domain
 
 __all__ = [
-    "DELIMITER_HINT",
     "Rules",
     "TableOptions",
     "check_name",

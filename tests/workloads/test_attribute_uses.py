@@ -42,6 +42,16 @@ def test_attributes_of_a_matrix_are_all_for_queries() -> None:
     assert attribute_uses(Workload.from_matrix(np.ones((1, 3)))) == {"cell": "queries"}
 
 
+@pytest.mark.parametrize("form", ["[x]", "[y]", "identity", "prefix", "{union: [total, [x]]}"])
+def test_one_product_that_tells_cells_apart_is_enough(form: str) -> None:
+    text = "domain: {a: {values: [x, y]}, b: {values: [x, y], outside: drop}}\n"
+    entries = f"[{{product: {{}}}}, {{product: {{a: {form}}}}}]"
+    assert attribute_uses(parse_request(f"{text}workload: {entries}").workload) == {
+        "a": "queries",
+        "b": "filter",
+    }
+
+
 def test_weights_do_not_matter() -> None:
     for normal, weight in itertools.product(("", "normalise: rows\n"), ("", ", weight: 3")):
         text = f"domain: {{a: {{values: [x, y]}}, b: {{values: [x, y]}}}}\n{normal}"
