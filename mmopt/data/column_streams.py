@@ -257,6 +257,8 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
             )
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
+        if pa.types.is_string_view(kind):  # of polars; DuckDB stops the process on those of an older pyarrow
+            kind = pa.large_string()
         fields.append(pa.field(f"c{i}", pa.float32() if pa.types.is_float16(kind) else kind))
     schema = pa.schema(fields)
 
