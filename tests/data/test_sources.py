@@ -49,7 +49,7 @@ def domain(rng: np.random.Generator) -> Domain:
     def rules(labels: tuple[str, ...]) -> dict[str, str]:
         return {key: str(rng.choice(["drop", labels[-1]])) for key in ("outside", "missing")}
 
-    edges = (*map(float, np.unique(np.round(rng.normal(0, 9, size=5), 1))), 30.0)
+    edges = (*map(float, np.unique(np.round(rng.normal(0, 9, size=5), 1))), 99.0)
     words = Categories((("a",), ('say "x"', "1;2", "tab\there"), ("3,4", "5|6", "two\nlines")))
     encodings = {
         SIZE: Bins(edges),
