@@ -253,7 +253,16 @@ def _ibis_table(data: Any, wanted: Mapping[str, str]) -> Iterator[TableColumns]:
         backend = data.get_backend()
     except ibis.IbisError as error:
         raise DataError(f"{name} cannot be computed: {error}") from None
-    with named_errors(name, lambda _: None, driver_errors(getattr(backend, "con", None))):
+
+    def named(error: Exception) -> DataError | None:
+        if not isinstance(error, ibis.common.exceptions.OperationNotDefinedError):
+            return None
+        return DataError(
+            f"{name}: its backend, {backend.name}, lacks an operation that the count needs",
+            hint="read it into memory first: data.to_pyarrow()",
+        )
+
+    with named_errors(name, named, driver_errors(getattr(backend, "con", None))):
         yield TableColumns(
             name, places, lambda at: data.select(*(data[place] for place in at)) if at else data
         )

@@ -218,3 +218,14 @@ def test_an_ibis_expression_is_computed_where_it_lives() -> None:
     assert data_vector(over, ONE).counts.tolist() == [1, 2]
     assert data_vector(over, ONE, weight="x").counts.tolist() == [0, 2]
     assert error(over.select("x")) == ("the Ibis table: no column 'a' (attribute 'a')\n  the table has: x")
+
+
+def test_a_backend_computes_it_or_is_said_to_lack_something() -> None:
+    frame = pl.DataFrame({"a": [1, 2, 2, None], "n": [1, 2, 3, 4]})
+    table = ibis.polars.connect({"t": frame}).table("t")
+    assert data_vector(table, ONE, weight="n").counts.tolist() == [1, 5]
+    floats = ibis.sqlite.connect().create_table("t", frame.with_columns(a=pl.col("a").cast(pl.Float64)))
+    assert error(floats) == (
+        "the Ibis table: its backend, sqlite, lacks an operation that the count needs\n"
+        "  read it into memory first: data.to_pyarrow()"
+    )
