@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,12 +171,10 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
 
 
 def check_table(data: Path, request: Request) -> None:
-    """Refuse a table that is missing or lacks a column, by its header alone."""
-    from mmopt.data.table_file import open_columns, reading, table_file
+    """Refuse a table that is missing or lacks a column that is read, by its header or schema alone."""
+    from mmopt.data import check_columns
 
-    file = table_file(data)
-    with reading(file) as connection:
-        open_columns(connection, file, {a.name: a.column for a in request.workload.domain.attributes})
+    check_columns(data, request.workload.domain, workload=request.workload, **asdict(request.table))
 
 
 def refuse_with_strategy(options: Mapping[str, object]) -> None:

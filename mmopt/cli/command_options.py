@@ -38,7 +38,7 @@ __all__ = [
 
 WorkloadFile = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file (YAML).")]
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
+    Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file.")
 ]
 SavedStrategy = Annotated[
     Path | None,

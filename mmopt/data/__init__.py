@@ -1,10 +1,16 @@
 """From a table to a data vector of counts. No strategies, no noise: all of it is confidential.
 
-- ``table_file.py``: the file: its kind, its header, its columns in an embedded DuckDB
+- ``table_file.py``: a file: its kind, and whether it changed
+- ``text_file.py``: text: its delimiter, its header, its rows in an embedded DuckDB
+- ``database_file.py``: databases, DuckDB and SQLite: their tables, and the columns of one
+- ``column_streams.py``: data frames and dictionaries of columns
+- ``engine.py``: the embedded DuckDB; errors of engines, without the rows that they quote
+- ``open_table.py``: any of these, or an Ibis table, opened: its columns by name
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database
+- ``weight_column.py``: for how many rows a line of an aggregated table stands
 - ``data_vector.py``: ``data_vector``: one count per cell, and what was left out
 """
 
-from mmopt.data.data_vector import DataVector, data_vector
+from mmopt.data.data_vector import DataVector, check_columns, data_vector
 
-__all__ = ["DataVector", "data_vector"]
+__all__ = ["DataVector", "check_columns", "data_vector"]

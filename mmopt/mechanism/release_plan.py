@@ -22,7 +22,7 @@ from mmopt.privacy.noise import Noise, cost
 from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_warning
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part
 from mmopt.privacy.table_of_noises import noise_for
-from mmopt.workloads import Workload
+from mmopt.workloads import Workload, attribute_uses
 
 __all__ = ["Plan", "claim"]
 
@@ -80,8 +80,9 @@ class Plan:
     @property
     def not_covered(self) -> str:
         """What may become known of the data beside what the claim covers, in words."""
-        attributes = self.workload.domain.attributes
-        names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
+        uses = attribute_uses(self.workload)
+        read = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
+        names = ", ".join(a.name for a in read if {"", "refuse"} & {a.outside, a.missing})
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
         return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}"
 

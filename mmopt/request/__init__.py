@@ -10,7 +10,11 @@ Top level (``domain`` and ``workload`` are needed)::
     neighbours: add-remove                   # or replace-one; add-remove if absent
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
 
-That no row was refused is known of every table of which answers are released.
+``data`` also takes ``table: people`` (of a database that has several), ``delimiter: "~"`` (of a text file; or
+``tab``; else found by its header) and ``weight: n``, the column that says for how many rows a line of an
+aggregated table stands; what is protected is then one of these rows. That no row was refused is known of
+every table of which answers are released. The column of an attribute that every query sums over is not read,
+unless it drops rows.
 
 Forms of an attribute, one of::
 
@@ -106,12 +110,13 @@ Files here:
 from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.request.accepted_workloads import WorkloadLike, as_domain, as_workload, refuse_workload
 from mmopt.request.python_calls import read_attributes, read_entry, read_product
-from mmopt.request.workload_file import Neighbours, Request, load_request, parse_request
+from mmopt.request.workload_file import Neighbours, Request, TableOptions, load_request, parse_request
 
 __all__ = [
     "Neighbours",
     "Privacy",
     "Request",
+    "TableOptions",
     "WorkloadLike",
     "as_domain",
     "as_workload",

@@ -21,10 +21,23 @@ from mmopt.request.yaml_nodes import (
 )
 from mmopt.workloads import Attribute, Domain
 
-__all__ = ["DomainNode", "Rules", "check_name", "read_domain", "read_members", "read_rules"]
+__all__ = [
+    "DomainNode",
+    "Rules",
+    "TableOptions",
+    "check_name",
+    "is_delimiter",
+    "read_domain",
+    "read_members",
+    "read_rules",
+]
 
 _KEYS = (*FORMS, "width", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")
+_RULE_KEYS = ("outside", "missing")
+_TABLE_KEYS = ("table", "weight", "delimiter")
+
+_DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 
 
 @dataclass(frozen=True)
@@ -42,10 +55,47 @@ class DomainNode(YamlNode):
     domain: Domain
 
 
-def read_rules(node: YamlNode) -> Rules:
+def is_delimiter(given: str) -> bool:
+    """Whether fields of a text file can be split at it."""
+    return len(given) == 1 and given not in '"\r\n\0' and not "\ud800" <= given <= "\udfff"
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is read, where its file leaves it open: the arguments of these names of ``data_vector``.
+
+    ``table`` of a database; ``weight``, the column that says for how many rows a line stands; ``delimiter``
+    of a text file. None: nothing is said.
+    """
+
+    table: str | None = None
+    weight: str | None = None
+    delimiter: str | None = None
+
+
+def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
     """The key ``data``."""
-    found = record(node, "data", ("outside", "missing"))
-    return Rules(**{key.text: read_choice(value, key.text, _RULES) for key, value in found.entries})
+    found = record(node, "data", (*_RULE_KEYS, *_TABLE_KEYS))
+    rules = {
+        key: read_choice(value, key, _RULES) for key in _RULE_KEYS if (value := found.get(key)) is not None
+    }
+    said = {
+        key: _delimiter(value) if key == "delimiter" else text(value, f"{key} of data")
+        for key in _TABLE_KEYS
+        if (value := found.get(key)) is not None
+    }
+    return Rules(**rules), TableOptions(**said)
+
+
+def _delimiter(node: YamlNode) -> str:
+    """One character, or the word tab: texts of the file hold no control characters."""
+    given = node.value if isinstance(node, Scalar) else None
+    if given == "tab":
+        return "\t"
+    if not isinstance(given, str) or not is_delimiter(given):
+        described = f"'{given}'" if isinstance(given, str) else describe(node)
+        fail(node, f"delimiter of data must be one character in quotes, found {described}", _DELIMITER_HINT)
+    return given
 
 
 def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWords]]:

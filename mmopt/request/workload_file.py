@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast, get_args
 
 from mmopt.errors import PrivacyError, placed
 from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_fault
-from mmopt.request.domain_keys import Rules, read_domain, read_rules
+from mmopt.request.domain_keys import Rules, TableOptions, read_domain, read_rules
 from mmopt.request.python_values import FILE_KEYS, file_node, united
 from mmopt.request.query_keys import read_products, read_vocabularies
 from mmopt.request.yaml_nodes import YamlNode, number, read_choice, record, too_large
@@ -18,7 +18,15 @@ from mmopt.request.yaml_text import YamlText, decode, read_bytes
 from mmopt.request.yaml_tree import parse_tree
 from mmopt.workloads import Workload
 
-__all__ = ["Neighbours", "Privacy", "Request", "load_request", "parse_request", "read_request"]
+__all__ = [
+    "Neighbours",
+    "Privacy",
+    "Request",
+    "TableOptions",
+    "load_request",
+    "parse_request",
+    "read_request",
+]
 
 _KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
 
@@ -34,6 +42,7 @@ class Request:
     neighbours : which data sets are neighbours.
     path : the file, as given; "<Python>" for a dictionary.
     text_hash : sha256 of the file's bytes, hex; the workload's hash for a dictionary.
+    table : how a table is read; ``data_vector`` takes its fields as keyword arguments.
     """
 
     workload: Workload
@@ -41,6 +50,7 @@ class Request:
     neighbours: Neighbours
     path: str
     text_hash: str
+    table: TableOptions = field(default_factory=TableOptions)
 
     @staticmethod
     def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Request:
@@ -84,7 +94,8 @@ def _read(content: str, file: str, text_hash: str) -> Request:
 def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
     """What the root of a file says; ``file`` and ``text_hash`` are passed on."""
     root = record(node, "a workload file", _KEYS, ("domain", "workload"))
-    domain, cells = read_domain(root.by_key["domain"], root.read("data", read_rules, Rules()))
+    rules, table = root.read("data", read_rules, (Rules(), TableOptions()))
+    domain, cells = read_domain(root.by_key["domain"], rules)
     vocabularies = read_vocabularies(root.get("predicates"), domain, cells)
     node = root.by_key["workload"]
     products = read_products(node, domain, vocabularies)
@@ -96,7 +107,7 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
         with placed(node.where):
             workload = workload.normalised()
     neighbours: Neighbours = root.read("neighbours", _neighbours, "add-remove")
-    return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash)
+    return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash, table)
 
 
 def _privacy(node: YamlNode) -> Privacy | None:

@@ -12,10 +12,12 @@
 - ``python_forms.py``: domains and workloads written in Python as in a workload file
 - ``frame_labels.py``: labels and entries of data frames, series and arrays
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
+- ``attribute_uses.py``: which attributes no query tells apart
 - ``query_labels.py``: readable texts for queries
 - ``matrix_files.py``: arrays in .npy and .csv files
 """
 
+from mmopt.workloads.attribute_uses import Use, attribute_uses
 from mmopt.workloads.blocks.factor_blocks import Factor
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
@@ -40,8 +42,10 @@ __all__ = [
     "Scaled",
     "Sparse",
     "Stack",
+    "Use",
     "Values",
     "Wish",
     "Workload",
+    "attribute_uses",
     "with_bases",
 ]

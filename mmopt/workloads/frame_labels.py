@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.workloads.domain import Attribute, Domain, Values, refuse_repeated
+from mmopt.workloads.domain import Attribute, Domain
+from mmopt.workloads.encodings import Values, refuse_repeated
 
 __all__ = ["Plain", "check_labels", "is_frame", "labelled", "listed", "plain_value"]
 

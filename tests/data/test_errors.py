@@ -15,13 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmopt.data import data_vector
-from mmopt.data.table_file import TableFile, reading
+from mmopt.data.open_table import open_table
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Domain, Values
 
 SHAPE_HINT = (
     '  expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'
     "  a large file whose quoted fields hold line breaks may be read from a copy in Parquet only"
+)
+KNOWN = (
+    "  known: .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .duckdb, .ddb, .sqlite, .sqlite3, .db"
 )
 TYPE_HINT = "  declare values of the column's type in the workload file, or convert the column first"
 
@@ -71,13 +74,11 @@ def test_no_such_file() -> None:
 
 def test_a_directory() -> None:
     Path("folder.csv").mkdir()
-    assert error("folder.csv") == (
-        "folder.csv: is a directory; expected one file\n  known: .csv, .csv.gz, .tsv, .tsv.gz, .parquet"
-    )
+    assert error("folder.csv") == ("folder.csv: is a directory; expected one file\n" + KNOWN)
 
 
 def test_unknown_extension() -> None:
-    known = "\n  known: .csv, .csv.gz, .tsv, .tsv.gz, .parquet"
+    known = f"\n{KNOWN}"
     assert error(write("t.xlsx", "x")) == "t.xlsx: unknown extension '.xlsx'" + known
     assert error(write("table", "x")) == "table: a file name without an extension" + known
 
@@ -133,10 +134,10 @@ def test_missing_column() -> None:
 
 
 def test_another_separator() -> None:
-    assert error(write("t.csv", "a;b\n1;2\n")) == (
+    assert error(write("t.csv", "a~b\n1~2\n")) == (
         "t.csv: no column 'a' (attribute 'a')\n"
-        "  the header is one field; a .csv file is split at commas, a .tsv file at tabs\n"
-        "  the table has: a;b"
+        "  the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'\n"
+        "  the table has: a~b"
     )
 
 
@@ -181,9 +182,17 @@ def test_text_that_is_not_utf8() -> None:
 
 def test_arguments_of_other_types() -> None:
     domain = Domain((values("a", 1),))
-    for path, given in ((domain, "t.csv"), ({"a": [1]}, domain), ("t.csv", object())):
-        with pytest.raises(DataError, match="expected the path of a table and a Domain\n  write data_vector"):
-            data_vector(path, given)  # type: ignore[arg-type]
+    for table, given, kinds in (
+        (domain, "t.csv", "a Domain and a str"),
+        ([{"a": 1}], domain, "a list and a Domain"),
+        ("t.csv", object(), "a str and a object"),
+    ):
+        with pytest.raises(DataError) as caught:
+            data_vector(table, given)  # type: ignore[arg-type]
+        assert str(caught.value) == (
+            f"data_vector has {kinds}, expected a table (path, data frame, dictionary of columns or Ibis "
+            "table) and a Domain\n  write data_vector('people.csv', request.workload.domain)"
+        )
 
 
 def test_gzip_with_a_comment_is_not_called_damaged() -> None:
@@ -225,7 +234,8 @@ def test_a_file_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_other_errors_of_the_engine_keep_rows_to_themselves(raised: type[Exception], said: str) -> None:
-    with pytest.raises(DataError) as caught, reading(TableFile("t.csv", ",", False)):
+    write("t.csv", "a\n1\n")
+    with pytest.raises(DataError) as caught, open_table("t.csv", {}):
         raise raised("Original Line: secret")
     assert str(caught.value) == f"t.csv: {said}"
 

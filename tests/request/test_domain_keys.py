@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from mmopt.request import parse_request
+from mmopt.request import TableOptions, parse_request
 from mmopt.workloads import Attribute, Bins, Categories, Values
 
 
@@ -181,6 +181,23 @@ def test_run_holds_exactly_its_integers(edges: list[int], data: st.DataObject) -
 def test_rules(form: str, extra: str, outside: str, missing: str) -> None:
     a = attribute(form, extra)
     assert (a.outside, a.missing) == (outside, missing)
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ("", TableOptions()),
+        ("data: {outside: drop}", TableOptions()),
+        ("data: {table: s.people, missing: drop}", TableOptions(table="s.people")),
+        ("data: {weight: n}", TableOptions(weight="n")),
+        ("data: {delimiter: '~', weight: the number}", TableOptions(weight="the number", delimiter="~")),
+        ("data: {delimiter: tab}", TableOptions(delimiter="\t")),
+        ("data: {delimiter: ' '}", TableOptions(delimiter=" ")),
+    ],
+)
+def test_table_options(data: str, options: TableOptions) -> None:
+    request = parse_request(f"domain: {{a: {{values: [1, 2]}}}}\nworkload: [{{marginal: [a]}}]\n{data}\n")
+    assert request.table == options
 
 
 def test_alias_shares_a_form() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +53,7 @@ def _check_workload(path: str, cells: bool) -> None:
     from mmopt.privacy.privacy_parameters import privacy_warning
     from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
     from mmopt.report.table_style import counted, storage
+    from mmopt.workloads import attribute_uses
 
     request = read_request(path)
     workload, domain = request.workload, request.workload.domain
@@ -66,6 +68,10 @@ def _check_workload(path: str, cells: bool) -> None:
     asked = request.privacy
     warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
     sizes = workload.implicit(weighted=False).sizes()
+    uses = attribute_uses(workload)
+    unread = ", ".join(a for a, use in uses.items() if use == "none")
+    filters = ", ".join(a for a, use in uses.items() if use == "filter")
+    said = ", ".join(f"{key} '{value}'" for key, value in asdict(request.table).items() if value is not None)
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
         "",
@@ -88,6 +94,13 @@ def _check_workload(path: str, cells: bool) -> None:
             [
                 ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
                 *([("warning", warning)] if warning else []),
+                *([("not read", f"{unread}: no query tells their cells apart")] if unread else []),
+                *(
+                    [("only filters", f"{filters}: drop rows, and no query tells cells apart")]
+                    if filters
+                    else []
+                ),
+                *([("table", said)] if said else []),
                 ("neighbours", request.neighbours),
                 *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", default_words(workload, request.privacy)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,7 +138,7 @@ def _measure_and_write(
     from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
     from mmopt.report import answers_table
 
-    vector = data_vector(data, request.workload.domain)
+    vector = data_vector(data, request.workload.domain, workload=request.workload, **asdict(request.table))
     answers = measure(planned, vector.counts, simulate, confidence)
     manifest = build_manifest(planned, answers, **origin)
     folder = write_release(answers, manifest, out)

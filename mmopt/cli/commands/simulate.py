@@ -90,7 +90,9 @@ def simulate(
     solved = _solved(request, names if files or names else [None], both, options)
     labelled = [*_saved(request, files), *solved]
     planned = [(name, one.strategy, _plans(request, one, privacies)) for name, one in labelled]
-    counts = data_vector(data, request.workload.domain).counts
+    counts = data_vector(
+        data, request.workload.domain, workload=request.workload, **asdict(request.table)
+    ).counts
     simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [
         (name, simulated(request.workload, strategy, counts, plans)) for name, strategy, plans in planned

@@ -272,7 +272,7 @@ def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path)
     (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
     (files / "broken.npz").write_bytes(b"no archive")
     (files / "short.csv").write_text("sex,height\nF,1\n", encoding="utf-8")
-    (files / "people.txt").write_text("sex,age\n", encoding="utf-8")
+    (files / "people.xlsx").write_text("sex,age\n", encoding="utf-8")
     (files / "there").mkdir()
     table = "people.csv"
     cases: list[tuple[list[object], str]] = [
@@ -293,8 +293,9 @@ def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path)
             "error: short.csv: no column 'age' (attribute 'age')\n  the table has: sex, height",
         ),
         (
-            ["total.yaml", "people.txt"],
-            "error: people.txt: unknown extension '.txt'\n  known: .csv, .csv.gz, .tsv, .tsv.gz, .parquet",
+            ["total.yaml", "people.xlsx"],
+            "error: people.xlsx: unknown extension '.xlsx'\n  known: .csv, .csv.gz, .tsv, .tsv.gz, .txt, "
+            ".txt.gz, .parquet, .duckdb, .ddb, .sqlite, .sqlite3, .db",
         ),
         (
             ["total.yaml", table, "--out", "there"],

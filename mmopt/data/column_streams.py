@@ -1,0 +1,292 @@
+"""Data frames and dictionaries of columns, as one stream of Arrow record batches that DuckDB reads.
+
+Frames come through the Arrow PyCapsule interface (``__arrow_c_stream__``), which pandas, polars, pyarrow,
+DuckDB and others have, else through ``__dataframe__``; none of these libraries is needed. Of libraries known
+by name only the columns that are read are asked for: a pandas column of mixed objects that nobody reads does
+no harm.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.errors import DataError
+
+__all__ = ["ColumnStream", "dictionary_columns", "frame_columns", "is_frame", "record_stream", "text_batches"]
+
+
+#: Arrow's schema, and record batches of it: the columns ``c0`` and on.
+Batches = tuple[Any, Iterator[Any]]
+
+
+@dataclass(frozen=True)
+class ColumnStream:
+    """Columns by name, and how those at some places are read, once: ``batches(places)``.
+
+    ``index`` are names that a frame has for its rows, which are no columns.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    batches: Callable[[Sequence[int]], Batches]
+    index: tuple[str, ...] = ()
+
+
+def is_frame(data: object) -> bool:
+    """Whether an object gives its columns away."""
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__")
+
+
+def frame_columns(data: Any) -> ColumnStream:
+    """The columns of a frame; nothing is read yet, unless its library is unknown.
+
+    Raises
+    ------
+    DataError : it is a single column, or has a type that Arrow does not have.
+    """
+    what = "the data frame"
+    library = next((f for name, f in _LIBRARIES.items() if _comes_from(data, name)), _other)
+    names, index, part = library(data)
+
+    def batches(places: Sequence[int]) -> Batches:
+        if not places and library is not _other and isinstance(data, Sized):
+            return _nulls(len(data))
+        chosen, at = part(places)
+        reader = _reader(chosen)
+        if reader is None:
+            # Arrow's own words may quote a value: the column is found by asking for each alone.
+            wrong = next((p for p in places if _reader(part([p])[0]) is None), places[0])
+            raise _no_arrow(what, names[wrong])
+        return _plain(reader, at, what) if places else _nulls(sum(batch.num_rows for batch in reader))
+
+    return ColumnStream(what, tuple(names), batches, index)
+
+
+def dictionary_columns(data: Mapping[Any, Any]) -> ColumnStream:
+    """The columns of a dictionary: name -> list or array of one length.
+
+    Raises
+    ------
+    DataError : names that are no texts, values that are no columns, or columns of several lengths.
+    """
+    what = "the dictionary of columns"
+    lengths: dict[int, str] = {}
+    for name, column in data.items():
+        if not isinstance(name, str):
+            raise DataError(f"{what} has a key of type {type(name).__name__}, expected a column's name")
+        if isinstance(column, str | bytes | Mapping) or not isinstance(column, Sized):
+            raise DataError(
+                f"{what}: column '{name}' is of type {type(column).__name__}, expected a list or an array"
+            )
+        lengths.setdefault(len(column), name)
+    if len(lengths) > 1:
+        (one, first), (other, second) = list(lengths.items())[:2]
+        raise DataError(f"{what}: column '{first}' has {one} values, column '{second}' {other}")
+    names = tuple(data)
+
+    def batches(places: Sequence[int]) -> Batches:
+        if not places:
+            return _nulls(next(iter(lengths), 0))
+        import pyarrow as pa
+
+        columns = [_column(data[names[place]], what, names[place]) for place in places]
+        table = pa.table(columns, names=[f"c{i}" for i in range(len(places))])
+        return _plain(table.to_reader(), range(len(places)), what)
+
+    return ColumnStream(what, names, batches)
+
+
+def text_batches(count: int, columns: Iterator[list[list[str | None]]]) -> Batches:
+    """Columns of text."""
+    import pyarrow as pa
+
+    schema = pa.schema([(f"c{i}", pa.string()) for i in range(count)])
+    return schema, (
+        pa.record_batch([pa.array(c, pa.string()) for c in each], schema=schema) for each in columns
+    )
+
+
+def record_stream(batches: Batches, kept: list[BaseException]) -> Any:
+    """What DuckDB reads; it passes on only the text of an error in it, so those with a name are kept."""
+    import pyarrow as pa
+
+    schema, records = batches
+
+    def passed() -> Iterator[Any]:
+        try:
+            yield from records
+        except (DataError, KeyboardInterrupt) as error:
+            kept.append(error)
+            raise
+
+    return pa.RecordBatchReader.from_batches(schema, passed())
+
+
+# -- libraries: column names, names of an index, and the columns at some places
+
+#: What has the columns asked for, and their places in it.
+Part = Callable[[Sequence[int]], tuple[Any, Sequence[int]]]
+Library = tuple[Sequence[str], tuple[str, ...], Part]
+
+
+def _comes_from(data: object, library: str) -> bool:
+    return any(base.__module__.partition(".")[0] == library for base in type(data).__mro__)
+
+
+def _pandas(data: Any) -> Library:
+    if data.ndim != 2:
+        raise _single_column(data)
+    index = tuple(name for name in data.index.names if isinstance(name, str))
+    # Arrow would take the index for further columns.
+    return (
+        list(map(str, data.columns)),
+        index,
+        lambda p: (data.iloc[:, list(p)].reset_index(drop=True), range(len(p))),
+    )
+
+
+def _polars(data: Any) -> Library:
+    if not hasattr(data, "columns"):
+        raise _single_column(data)
+    names = data.columns
+    return names, (), lambda p: (data.select([names[i] for i in p]), range(len(p)))
+
+
+def _pyarrow(data: Any) -> Library:
+    if not hasattr(data, "schema"):
+        raise _single_column(data)
+    if not hasattr(data, "select"):  # a reader of batches
+        return data.schema.names, (), lambda p: (data, p)
+    return data.schema.names, (), lambda p: (data.select(list(p)), range(len(p)))
+
+
+def _duckdb(data: Any) -> Library:
+    import duckdb
+
+    names = data.columns
+    if len({name.casefold() for name in names}) < len(names):  # to DuckDB these are one name
+        return names, (), lambda p: (data, p)
+    columns = [duckdb.ColumnExpression(name) for name in names]
+    return names, (), lambda p: (data.select(*(columns[i] for i in p)), range(len(p)))
+
+
+_LIBRARIES: Mapping[str, Callable[[Any], Library]] = {
+    "pandas": _pandas,
+    "polars": _polars,
+    "pyarrow": _pyarrow,
+    "duckdb": _duckdb,
+}
+
+
+def _other(data: Any) -> Library:
+    reader = _reader(data)
+    if reader is None:
+        raise _single_column(data)
+    return reader.schema.names, (), lambda p: (reader, p)
+
+
+def _single_column(data: object) -> DataError:
+    return DataError(
+        f"data_vector has a {type(data).__name__}, which is no table of named columns",
+        hint="pass a data frame, or a dictionary of columns: {'age': …}",
+    )
+
+
+# -- Arrow
+
+
+def _reader(data: Any) -> Any:
+    """The record batches of a frame; None where Arrow has no type for it."""
+    import pyarrow as pa
+    from pyarrow.interchange import from_dataframe
+
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    try:
+        with warnings.catch_warnings():
+            # pandas and others deprecate ``__dataframe__``, where the stream is there too.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            if hasattr(data, "__arrow_c_stream__"):
+                return pa.RecordBatchReader.from_stream(data)
+            return from_dataframe(data).to_reader()
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
+        return None  # its text may quote a value
+
+
+def _no_arrow(what: str, column: str) -> DataError:
+    return DataError(
+        f"{what}: column '{column}' holds values of several types, or of one that Arrow does not have",
+        hint="convert it first, for instance to text",
+    )
+
+
+def _column(values: Any, what: str, name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        if hasattr(values, "__arrow_c_stream__"):
+            return pa.chunked_array(values)
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
+        if isinstance(values, Iterable) and all(v is None or type(v) is int for v in values):
+            return pa.array([None if v is None else str(v) for v in values])  # beyond 64 bits
+        raise _no_arrow(what, name) from None
+
+
+def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
+    """The columns at these places as ``c0`` and on, of types that DuckDB knows.
+
+    Raises
+    ------
+    DataError : a column of an extension type, whose storage means something else than it seems to: the months
+        of a pandas period are stored as whole numbers.
+    """
+    import pyarrow as pa
+
+    fields = []
+    for i, place in enumerate(places):
+        field = reader.schema.field(place)
+        kind = field.type
+        if isinstance(kind, pa.BaseExtensionType) or b"ARROW:extension:name" in (field.metadata or {}):
+            raise DataError(
+                f"{what}: column '{field.name}' is of type {kind}, which is not read",
+                hint="convert it first, for instance to text",
+            )
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if pa.types.is_string_view(kind):  # of polars; DuckDB stops the process on those of an older pyarrow
+            kind = pa.large_string()
+        fields.append(pa.field(f"c{i}", pa.float32() if pa.types.is_float16(kind) else kind))
+    schema = pa.schema(fields)
+
+    def records() -> Iterator[Any]:
+        for batch in reader:
+            columns = [_decoded(batch.column(place)) for place in places]
+            yield pa.record_batch(
+                [c.cast(field.type) for c, field in zip(columns, fields, strict=True)], schema=schema
+            )
+
+    return schema, records()
+
+
+def _decoded(column: Any) -> Any:
+    """The values of a dictionary-encoded column; any other as it is."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column
+    values = column.dictionary
+    if pa.types.is_string_view(values.type):  # which pyarrow cannot take entries of
+        values = values.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
+
+
+def _nulls(length: int) -> Batches:
+    """As many rows, of which nothing is read."""
+    import pyarrow as pa
+
+    table = pa.table({"c0": pa.nulls(length)})
+    return table.schema, iter(table.to_batches())

@@ -1,0 +1,102 @@
+"""The embedded DuckDB, and what happens to the errors of engines.
+
+They quote the row that they stopped at. Rows are confidential, so only the line number and the reason pass
+on, and the original exception is not chained.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mmopt.errors import DataError
+
+__all__ = ["connected", "driver_errors", "named_errors"]
+
+#: Nothing is written (no spill folder) and nothing is downloaded.
+_SETTINGS: dict[str, Any] = {
+    "temp_directory": "",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+
+
+@contextmanager
+def connected(path: str | None = None) -> Iterator[Any]:
+    """An Ibis connection to a DuckDB in memory, or to a database file that is not written.
+
+    Raises
+    ------
+    DataError : the file is open elsewhere, or is no database that this DuckDB reads.
+    """
+    import duckdb
+    import ibis
+
+    try:
+        if path is None:
+            connection = ibis.duckdb.connect(**_SETTINGS)
+        else:
+            connection = ibis.duckdb.connect(path, read_only=True, **_SETTINGS)
+    except duckdb.ConnectionException:
+        raise DataError(
+            f"{path}: the database is open in this process",
+            hint="close that connection first, or pass a relation or Ibis table of it in place of the file",
+        ) from None
+    except duckdb.Error as error:
+        if "Could not set lock" in str(error):
+            raise DataError(
+                f"{path}: the database is open for writing in another process", hint="close it there first"
+            ) from None
+        raise DataError(
+            f"{path}: cannot be read as a DuckDB database ({type(error).__name__})",
+            hint=f"is the file complete, and not of a version after {duckdb.__version__}?",
+        ) from None
+    try:
+        connection.raw_sql("SET enable_progress_bar = false")  # notebooks have it on
+        yield connection
+    finally:
+        connection.disconnect()
+
+
+@contextmanager
+def named_errors(
+    name: str, named: Callable[[Exception], DataError | None], more: tuple[type[Exception], ...] = ()
+) -> Iterator[list[BaseException]]:
+    """Whatever an engine raises inside becomes a DataError.
+
+    Parameters
+    ----------
+    name : the table, for messages.
+    named : our words for an engine's error that is about the table itself, else None.
+    more : further exceptions that stand for an engine's.
+
+    Yields a list: an error that is put there is raised in place of the engine's.
+    """
+    import duckdb
+    import ibis
+    import pyarrow as pa
+
+    kept: list[BaseException] = []
+    try:
+        with warnings.catch_warnings():
+            # Ibis 12 asks for schemas through a call that DuckDB 2 deprecates.
+            warnings.filterwarnings("ignore", "fetch_arrow_table", DeprecationWarning)
+            yield kept
+    except (duckdb.Error, ibis.IbisError, sqlite3.Error, pa.ArrowException, *more) as error:
+        if kept:
+            raise kept[0] from None
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise DataError(f"{name}: the table does not fit into memory while it is counted") from None
+        # Else not about the table: name the kind of error only, its text may quote rows too.
+        raise named(error) or DataError(f"{name}: the engine stopped ({type(error).__name__})") from None
+
+
+def driver_errors(connection: object) -> tuple[type[Exception], ...]:
+    """The exceptions of the library of an Ibis backend's connection, by their names in PEP 249."""
+    module = sys.modules.get(type(connection).__module__.partition(".")[0])
+    raised = [getattr(module, name, None) for name in ("Error", "DatabaseError")]
+    return tuple(kind for kind in raised if isinstance(kind, type) and issubclass(kind, Exception))

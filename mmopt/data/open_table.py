@@ -1,0 +1,292 @@
+"""Any table, opened: its columns found by their names, and its rows as an Ibis table, not yet read."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mmopt.data.column_streams import (
+    ColumnStream,
+    dictionary_columns,
+    frame_columns,
+    is_frame,
+    record_stream,
+    text_batches,
+)
+from mmopt.data.database_file import (
+    duckdb_columns,
+    duckdb_table,
+    sqlite_batches,
+    sqlite_columns,
+    sqlite_database,
+    sqlite_error,
+)
+from mmopt.data.engine import connected, driver_errors, named_errors
+from mmopt.data.table_file import TableFile, table_file
+from mmopt.data.text_file import check_gzip, csv_error, csv_header, csv_table
+from mmopt.errors import DataError, suggest
+
+__all__ = ["TableColumns", "is_table", "open_table"]
+
+#: An Ibis table of the columns at some places, in that order; of any where there is no place.
+_Select = Callable[[Sequence[int]], Any]
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """A table of which nothing but the names of its columns was read.
+
+    ``name`` for messages; ``places`` of the wanted columns among all; ``rows()`` makes an Ibis table and, by
+    name, its wanted columns.
+    """
+
+    name: str
+    places: Mapping[str, int]
+    select: _Select
+
+    def rows(self) -> tuple[Any, dict[str, Any]]:
+        """The table and its wanted columns; may be asked for once."""
+        table = self.select(list(self.places.values()))
+        return table, {name: table[i] for i, name in enumerate(self.places)}
+
+
+@contextmanager
+def open_table(
+    data: object, wanted: Mapping[str, str], table: str | None = None, delimiter: str | None = None
+) -> Iterator[TableColumns]:
+    """Open a table and find the wanted columns; within, errors of engines become errors with a name.
+
+    Parameters
+    ----------
+    data : path, data frame, dictionary of columns or Ibis table, as ``data_vector`` takes it.
+    wanted : column name -> what it is wanted for, for messages.
+    table, delimiter : as ``data_vector``.
+
+    Raises
+    ------
+    DataError : the table cannot be read, or changed; a column is missing, or stands there twice.
+    """
+    import ibis
+
+    if isinstance(data, str | os.PathLike):
+        file = table_file(data)
+        try:
+            with _file(file, wanted, table, delimiter) as opened:
+                yield opened
+        except DataError:
+            if not file.is_unchanged:
+                raise _changed(file) from None
+            raise
+        if not file.is_unchanged:
+            raise _changed(file)
+        return
+    for option, given in (("table", table), ("delimiter", delimiter)):
+        if given is not None:
+            raise DataError(
+                f"{option} is '{given}', which is for files, and the data is a {type(data).__name__}",
+                hint=f"leave {option} out",
+            )
+    if isinstance(data, ibis.Table):
+        with _ibis_table(data, wanted) as opened:
+            yield opened
+    else:
+        columns = dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
+        with _stream(columns, wanted) as opened:
+            yield opened
+
+
+def is_table(data: object) -> bool:
+    """Whether ``open_table`` takes such an object."""
+    return isinstance(data, str | os.PathLike | Mapping) or is_frame(data)
+
+
+def _changed(file: TableFile) -> DataError:
+    return DataError(
+        f"{file.path}: the file changed while it was read; nothing was released",
+        hint="use a copy that nobody writes to",
+    )
+
+
+# -- files
+
+
+@contextmanager
+def _file(
+    file: TableFile, wanted: Mapping[str, str], table: str | None, delimiter: str | None
+) -> Iterator[TableColumns]:
+    if table is not None and file.kind not in ("duckdb", "sqlite"):
+        raise DataError(
+            f"{file.path}: the table '{table}' is asked for, and the file is no database",
+            hint="leave out 'table'",
+        )
+    if delimiter is not None and file.kind != "csv":
+        raise DataError(
+            f"{file.path}: the delimiter '{delimiter}' is given, and the file is no text",
+            hint="leave out 'delimiter'",
+        )
+    kind = {"csv": _csv, "parquet": _parquet, "duckdb": _duckdb, "sqlite": _sqlite}[file.kind]
+    with named_errors(file.path, partial(_file_error, file)) as kept, ExitStack() as stack:
+        select, names = kind(stack, file, kept, wanted, delimiter if file.kind == "csv" else table)
+        note = ""
+        if (
+            file.kind == "csv"
+            and delimiter is None
+            and len(names) == 1
+            and any(w in names[0] for w in wanted)
+        ):
+            note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
+        yield TableColumns(file.path, _places(file.path, names, wanted, note), select)
+
+
+Opened = tuple[_Select, tuple[str, ...]]
+
+
+def _csv(
+    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], said: str | None
+) -> Opened:
+    delimiter, names = csv_header(file, wanted, said)
+    if file.gzipped:
+        check_gzip(file)
+    connection = stack.enter_context(connected())
+
+    def select(places: Sequence[int]) -> Any:
+        rows = csv_table(connection, file, delimiter, len(names))
+        return rows.select(*(rows[place] for place in places)) if places else rows
+
+    return select, names
+
+
+def _parquet(
+    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], said: str | None
+) -> Opened:
+    connection = stack.enter_context(connected())
+    literal = glob.escape(os.path.abspath(file.path))
+    rows = connection.read_parquet(literal, hive_partitioning=False)  # else folders rename a column
+    schema = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
+    names, inner = [], 0
+    # The names as written; those of a tree's inner nodes, listed in preorder, are left out.
+    for name, children in connection.con.execute(schema, [literal]).fetchall()[1:]:
+        if inner == 0:
+            names.append(name)
+        inner += children - (inner > 0)
+
+    def select(places: Sequence[int]) -> Any:
+        # By place: DuckDB renames what differs in case only, maybe to the name of another column.
+        return rows.select(*(rows[place] for place in places)) if places else rows
+
+    return select, tuple(names)
+
+
+def _duckdb(
+    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], said: str | None
+) -> Opened:
+    connection = stack.enter_context(connected(file.path))
+    source = duckdb_columns(connection, file.path, said)
+    return lambda places: duckdb_table(connection, source, places), source.columns
+
+
+def _sqlite(
+    stack: ExitStack, file: TableFile, kept: list[BaseException], wanted: Mapping[str, str], said: str | None
+) -> Opened:
+    database = stack.enter_context(sqlite_database(file.path))
+    source = sqlite_columns(database, file.path, said)
+    connection = stack.enter_context(connected())
+
+    def select(places: Sequence[int]) -> Any:
+        batches = text_batches(max(1, len(places)), sqlite_batches(database, file.path, source, places))
+        return _registered(connection, batches, kept)
+
+    return select, source.columns
+
+
+def _file_error(file: TableFile, error: Exception) -> DataError | None:
+    """Our words for an engine's error that is about the file."""
+    import duckdb
+
+    if file.kind == "csv":
+        return csv_error(file, error)
+    if isinstance(error, sqlite3.Error):
+        return sqlite_error(file.path, error)
+    if file.kind == "parquet" and type(error) in (
+        duckdb.InvalidInputException,
+        duckdb.IOException,
+        duckdb.Error,
+    ):
+        return DataError(
+            f"{file.path}: cannot be read as Parquet", hint="is the file complete, and is it Parquet?"
+        )
+    return None
+
+
+# -- objects
+
+
+@contextmanager
+def _stream(columns: ColumnStream, wanted: Mapping[str, str]) -> Iterator[TableColumns]:
+    lost = next((column for column in wanted if column in columns.index), "")
+    note = f"'{lost}' is a name of the frame's index, which is no column: pass data.reset_index()"
+    places = _places(columns.name, columns.columns, wanted, note if lost else "")
+    with named_errors(columns.name, lambda _: None) as kept, connected() as connection:
+        yield TableColumns(
+            columns.name, places, lambda at: _registered(connection, columns.batches(at), kept)
+        )
+
+
+def _registered(connection: Any, batches: Any, kept: list[BaseException]) -> Any:
+    connection.con.register("counted_rows", record_stream(batches, kept))
+    return connection.table("counted_rows")
+
+
+@contextmanager
+def _ibis_table(data: Any, wanted: Mapping[str, str]) -> Iterator[TableColumns]:
+    import ibis
+
+    name = "the Ibis table"
+    places = _places(name, data.columns, wanted)
+    try:
+        backend = data.get_backend()
+    except ibis.IbisError as error:
+        raise DataError(f"{name} cannot be computed: {error}") from None
+
+    def named(error: Exception) -> DataError | None:
+        if not isinstance(error, ibis.common.exceptions.OperationNotDefinedError):
+            return None
+        return DataError(
+            f"{name}: its backend, {backend.name}, lacks an operation that the count needs",
+            hint="read it into memory first: data.to_pyarrow()",
+        )
+
+    with named_errors(name, named, driver_errors(getattr(backend, "con", None))):
+        yield TableColumns(
+            name, places, lambda at: data.select(*(data[place] for place in at)) if at else data
+        )
+
+
+# -- columns by name
+
+
+def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: str = "") -> dict[str, int]:
+    """Where the wanted columns stand among the names; DataError for one that is missing, or stands twice."""
+    for column, purpose in wanted.items():
+        if column not in names:
+            raise _missing_column(table, column, purpose, names, note)
+        if (count := list(names).count(column)) > 1:
+            raise DataError(
+                f"{table}: column '{column}' stands in the header {count} times, not once",
+                hint="rename the others, or name another column with 'column:' in the workload file",
+            )
+    return {column: list(names).index(column) for column in wanted}
+
+
+def _missing_column(table: str, column: str, purpose: str, names: Sequence[str], note: str) -> DataError:
+    known = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
+    same = [name for name in names if name.casefold().strip() == column.casefold().strip()]
+    near = note or (f"did you mean '{same[0]}'?" if same else suggest(column, names))
+    hint = f"{near}\n  {known}" if near and not near.startswith("known") else known
+    return DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)
