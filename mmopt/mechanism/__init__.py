@@ -5,7 +5,8 @@ OpenDP is imported only when noise is drawn.
 - ``release_plan.py``: ``plan`` decides everything before data is read: privacy, noise, predicted errors
 - ``accuracy.py``: standard errors and intervals, before any data
 - ``measurement.py``: ``measure`` is the only step that sees data
-- ``release_folder.py``: ``write_release`` writes what may be published: answers and manifest
+- ``answer_columns.py``: answers as columns, rounded as they are published
+- ``release_folder.py``: ``write_release`` writes what may be published: answers, manifest, more files
 - ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private
 """
 

@@ -8,6 +8,7 @@
 - ``root_of_merged_cells.py``: roots, ranks and bases, on merged cells
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
 - ``query_labels.py``: readable texts for queries
+- ``tidy_columns.py``: what queries say of each attribute, as columns
 - ``matrix_files.py``: arrays in .npy and .csv files
 """
 
