@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.errors import DataError
-from mmopt.workloads.domain import Attribute, Bins
+from mmopt.workloads import Attribute, Bins
 
 __all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds"]
 

@@ -1,6 +1,8 @@
 """What is asked: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy.
 
 - ``domain.py``: attributes, their cells, and the one order of cells
+- ``encodings.py``: how table values become the cells of one attribute
+- ``calendar_periods.py``: days as numbers, and names of months and other periods
 - ``blocks/``: blocks of queries, kept implicit
 - ``workload.py``: ``Workload``: the queries, their weights and targets
 - ``query_group.py``: groups of queries, and those given as a matrix
@@ -17,7 +19,8 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
 from mmopt.workloads.blocks.modified_blocks import Scaled
-from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
+from mmopt.workloads.domain import Attribute, Domain
+from mmopt.workloads.encodings import Bins, Categories, Values
 from mmopt.workloads.query_product import Product
 from mmopt.workloads.workload import Workload
 from mmopt.workloads.workload_variants import with_bases

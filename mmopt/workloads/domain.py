@@ -8,7 +8,7 @@ lists its factors in the order of the attributes, so that it agrees with this nu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,111 +16,13 @@ import numpy.typing as npt
 
 from mmopt.errors import TooLargeError, WorkloadError, suggest
 from mmopt.limits import require_memory
+from mmopt.workloads.encodings import Bins, Categories, Values, refuse_repeated
 
-__all__ = ["Attribute", "Bins", "Categories", "Domain", "Values", "describe_number", "refuse_repeated"]
+__all__ = ["Attribute", "Domain"]
 
-Scalar = str | int | float | bool
+UNSAID = Values(())
 LABEL_SIZE = 16  # of its memory in doubles
 LARGEST_DOMAIN = 10**100  # cells; the square of their number is a double
-
-
-@dataclass(frozen=True)
-class Values:
-    """Cell i holds the table value ``values[i]``."""
-
-    values: tuple[Scalar, ...]
-
-    def __post_init__(self) -> None:
-        refuse_repeated(self.values, _in_two_cells)
-
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return len(self.values)
-
-    @property
-    def members(self) -> tuple[tuple[Scalar, ...], ...]:
-        """The table values of each cell, one each."""
-        return tuple((value,) for value in self.values)
-
-    def describe(self) -> list[object]:
-        """Plain data that determines the encoding."""
-        return ["values", [_describe_value(value) for value in self.values]]
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Cell i holds the half-open interval ``[edges[i], edges[i + 1])``."""
-
-    edges: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.edges) < 2:
-            raise WorkloadError(f"bins need at least two edges, found {len(self.edges)}")
-        if not all(math.isfinite(edge) for edge in self.edges):
-            raise WorkloadError(f"bin edges must be finite numbers, found {list(self.edges)}")
-        for low, high in zip(self.edges, self.edges[1:], strict=False):
-            if not low < high:
-                raise WorkloadError(f"bin edges must increase, found {low:.12g} before {high:.12g}")
-
-    @property
-    def size(self) -> int:
-        """Number of cells, one less than there are edges."""
-        return len(self.edges) - 1
-
-    def describe(self) -> list[object]:
-        """Plain data that determines the encoding."""
-        return ["bins", [describe_number(edge) for edge in self.edges]]
-
-    def labels(self) -> tuple[str, ...]:
-        """The intervals as text, ``[0, 18)`` and so on."""
-        return tuple(
-            f"[{low:.12g}, {high:.12g})" for low, high in zip(self.edges, self.edges[1:], strict=False)
-        )
-
-
-@dataclass(frozen=True)
-class Categories:
-    """Cell i holds any of the table values ``members[i]``."""
-
-    members: tuple[tuple[Scalar, ...], ...]
-
-    def __post_init__(self) -> None:
-        for cell in self.members:
-            if not cell:
-                raise WorkloadError("a category has no values, expected at least one")
-        refuse_repeated([value for cell in self.members for value in cell], _in_two_cells)
-
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return len(self.members)
-
-    def describe(self) -> list[object]:
-        """Plain data that determines the encoding."""
-        return ["categories", [[_describe_value(value) for value in cell] for cell in self.members]]
-
-
-def refuse_repeated(values: Iterable[Scalar], message: Callable[[Scalar], str]) -> None:
-    """WorkloadError with a message about the first value that stands twice."""
-    seen: set[Scalar] = set()
-    for value in values:
-        if value in seen:
-            raise WorkloadError(message(value))
-        seen.add(value)
-
-
-def _in_two_cells(value: Scalar) -> str:
-    return f"the value {value!r} stands twice, expected in one cell only"
-
-
-def describe_number(value: float) -> str:
-    """The exact value, as hexadecimal digits, for hashes; minus zero counts as zero."""
-    return (float(value) + 0.0).hex()
-
-
-def _describe_value(value: Scalar) -> list[object]:
-    return [type(value).__name__, describe_number(value) if isinstance(value, float) else value]
 
 
 @dataclass(frozen=True)
@@ -130,7 +32,8 @@ class Attribute:
     Parameters
     ----------
     name : the name that queries use.
-    labels : one text per cell, in the order of the cells.
+    labels : one text per cell, in the order of the cells: those of the encoding, the declared ones, then
+        any that hold no value but what ``outside`` or ``missing`` sends there by their label.
     column : the column of the table that is read; the attribute's name if empty.
     encoding : how a table value becomes a cell; ``Values(labels)`` if absent or empty.
     groups : named groups of cells, for queries.
@@ -148,7 +51,7 @@ class Attribute:
     name: str
     labels: tuple[str, ...]
     column: str = ""
-    encoding: Values | Bins | Categories = Values(())
+    encoding: Values | Bins | Categories = UNSAID
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     outside: str = ""
     missing: str = ""
@@ -175,7 +78,10 @@ class Attribute:
         refuse_repeated(self.labels, lambda label: f"attribute '{self.name}' has the label '{label}' twice")
         if not self.encoding.size:
             object.__setattr__(self, "encoding", Values(self.labels))
-        if self.encoding.size != self.size:
+        beside = self.labels[self.declared :]
+        if self.declared > self.size or any(
+            label in ("refuse", "drop") or label not in (self.outside, self.missing) for label in beside
+        ):
             raise WorkloadError(
                 f"attribute '{self.name}' has {self.size} labels, "
                 f"but its encoding has {self.encoding.size} cells"
@@ -191,6 +97,11 @@ class Attribute:
                         f"attribute '{self.name}': group '{name}' has cell {cell}, "
                         f"expected 0 to {self.size - 1}"
                     )
+
+    @property
+    def declared(self) -> int:
+        """Number of cells that hold table values, the first ones; the others take what has no such cell."""
+        return self.encoding.size
 
     @property
     def size(self) -> int:

@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 
-from mmopt.workloads.domain import Attribute, Bins, Values
+from mmopt.workloads.domain import Attribute
+from mmopt.workloads.encodings import Bins, Values
 
 __all__ = ["cell_label", "group_label", "join", "range_labels"]
 
 
 def cell_label(attribute: Attribute, cell: int) -> str:
     """The query for one cell."""
-    joint = " in " if isinstance(attribute.encoding, Bins) else "="
-    return f"{attribute.name}{joint}{attribute.labels[cell]}"
+    encoding = attribute.encoding
+    if not isinstance(encoding, Bins) or cell >= encoding.size:
+        return f"{attribute.name}={attribute.labels[cell]}"
+    if None in encoding.ends(cell, cell):
+        return _within(attribute.name, encoding, cell, cell)
+    return f"{attribute.name} in {attribute.labels[cell]}"
 
 
 def range_labels(attribute: Attribute, ranges: Iterable[tuple[int | None, int]]) -> list[str]:
     """The queries for cells low to high, both included; from the first cell if low is None."""
     name, labels, encoding = attribute.name, attribute.labels, attribute.encoding
-    if isinstance(encoding, Bins):
-        edges = [f"{edge:.12g}" for edge in encoding.edges]
-        return [
-            f"{name} < {edges[high + 1]}" if low is None else f"{edges[low]} <= {name} < {edges[high + 1]}"
-            for low, high in ranges
-        ]
     compared = isinstance(encoding, Values) and _increasing(encoding.values)
     texts = []
     for low, high in ranges:
-        if low == high:
+        is_declared = high < encoding.size
+        if isinstance(encoding, Bins) and is_declared:
+            texts.append(_within(name, encoding, low, high))
+        elif low == high:
             texts.append(cell_label(attribute, high))
-        elif compared:
+        elif compared and is_declared:
             start = "" if low is None else f"{labels[low]} <= "
             texts.append(f"{start}{name} <= {labels[high]}")
         else:
             start = "up" if low is None else f"from {labels[low]}"
             texts.append(f"{name} {start} to {labels[high]}")
     return texts
+
+
+def _within(name: str, bins: Bins, low: int | None, high: int) -> str:
+    """From where bin low begins (or from below) to where bin high ends."""
+    is_from_below = low is None or bins.edges[low] == -math.inf
+    start, end = "" if low is None else bins.edge_text(bins.edges[low]), bins.edge_text(bins.edges[high + 1])
+    if bins.edges[high + 1] == math.inf:
+        return f"any {name}" if is_from_below else f"{name} >= {start}"
+    return f"{name} < {end}" if is_from_below else f"{start} <= {name} < {end}"
 
 
 def group_label(attribute: Attribute, group: str) -> str:

@@ -16,7 +16,8 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, kron
 from mmopt.workloads.blocks.matrix_blocks import positive
 from mmopt.workloads.blocks.modified_blocks import Scaled, unit_rows
-from mmopt.workloads.domain import Domain, describe_number, refuse_repeated
+from mmopt.workloads.domain import Domain
+from mmopt.workloads.encodings import describe_number, refuse_repeated
 from mmopt.workloads.query_group import Group
 from mmopt.workloads.query_labels import join
 

@@ -17,7 +17,7 @@ import pytest
 
 from mmopt.data import data_vector
 from mmopt.errors import DataError
-from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
+from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
 
 NAN = float("nan")
 

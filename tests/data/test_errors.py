@@ -17,7 +17,7 @@ import pytest
 from mmopt.data import data_vector
 from mmopt.data.table_file import TableFile, reading
 from mmopt.errors import DataError
-from mmopt.workloads.domain import Attribute, Bins, Domain, Values
+from mmopt.workloads import Attribute, Bins, Domain, Values
 
 SHAPE_HINT = (
     '  expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'
