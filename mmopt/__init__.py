@@ -22,6 +22,7 @@ Where things are, from the lowest floor up:
 - ``mechanism/``: plan, measure, answer, write
 - ``comparison/``: programs side by side
 - ``report/``: what a reader sees
+- ``answers/``: answers at a stated privacy
 - ``testing/``: checks for whoever writes a program or adds a solver
 - ``cli/``: the command line
 
@@ -36,6 +37,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mmopt.answers import Release, load_release
     from mmopt.comparison import Factors, baseline_factors, compare
     from mmopt.data import data_vector
     from mmopt.driver import Tuned, solve, tune
@@ -82,6 +84,7 @@ __all__ = [
     "PrivacyError",
     "Program",
     "ProgramError",
+    "Release",
     "Request",
     "ResultError",
     "Solution",
@@ -102,6 +105,7 @@ __all__ = [
     "compare",
     "data_vector",
     "explain",
+    "load_release",
     "load_request",
     "measure",
     "plan",
@@ -112,6 +116,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "mmopt.answers": ("Release", "load_release"),
     "mmopt.data": ("data_vector",),
     "mmopt.errors": (
         "ContradictionError",

@@ -8,7 +8,9 @@
 - ``comparison_tables.py``: programs side by side
 - ``baseline_tables.py``: baselines, and their factors to programs
 - ``release_tables.py``: a release: planned, answered, simulated
+- ``saved_release.py``: a release as rows, from its manifest
 - ``charts.py``: charts
+- ``release_chart.py``: the answers of a release, with error bars
 - ``explain/``: a program explained
 """
 
@@ -33,6 +35,7 @@ from mmopt.report.release_tables import (
     privacy_rows,
     simulated_table,
 )
+from mmopt.report.saved_release import release_rows
 from mmopt.report.solution_tables import (
     history_table,
     slack_table,
@@ -69,6 +72,7 @@ __all__ = [
     "program_listing",
     "programs_table",
     "queries_table",
+    "release_rows",
     "simulated_table",
     "sizes_of",
     "sizes_tables",

@@ -107,7 +107,9 @@ class Frame:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.names)
-        writer.writerows(zip(*(map(as_text, values.tolist()) for values in self.columns.values()), strict=True))
+        writer.writerows(
+            zip(*(map(as_text, values.tolist()) for values in self.columns.values()), strict=True)
+        )
         return text.getvalue()
 
     def to_parquet(self) -> bytes:

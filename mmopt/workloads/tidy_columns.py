@@ -18,7 +18,8 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import Sparse
 from mmopt.workloads.blocks.range_blocks import Ranges
-from mmopt.workloads.domain import Attribute, Bins
+from mmopt.workloads.domain import Attribute
+from mmopt.workloads.encodings import Bins
 from mmopt.workloads.workload import Workload
 
 __all__ = ["tidy_columns"]
@@ -30,7 +31,7 @@ _NAMED = 3  # cells that are named of a set without a name
 
 
 class _Said(NamedTuple):
-    """Of each row of a factor: its text (None: all cells), first and last cell of its run (-1: it is none)."""
+    """Of each row of a factor: its text (None: all cells), first and last cell of its run (-1: none)."""
 
     texts: Column
     low: Ints
@@ -40,11 +41,11 @@ class _Said(NamedTuple):
 def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, Column]:
     """By name, columns (m,) of what the queries of products say of the attributes, in the domain's order.
 
-    An attribute that some query restricts has one column of texts under its name: a value ("Female"), a range
-    ("[18, 25)"), the name of a group; None where the query counts all cells. One of bins has two more,
-    ``NAME_low`` and ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or dates
-    where the edges are; NaN or NaT where the range is open there, where the cells are not one run of bins, and
-    where they are all.
+    An attribute that some query restricts has one column of texts under its name: a value ("Female"), a
+    range ("[18, 25)"), the name of a group; None where the query counts all cells. One of bins has two more,
+    ``NAME_low`` and ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or
+    dates where the edges are; NaN or NaT where the range is open there, where the cells are not one run of
+    bins, and where they are all.
 
     Names differ, also without regard to capitals, from each other and from those that are ``taken``: one that
     does not gets an underscore behind it, that of an end before that of an attribute.
@@ -89,10 +90,13 @@ def _free(name: str, used: set[str]) -> str:
 
 
 def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]:
-    """The ends of the ranges of values of the cells low to high; NaN as ``tidy_columns`` says."""
+    """The ends of the ranges of values of the cells low to high; NaN or NaT as ``tidy_columns`` says."""
+    is_range = (low >= 0) & (high < bins.size) & (high - low + 1 < size)
     edges = np.array(bins.edges)
-    is_range = (low >= 0) & ((low > 0) | (high < size - 1))
-    return np.where(is_range, edges[low], np.nan), np.where(is_range, edges[high + 1], np.nan)
+    edges[np.isinf(edges)] = np.nan
+    found = (np.where(is_range, edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1))
+    first, end = (values.astype("datetime64[D]") if bins.dates else values for values in found)
+    return first, end
 
 
 def _said(factor: Implicit, attribute: Attribute) -> _Said:
@@ -114,7 +118,7 @@ class _Sets(NamedTuple):
 
     low: Ints
     high: Ints
-    count: Ints
+    held: Ints
     is_set: npt.NDArray[np.bool_]
     few: list[list[int]]
 
@@ -124,7 +128,7 @@ def _dense_sets(rows: Array) -> _Sets:
     return _Sets(
         low=inside.argmax(axis=1),
         high=rows.shape[1] - 1 - inside[:, ::-1].argmax(axis=1),
-        count=inside.sum(axis=1),
+        held=inside.sum(axis=1),
         is_set=(~inside | (rows == 1)).all(axis=1),
         few=[np.flatnonzero(row)[: _NAMED + 1].tolist() for row in inside],
     )
@@ -135,7 +139,7 @@ def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
     return _Sets(
         low=np.minimum.reduceat(rows.indices, starts).astype(np.int64),
         high=np.maximum.reduceat(rows.indices, starts).astype(np.int64),
-        count=np.diff(rows.indptr),
+        held=np.diff(rows.indptr),
         is_set=np.logical_and.reduceat(rows.data == 1, starts),
         few=[np.sort(cells)[: _NAMED + 1].tolist() for cells in np.split(rows.indices, rows.indptr[1:-1])],
     )
@@ -143,20 +147,20 @@ def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
 
 def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Said:
     """The name that was given to a set of cells, else what is in it; of what is none, its label."""
-    low, high, count, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
+    low, high, held, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
     few = [cells for chunk in chunks for cells in chunk.few]
-    is_run = is_set & (count == high - low + 1)
+    is_run = is_set & (held == high - low + 1)
     labels = [] if factor.names or is_set.all() else factor.labels(attribute)
     texts: list[str | None] = []
     for row, cells in enumerate(few):
-        if is_set[row] and count[row] == attribute.size:
+        if is_set[row] and held[row] == attribute.size:
             texts.append(None)
         elif factor.names:
             texts.append(factor.names[row])
         elif is_run[row]:
             texts.append(_range_text(attribute, int(low[row]), int(high[row])))
         elif is_set[row]:
-            more = int(count[row]) - _NAMED
+            more = int(held[row]) - _NAMED
             named = [attribute.labels[cell] for cell in (cells if more == 1 else cells[:_NAMED])]
             texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
         else:
@@ -166,14 +170,19 @@ def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Sa
 
 def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
     """The cells low to high, both included; None for all."""
+    bins = attribute.encoding
     if high - low + 1 == attribute.size:
         return None
     if low == high:
         return attribute.labels[low]
-    if isinstance(attribute.encoding, Bins):
-        edges = attribute.encoding.edges
-        return f"[{edges[low]:.12g}, {edges[high + 1]:.12g})"
-    return f"{attribute.labels[low]} to {attribute.labels[high]}"
+    if not isinstance(bins, Bins) or high >= bins.size:
+        return f"{attribute.labels[low]} to {attribute.labels[high]}"
+    first, end = bins.edges[low], bins.edges[high + 1]
+    if math.isinf(first):
+        return "any" if math.isinf(end) else f"< {bins.edge_text(end)}"
+    if math.isinf(end):
+        return f">= {bins.edge_text(first)}"
+    return f"[{bins.edge_text(first)}, {bins.edge_text(end)})"
 
 
 def _objects(texts: list[str | None]) -> Column:
