@@ -92,7 +92,7 @@ def _free(name: str, used: set[str]) -> str:
 def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]:
     """The ends of the ranges of values of the cells low to high; NaN or NaT as ``tidy_columns`` says."""
     is_range = (low >= 0) & (high < bins.size) & (high - low + 1 < size)
-    edges = np.array(bins.edges)
+    edges = np.array(bins.edges, dtype=float)
     edges[np.isinf(edges)] = np.nan
     found = (np.where(is_range, edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1))
     first, end = (values.astype("datetime64[D]") if bins.dates else values for values in found)
