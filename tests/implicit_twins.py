@@ -30,6 +30,7 @@ BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "predicates": lambda rng, n: f.predicates(random_rows(rng, n)),
     "sparse": lambda rng, n: f.sparse_predicates(scipy.sparse.csr_array(random_rows(rng, n))),
     "reordered": lambda rng, n: _reordered(rng, random_block(rng, n)),
+    "padded": lambda rng, n: _padded(rng, n),
     "union": lambda rng, n: f.union(*(_of_size(rng, n) for _ in range(int(rng.integers(1, 4))))),
     "weighted": lambda rng, n: _weighted(rng, random_block(rng, n)),
     "scaled rows": lambda rng, n: _weighted(rng, random_block(rng, n)).weighed(),
@@ -49,7 +50,7 @@ def random_rows(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def random_block(rng: np.random.Generator, n: int) -> Factor:
-    return BLOCKS[str(rng.choice(list(BLOCKS)[:-4]))](rng, n)
+    return BLOCKS[str(rng.choice(list(BLOCKS)[:-5]))](rng, n)
 
 
 def _of_size(rng: np.random.Generator, n: int) -> Factor:
@@ -64,6 +65,11 @@ def _weighted(rng: np.random.Generator, block: Factor) -> Factor:
 
 def _reordered(rng: np.random.Generator, block: Factor) -> Factor:
     return f.reordered(block, rng.permutation(block.size))
+
+
+def _padded(rng: np.random.Generator, n: int) -> Factor:
+    block = random_block(rng, max(1, n - int(rng.integers(3))))
+    return f.padded(block, max(n, block.size))
 
 
 def random_matrix(rng: np.random.Generator, n: int, depth: int) -> tuple[Implicit, np.ndarray]:

@@ -6,13 +6,14 @@ both fills the data vector and counts what does not fit:
 =========  ============================================================================
 size       outside: a value that the domain does not declare
 size + 1   missing: NULL, an empty CSV field, or NaN where numbers are declared
-size + 2   unreadable: text that is no number (no boolean) where those are declared
+size + 2   unreadable: text that is no number (no boolean, no date) where those are declared
 =========  ============================================================================
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import struct
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Any
 
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
+from mmopt.workloads.calendar_periods import date_of
 
 __all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds"]
 
@@ -27,6 +29,12 @@ OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
 
 #: From here on, doubles no longer tell neighbouring integers apart.
 _EXACT = 2**53
+
+#: A day, or a day and a time of ISO 8601.
+_DATE = (
+    r"^\d{4}-\d{2}-\d{2}([T ]([01]\d|2[0-3])(:[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?)?"
+    r" ?(Z|UTC|[+-]\d{2}(:?\d{2})?)?)?$"
+)
 
 Value = str | int | float | bool
 
@@ -36,7 +44,7 @@ class _Reading:
     """One column seen as each kind of value that is declared; None where it cannot be."""
 
     text: Any
-    number: Any
+    number: Any  # or the day
     boolean: Any
     single: bool
     missing: Any
@@ -48,7 +56,9 @@ def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
 
     Parameters
     ----------
-    column : Ibis column expression; text, integer, floating, decimal, boolean or date.
+    column : Ibis column expression; text, integer, floating, decimal, boolean, date or timestamp. Of a time
+        its day counts, of a text with a time zone the day as written. A timestamp with a time zone is no day
+        before a zone is chosen, and is refused.
     file : path for messages.
 
     Raises
@@ -59,18 +69,21 @@ def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
 
     reading = _read(attribute, column, file)
     size = attribute.size
+    rest = size + OUTSIDE
     branches = [(reading.missing, size + MISSING)]
     if reading.unreadable is not None:
         branches.append((reading.unreadable, size + UNREADABLE))
     encoding = attribute.encoding
     if isinstance(encoding, Bins):
         # Half-open, so ascending edges need one comparison each: the first edge above the value decides.
-        first, *uppers = (_single(edge) if reading.single else float(edge) for edge in encoding.edges)
-        branches.append((reading.number < first, size + OUTSIDE))
-        branches += [(reading.number < upper, cell) for cell, upper in enumerate(uppers)]
+        below = zip(encoding.edges, (rest, *range(encoding.size)), strict=True)
+        finite = ((edge, code) for edge, code in below if math.isfinite(edge))
+        branches += [(reading.number < _edge(edge, reading, encoding), code) for edge, code in finite]
+        if math.isinf(encoding.edges[-1]):
+            rest = encoding.size - 1  # what is above all edges
     else:
         branches += [(_holds(reading, members), cell) for cell, members in enumerate(encoding.members)]
-    code = ibis.cases(*((test, ibis.literal(code, "int64")) for test, code in branches), else_=size + OUTSIDE)
+    code = ibis.cases(*((test, ibis.literal(code, "int64")) for test, code in branches), else_=rest)
     return code.cast("int64")
 
 
@@ -90,23 +103,33 @@ def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
         if declared == {"numbers"}:
             missing = blank | number.isnan()
             unreadable = number.isnull()
+        elif declared == {"dates"}:
+            date = column.strip()
+            number = date.substr(0, 10).try_cast("date")
+            unreadable = number.isnull() | ~date.re_search(_DATE)
         elif declared == {"booleans"}:
             unreadable = boolean.notin(["true", "false"])
         return _Reading(column, number, boolean, False, missing, unreadable)
     if kind.is_boolean() and declared == {"booleans"}:
         return _Reading(None, None, ibis.ifelse(column, "true", "false"), False, blank, None)
-    if kind.is_integer() and "booleans" not in declared:
+    if kind.is_integer() and not declared & {"booleans", "dates"}:
         return _Reading(column.cast("string"), column.cast("float64"), None, False, blank, None)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
         number = column.cast("float64")
         missing = blank | number.isnan() if kind.is_floating() else blank
         whole = column.cast("string") if kind.is_decimal() and kind.scale == 0 else None
         return _Reading(whole, number, None, kind.is_float32(), missing, None)
+    if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
+        return _Reading(None, column.cast("date"), None, False, blank, None)
     if kind.is_date() and declared == {"text"}:
         return _Reading(column.cast("string"), None, None, False, blank, None)
     hint = "declare values of the column's type in the workload file, or convert the column first"
     if kind.is_boolean():
         hint = "declare {values: [false, true]} in the workload file"
+    elif kind.is_timestamp() and kind.timezone and declared == {"dates"}:
+        hint = "its day depends on the time zone: convert it first"
+    elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
+        hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
     raise DataError(
         f"{file}: column '{attribute.column}' is of type {kind}; "
         f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
@@ -121,7 +144,7 @@ def declared_kinds(attribute: Attribute) -> str:
 
 def _kinds(attribute: Attribute) -> set[str]:
     if isinstance(attribute.encoding, Bins):
-        return {"numbers"}
+        return {"dates" if attribute.encoding.dates else "numbers"}
     return {_kind(value) for members in attribute.encoding.members for value in members}
 
 
@@ -154,6 +177,15 @@ def _holds(reading: _Reading, members: tuple[Value, ...]) -> Any:
         exact = [_single(value) if reading.single else float(value) for value in small]
         tests.append(reading.number.isin(exact))
     return functools.reduce(operator.or_, tests, ibis.literal(False))
+
+
+def _edge(edge: float, reading: _Reading, bins: Bins) -> Any:
+    """An edge as the database compares it."""
+    import ibis
+
+    if bins.dates:
+        return ibis.literal(date_of(edge))
+    return _single(edge) if reading.single else float(edge)
 
 
 def _single(value: float) -> float:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from decimal import Decimal
-from fractions import Fraction
 
-from mmopt.errors import placed
+from mmopt.request.bin_keys import check_count, read_bins, read_range
 from mmopt.request.yaml_nodes import (
     Map,
     Scalar,
@@ -16,18 +13,13 @@ from mmopt.request.yaml_nodes import (
     fail,
     items,
     mapping,
-    number,
     one_of,
-    too_large,
 )
 from mmopt.workloads import Bins, Categories, Values
 
-__all__ = ["FORMS", "MAX_CELLS", "Encoding", "label_of", "read_encoding"]
+__all__ = ["FORMS", "Encoding", "label_of", "read_encoding"]
 
 FORMS = ("values", "bins", "range", "categories")
-
-MAX_CELLS = 100_000
-"""Most cells of one attribute."""
 
 Encoding = Values | Bins | Categories
 Plain = str | int | float | bool
@@ -46,11 +38,9 @@ def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
     if kind == "categories":
         return _categories(node, f"categories of {what}")
     if kind == "bins":
-        encoding = _bins(node, f"bins of {what}")
+        encoding = read_bins(node, f"bins of {what}")
         return encoding.labels(), encoding
-    if width is None:
-        fail(node, f"{what} has a range without a width", "width: 1 gives one cell per integer")
-    return _range(node, width, f"range of {what}")
+    return read_range(node, width, what)
 
 
 def label_of(value: Plain) -> str:
@@ -74,7 +64,7 @@ def table_value(node: YamlNode, what: str) -> Plain:
 
 def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
     nodes = items(node, what)
-    _check_count(node, len(nodes), what)
+    check_count(node, len(nodes), what)
     values: list[Plain] = []
     labels: dict[str, YamlNode] = {}
     seen: dict[Plain, YamlNode] = {}
@@ -97,7 +87,7 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
     found = mapping(node, what)
     if not found.entries:
         fail(node, f"{what} are empty, expected at least one label with its values")
-    _check_count(node, found.count, what)
+    check_count(node, found.count, what)
     seen: dict[Plain, YamlNode] = {}
     members = []
     for key, entry in found.entries:
@@ -115,57 +105,6 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
     return tuple(key.text for key, _ in found.entries), Categories(tuple(members))
 
 
-def _bins(node: YamlNode, what: str) -> Bins:
-    nodes = items(node, what, "write the edges: [0, 18, 65, 115] means [0, 18), [18, 65), [65, 115)")
-    _check_count(node, len(nodes), what)
-    if len(nodes) < 2:
-        fail(node, f"{what}: one edge found, expected at least two")
-    edges = [number(item, f"an edge of the {what}") for item in nodes]
-    for low, high, item in zip(edges, edges[1:], nodes[1:], strict=False):
-        if not low < high:
-            fail(
-                item,
-                f"{what} must increase, found {_show(high)} after {_show(low)}",
-                "half-open bins [a, b) share their edges; each edge is written once",
-            )
-    with placed(node.where):
-        return Bins(tuple(edges))
-
-
-def _range(node: YamlNode, width_node: YamlNode, what: str) -> tuple[tuple[str, ...], Bins]:
-    ends = items(node, what)
-    if len(ends) != 2:
-        fail(node, f"{what} must be [low, high], found {describe(node)}")
-    low, high = (_exact(number(end, f"an end of the {what}")) for end in ends)
-    width = _exact(number(width_node, f"width of the {what}"))
-    if width <= 0:
-        fail(width_node, f"width of the {what} must be greater than 0, found {_show(width)}")
-    if not low < high:
-        fail(node, f"{what} must be [low, high] with low < high, found [{_show(low)}, {_show(high)}]")
-    count = (high - low) / width
-    if count > MAX_CELLS:
-        _check_count(node, math.ceil(count), what)
-    if count.denominator != 1:
-        below, above = low + math.floor(count) * width, low + math.ceil(count) * width
-        better = [_show(end) for end in (below, above) if end > low]
-        fail(
-            width_node,
-            f"{what}: {_show(low)} to {_show(high)} is {float(count):.6g} widths of {_show(width)}, "
-            "expected a whole number",
-            f"end the range at {' or '.join(better)}, or choose another width",
-        )
-    edges = tuple(float(low + i * width) for i in range(int(count) + 1))
-    if any(a >= b for a, b in itertools.pairwise(edges)):
-        fail(
-            width_node,
-            f"{what}: a width of {_show(width)} is below the precision of numbers near {_show(high)}",
-        )
-    encoding = Bins(edges)
-    if width == 1 and low.denominator == 1:
-        return tuple(str(int(low) + i) for i in range(int(count))), encoding
-    return encoding.labels(), encoding
-
-
 def _check_new(item: YamlNode, value: Plain, seen: dict[Plain, YamlNode], what: str) -> None:
     if first := seen.get(value):
         found, earlier = describe(item), describe(first)
@@ -174,19 +113,3 @@ def _check_new(item: YamlNode, value: Plain, seen: dict[Plain, YamlNode], what: 
             fail(item, f"{what}: {found} stands twice, first in {place}")
         fail(item, f"{what}: {found} and {earlier} are the same value of a table")
     seen[value] = item
-
-
-def _check_count(node: YamlNode, count: int, what: str) -> None:
-    if count > MAX_CELLS:
-        too_large(
-            node, f"{what}: {count:,} cells, at most {MAX_CELLS:,} are possible", "use fewer or wider cells"
-        )
-
-
-def _exact(value: float) -> Fraction:
-    """The decimal number that the file spells: 0.1 is one tenth, so that widths divide without rounding."""
-    return Fraction(Decimal(repr(value)))
-
-
-def _show(value: Fraction | float) -> str:
-    return f"{float(value):.12g}"

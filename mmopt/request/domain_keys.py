@@ -64,7 +64,8 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
     if isinstance(node, ListNode):
         fail(node, f"{what} must be a mapping, found {describe(node)}", f"write '{name}: {{values: […]}}'")
     form = record(node, what, _KEYS)
-    labels, encoding = read_encoding(form, name)
+    declared, encoding = read_encoding(form, name)
+    labels = (*declared, *_beside(form, CellWords(name, declared, encoding)))
     cells = CellWords(name, labels, encoding)
     for label, place in _labelled(form):
         if is_block_word(label):
@@ -94,22 +95,52 @@ def _labelled(form: Map) -> list[tuple[str, YamlNode]]:
     return [(key.text, key) for key, _ in categories.entries] if isinstance(categories, Map) else []
 
 
+def _beside(form: Map, cells: CellWords) -> tuple[str, ...]:
+    """The labels of the cells that ``outside: {cell: …}`` and ``missing: {cell: …}`` add."""
+    found = []
+    for key in ("outside", "missing"):
+        node = form.get(key)
+        if not isinstance(node, Map):
+            continue
+        what = f"{key} of attribute '{cells.name}'"
+        cell = record(node, what, ("cell",), ("cell",)).by_key["cell"]
+        label = text(cell, f"the label that {what} adds")
+        if (known := cells.find_one(cell)) is not None:
+            fail(
+                cell,
+                f"{what} adds the cell '{label}', which is there already",
+                f"write {key}: {cells.labels[known]} to count them there, or choose another label",
+            )
+        for is_taken, meaning in (
+            (label in _RULES, "a rule"),
+            (is_block_word(label), "a block of queries"),
+            (RUN.fullmatch(label), "a run of integers"),
+        ):
+            if is_taken:
+                fail(
+                    cell, f"{what} adds the cell '{label}', which reads as {meaning}", "choose another label"
+                )
+        found.append(label)
+    return tuple(dict.fromkeys(found))
+
+
 def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
     node = form.get(key)
     if node is None:
         choice = default
     elif isinstance(node, Scalar) and node.value in _RULES:
         choice = str(node.value)
+    elif isinstance(node, Map) and (added := node.get("cell")) is not None:
+        return text(added, "cell")
     elif (cell := cells.find_one(node)) is not None:
         return cells.labels[cell]
     else:
         found = f"'{node.text}'" if isinstance(node, Scalar) and node.value is not None else describe(node)
         near = suggest(node.text, (*_RULES, *cells.labels[:1000])) if isinstance(node, Scalar) else ""
-        fail(
-            node,
-            f"{key} must be refuse, drop or a value of attribute '{cells.name}', found {found}",
-            near if near.startswith("did") else "",
-        )
+        if not near.startswith("did"):
+            word = node.value if isinstance(node, Scalar) else None
+            near = f"for a cell of its own write {key}: {{cell: {word}}}" if isinstance(word, str) else ""
+        fail(node, f"{key} must be refuse, drop or a value of attribute '{cells.name}', found {found}", near)
     if choice in cells.by_label:
         fail(
             form if node is None else node,

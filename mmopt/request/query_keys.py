@@ -10,7 +10,7 @@ import numpy as np
 
 from mmopt.errors import placed, suggest
 from mmopt.request.domain_keys import check_name, read_members
-from mmopt.request.query_words import BLOCK_NUMBERS, BLOCK_WORDS, CellWords, is_block_word
+from mmopt.request.query_words import BLOCK_NUMBERS, BLOCK_WORDS, CellWords, block_of, is_block_word
 from mmopt.request.yaml_nodes import (
     ListNode,
     Map,
@@ -127,26 +127,27 @@ def read_block(node: YamlNode, words: Vocabulary) -> Factor:
 
 def _closed(node: YamlNode, word: str, number: tuple[int, ...], words: Vocabulary) -> Factor:
     """A block that is held by its size, and by a number if it takes one."""
-    size = words.cells.size
     if word == "hierarchy":
-        words.budget.take(node, 4, size, "hierarchies")
+        words.budget.take(node, 4, words.cells.declared, "hierarchies")
     with placed(node.where):
-        return BLOCK_NUMBERS[word](size, *number) if number else BLOCK_WORDS[word](size)
+        return block_of(word, number, words.cells)
 
 
 def _reordered(node: Map, words: Vocabulary) -> Factor:
-    """A block over the cells in the order that the file gives, each of them once."""
+    """A block over the declared cells in the order that the file gives, each of them once."""
     order = node.get("order")
-    name = words.cells.name
+    name, declared = words.cells.name, words.cells.declared
     if order is None:
         fail(node, f"the block of attribute '{name}' is reordered and has no order", "add order: [value, …]")
     block = read_block(node.by_key["reordered"], words)
     cells = read_members(order, items(order, "order"), words.cells, words.groups, "order")
-    if len(cells) < words.cells.size:
-        missing = words.cells.labels[min(set(range(words.cells.size)).difference(cells))]
+    if beside := [words.cells.labels[cell] for cell in cells if cell >= declared]:
+        fail(order, f"the order of attribute '{name}' has '{beside[0]}', which is beside the values in order")
+    if len(cells) < declared:
+        missing = words.cells.labels[min(set(range(declared)).difference(cells))]
         fail(order, f"the order of attribute '{name}' lacks '{missing}', expected every value once")
     words.budget.take(order, 2, words.cells.size, "orders")
-    return reordered(block, cells)
+    return reordered(block, (*cells, *range(declared, words.cells.size)))
 
 
 def _explicit(

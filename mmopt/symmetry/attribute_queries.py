@@ -12,17 +12,19 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints, fits_memory, stacked_root
 from mmopt.workloads.blocks.factor_blocks import Factor
 from mmopt.workloads.blocks.kronecker_products import Union
-from mmopt.workloads.blocks.modified_blocks import Reordered, ScaledRows
+from mmopt.workloads.blocks.modified_blocks import ScaledRows
+from mmopt.workloads.blocks.placed_blocks import Padded, Reordered
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.workload import Workload
 
-__all__ = ["UNKNOWN", "Piece", "PieceRows", "Term", "is_rigid", "terms_of"]
+__all__ = ["ONE_WAY", "SYMMETRIC", "UNKNOWN", "Piece", "PieceRows", "Term", "is_rigid", "terms_of"]
 
 # Kinds whose symmetry is known without looking at numbers.
 SYMMETRIC = ("identity", "total")
 UNKNOWN = "unknown"  # too large to look for any
-RIGID = ("prefix", "all_range", UNKNOWN)  # no two values can be swapped
+ONE_WAY = ("prefix", "padded prefix", "padded all_range", UNKNOWN)  # not the same in reverse order
+RIGID = (*ONE_WAY, "all_range")  # no two values can be swapped, or none that is worth it
 MOST_SWAPPABLE = 3  # up to so many values some can: all ranges over three are the same with the ends swapped
 
 
@@ -149,7 +151,7 @@ def _is_whole(factor: Factor) -> bool:
     """Whether all entries are integers; not of rows scaled by roots, whose Gram matrix is made of weights."""
     if isinstance(factor, Union):
         return all(map(_is_whole, factor.blocks))
-    if isinstance(factor, Reordered):
+    if isinstance(factor, Reordered | Padded):
         return _is_whole(factor.inner)
     integers = isinstance(factor, Ranges) or all(map(_are_integers, _blocks(factor)))
     return integers and not isinstance(factor, ScaledRows)

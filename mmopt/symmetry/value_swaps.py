@@ -18,7 +18,7 @@ from collections import Counter
 import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.symmetry.attribute_queries import SYMMETRIC, UNKNOWN, Piece, PieceRows, is_rigid
+from mmopt.symmetry.attribute_queries import ONE_WAY, SYMMETRIC, Piece, PieceRows, is_rigid
 from mmopt.workloads.blocks.all_ranges import AllRange
 from mmopt.workloads.blocks.implicit_matrix import refine
 
@@ -129,7 +129,7 @@ def reverses(piece: Piece, with_targets: bool) -> bool:
     """Whether the values in reverse order ask for the same."""
     if piece.kind in (*SYMMETRIC, "all_range") or piece.size == 1:
         return True
-    if piece.kind in ("prefix", UNKNOWN):
+    if piece.kind in ONE_WAY:
         return False
     if not with_targets:
         gram, close = _gram(piece)
@@ -146,7 +146,7 @@ def _rows_reverse(rows: PieceRows) -> bool:
         own[rows.factor.ends(np.arange(len(targets)))] = targets  # by first and last cell
         return bool((own == own[::-1, ::-1].T).all())
     if rows.factor is not None:
-        return rows.factor.kind != "prefix"
+        return rows.factor.kind in SYMMETRIC
     # Told by the first and the last value that each row asks of, which costs little.
     first, last = (np.argmax(own != 0, axis=1).tolist() for own in (matrix, matrix[:, ::-1]))
     if Counter(zip(first, last, targets, strict=True)) != Counter(zip(last, first, targets, strict=True)):

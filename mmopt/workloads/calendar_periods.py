@@ -9,10 +9,11 @@ import calendar
 import datetime
 import re
 
-__all__ = ["date_of", "day_of", "later", "period_days", "period_name"]
+__all__ = ["LAST_DAY", "date_of", "day_of", "later", "period_days", "period_name"]
 
 PERIOD = re.compile(r"([0-9]{4})(?:-Q([1-4])|-([0-9]{2})(?:-([0-9]{2}))?)?")
 EPOCH = datetime.date(1970, 1, 1).toordinal()
+LAST_DAY = datetime.date.max.toordinal() - EPOCH
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 DAYS = {"day": 1, "week": 7}
 

@@ -149,7 +149,7 @@ class Product(Group):
         if self.name is not None:
             return self.name
         words = [
-            attribute.name if factor.kind == "identity" else f"{attribute.name} {factor.kind}"
+            attribute.name if factor.kind == "identity" else f"{attribute.name} {factor.title}"
             for factor, attribute in zip(self.factors, domain.attributes, strict=True)
             if factor.kind != "total"
         ]

@@ -25,6 +25,8 @@ SHAPE_HINT = (
 )
 TYPE_HINT = "  declare values of the column's type in the workload file, or convert the column first"
 
+DATES_HINT = "  declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
+
 
 def values(name: str, *cells: Any, **rules: Any) -> Attribute:
     return Attribute(name, tuple(map(str, cells)), encoding=Values(cells), **rules)
@@ -265,7 +267,11 @@ def test_wrong_type_in_parquet() -> None:
         (pa.array([[1]]), values("a", 1), "array<int64>", "numbers"),
     ]
     for column, attribute, kind, declared in cases:
-        hint = "  declare {values: [false, true]} in the workload file" if kind == "boolean" else TYPE_HINT
+        hint = {
+            "boolean": "  declare {values: [false, true]} in the workload file",
+            "date": DATES_HINT,
+            "timestamp(6)": DATES_HINT,
+        }.get(kind, TYPE_HINT)
         assert error(parquet(a=column), attribute) == (
             f"t.parquet: column 'a' is of type {kind}; attribute 'a' declares {declared}\n{hint}"
         )

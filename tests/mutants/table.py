@@ -240,8 +240,14 @@ MUTANTS = (
         "mmopt/workloads/blocks/modified_blocks.py",
         "workloads/blocks/test_laws.py",
         ("ScaledRows._gram", "self.inner.gram_of_weighted(self.weights)", "self.inner.gram()"),
-        ("Reordered._apply", "self.inner.apply(x[..., self.order])", "self.inner.apply(x[..., self._place])"),
         ("power", "return size if norm == 1 else times_up(size, size)", "return size"),
+    ),
+    *_rows(
+        "mmopt/workloads/blocks/placed_blocks.py",
+        "workloads/blocks/test_laws.py",
+        ("Reordered._apply", "self.inner.apply(x[..., self.order])", "self.inner.apply(x[..., self._place])"),
+        ("Padded.classes", "constant_values=-1", "constant_values=0"),
+        ("Padded._apply", "x[..., : self.inner.size]", "x[..., -self.inner.size :]"),
     ),
     *_rows(
         "mmopt/workloads/blocks/kronecker_products.py",
@@ -713,10 +719,11 @@ MUTANTS = (
     *_rows(
         "mmopt/data/cell_codes.py",
         "data/test_data_vector.py",
-        ("cell_code", "(reading.number < first, size + OUTSIDE)", "(reading.number < first, 0)"),
-        ("cell_code", "(reading.number < upper, cell)", "(reading.number <= upper, cell)"),
+        ("cell_code", "(rest, *range(encoding.size))", "(0, *range(encoding.size))"),
+        ("cell_code", "(reading.number < _edge(", "(reading.number <= _edge("),
+        ("cell_code", "rest = encoding.size - 1", "rest = encoding.size - 2"),
         ("cell_code", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
-        ("cell_code", "else_=size + OUTSIDE", "else_=0"),
+        ("cell_code", "else_=rest", "else_=0"),
         ("_read", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
     ),
     *_rows(

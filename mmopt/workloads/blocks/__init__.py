@@ -6,6 +6,7 @@
 - ``all_ranges.py``: all ranges of cells
 - ``hierarchies.py``: hierarchies and the Haar wavelet
 - ``matrix_blocks.py``: queries given as a matrix, dense or sparse
-- ``modified_blocks.py``: rows scaled or weighted, or cells in another order
+- ``modified_blocks.py``: rows scaled or weighted
+- ``placed_blocks.py``: cells in another order, or further cells behind them
 - ``kronecker_products.py``: Kronecker products, stacks and unions of blocks
 """

@@ -17,7 +17,7 @@ from mmopt.workloads.blocks.hierarchies import Haar, Hierarchy
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
 from mmopt.workloads.blocks.kronecker_products import Union
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
-from mmopt.workloads.blocks.modified_blocks import Reordered
+from mmopt.workloads.blocks.placed_blocks import Padded, Reordered
 from mmopt.workloads.blocks.range_blocks import Identity, Prefix, Total, WidthRange
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "haar",
     "hierarchy",
     "identity",
+    "padded",
     "predicates",
     "prefix",
     "reordered",
@@ -99,6 +100,16 @@ def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
             f"expected each number from 0 to {block.size - 1:,} once"
         )
     return Reordered(block, given.astype(np.int64))
+
+
+def padded(block: Factor, size: int) -> Factor:
+    """The block over the first of ``size`` cells, none of whose queries counts the others.
+
+    For cells beside the declared ones. WorkloadError for fewer cells than the block has.
+    """
+    if size < block.size:
+        raise WorkloadError(f"a block over {block.size:,} cells does not fit into {size:,}")
+    return block if size == block.size else Padded(block, size)
 
 
 def union(*factors: Factor) -> Factor:

@@ -239,6 +239,11 @@ class Implicit(ABC):
         return self
 
     @property
+    def title(self) -> str:
+        """What a group of these queries is called."""
+        return self.kind
+
+    @property
     def plain(self) -> Implicit:
         """The same queries without weights."""
         return self

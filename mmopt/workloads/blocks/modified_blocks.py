@@ -1,4 +1,4 @@
-"""Blocks around another one: its rows scaled or weighted, or its cells in another order.
+"""Blocks around another one: its rows scaled or weighted.
 
 ``RowWeighted`` is what a workload holds: it stands for the queries as they are asked, in all that is answered
 or predicted. ``ScaledRows``, its ``weighed()``, is what total error sees: diag(√weights) times the queries.
@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
+from mmopt.numerics.arrays import EPS, Array, Ints, owned, rounding_of_root
 from mmopt.numerics.outward import not_below, times_up
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
+from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.matrix_blocks import describe_array, per_query
-from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.domain import Attribute
 
-__all__ = ["Reordered", "RowWeighted", "Scaled", "ScaledRows", "unit_rows"]
+__all__ = ["Around", "RowWeighted", "Scaled", "ScaledRows", "unit_rows"]
 
 
 class Around(Implicit):
@@ -163,6 +162,10 @@ class RowWeighted(Around):
         self.kind = inner.kind
 
     @property
+    def title(self) -> str:
+        return self.inner.title
+
+    @property
     def plain(self) -> Implicit:
         return self.inner
 
@@ -196,51 +199,6 @@ class RowWeighted(Around):
 
     def __repr__(self) -> str:
         return f"weighted({self.inner!r})"
-
-
-class Reordered(Around):
-    """A block over the cells in another order: its first column is cell ``order[0]``, and so on."""
-
-    kind = "reordered"
-
-    def __init__(self, inner: Implicit, order: Ints) -> None:
-        super().__init__(inner, frozen(np.array([order, np.argsort(order)])))
-        self.order, self._place = self._numbers
-
-    def _take(self, index: Ints) -> Array:
-        return np.asarray(self.inner.take(index)[:, self._place])
-
-    def _gram(self) -> Array:
-        return np.asarray(self.inner.gram()[np.ix_(self._place, self._place)])
-
-    def _root(self) -> Array:
-        return np.asarray(self.inner.root()[:, self._place])
-
-    def _apply(self, x: Array) -> Array:
-        return self.inner.apply(x[..., self.order])
-
-    def _adjoint(self, y: Array) -> Array:
-        return np.asarray(self.inner.adjoint(y)[..., self._place])
-
-    def entrywise(self, norm: int) -> Implicit:
-        return Reordered(self.inner.entrywise(norm), self.order)
-
-    def column_powers(self, norm: int) -> Array:
-        return np.asarray(self.inner.column_powers(norm)[self._place])
-
-    def classes(self) -> Ints:
-        return ordered(super().classes()[self._place])
-
-    def spanning(self) -> Implicit:
-        return Identity(self.size) if self.full_rank else Reordered(super().spanning(), self.order)
-
-    def labels(self, attribute: Attribute) -> list[str]:
-        # Bins in another order are no bins; their labels still say what each cell is.
-        moved = Attribute(attribute.name, tuple(attribute.labels[i] for i in self.order))
-        return [f"{label} (reordered)" if label else "" for label in super().labels(moved)]
-
-    def describe(self) -> list[object]:
-        return [self.kind, self.size, self.inner.describe(), describe_array(self.order)]
 
 
 def unit_rows(block: Implicit) -> tuple[float, Implicit]:

@@ -58,6 +58,11 @@ def _reordered(rng: np.random.Generator, n: int) -> Twin:
     return f.reordered(f.prefix(n), order), dense
 
 
+def _padded(rng: np.random.Generator, n: int) -> Twin:
+    width, rows = _width_range(rng, n)
+    return f.padded(width, n + 2), np.pad(rows, ((0, 0), (0, 2)))
+
+
 def _stack(rng: np.random.Generator, n: int, join: Callable[..., Implicit]) -> Twin:
     first = (f.total(n), np.ones((1, n))) if join is Stack else _width_range(rng, n)
     blocks, rows = zip(first, _inner(rng, n), strict=True)
@@ -94,6 +99,7 @@ LAWS: dict[str, Callable[[np.random.Generator, int], Twin]] = {
         rows,
     ),
     "Reordered": _reordered,
+    "Padded": _padded,
     "Union": lambda rng, n: _stack(rng, n, Union),
     "Stack": lambda rng, n: _stack(rng, n, Stack),
     "Kron": _kron,
