@@ -17,6 +17,7 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import Sparse
+from mmopt.workloads.blocks.placed_blocks import Padded
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
@@ -103,6 +104,8 @@ def _said(factor: Implicit, attribute: Attribute) -> _Said:
     if isinstance(factor, Stack):
         parts = (_said(block.plain, attribute) for block in factor.blocks)
         return _Said(*map(np.concatenate, zip(*parts, strict=True)))
+    if isinstance(factor, Padded):  # its cells are the first ones, and none of its queries counts them all
+        return _said(factor.inner.plain, attribute)
     if isinstance(factor, Ranges):
         low, high = factor.ends(np.arange(factor.rows))
         texts = [_range_text(attribute, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]

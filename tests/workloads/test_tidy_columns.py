@@ -23,6 +23,7 @@ from mmopt.workloads.blocks.factor_blocks import (
     total,
     union,
 )
+from mmopt.workloads.blocks.placed_blocks import Padded
 from mmopt.workloads.tidy_columns import tidy_columns
 
 AGE = Bins((0.0, 18.0, 25.0, 65.0))
@@ -97,6 +98,11 @@ def test_what_is_said_of_bins():
         "age_low": [0.0, 0.0, 0.0, None, 18.0, 18.0, None, 25.0, None, None],
         "age_high": [18.0, 25.0, 65.0, None, 25.0, 65.0, None, 65.0, None, None],
     }  # fmt: skip
+    assert of_one(Padded(union(prefix(3), total(3), predicates([[1, 1, 0]], ["young"])), 4), age) == {
+        "age": ["[0, 18)", "[0, 25)", "[0, 65)", "[0, 65)", "young"],
+        "age_low": [0.0, 0.0, 0.0, 0.0, 0.0],
+        "age_high": [18.0, 25.0, 65.0, 65.0, 25.0],
+    }
     first, second = datetime.date(2020, 1, 1), datetime.date(2020, 2, 1)
     months = Attribute("day", MONTHS.labels(), encoding=MONTHS)
     assert of_one(predicates([[1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 1], [1, 0, 1, 0]]), months) == {
