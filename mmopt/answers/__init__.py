@@ -5,5 +5,6 @@
 """
 
 from mmopt.answers.release_result import Release, load_release
+from mmopt.results import Frame
 
-__all__ = ["Release", "load_release"]
+__all__ = ["Frame", "Release", "load_release"]

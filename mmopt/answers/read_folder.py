@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mmopt.mechanism.answer_columns import SIMULATED
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE, guarantee
 from mmopt.results import Frame
+from mmopt.results.npz_file import UNREADABLE
 
 __all__ = ["HINT", "is_release", "read_answers", "read_manifest"]
 
@@ -54,7 +56,23 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if lacks := [key for key in SAID if key not in manifest]:
         raise ResultError(f"'{folder / MANIFEST_FILE}' lacks {', '.join(lacks)}", hint=HINT)
     _check_files(folder, manifest)
+    try:
+        _check_values(manifest)
+    except UNREADABLE:
+        raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
     return dict(manifest)
+
+
+def _check_values(manifest: Mapping[str, Any]) -> None:
+    """Raise something where one is missing, or of another type, that is shown or computed with."""
+    from mmopt.report.saved_release import release_rows
+
+    strategy, noise, privacy = manifest["strategy"], manifest["noise"], manifest["privacy"]
+    texts = (strategy["hash"], manifest["workload"]["hash"], privacy["set_by"], manifest["time"])
+    if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["private"], bool):
+        raise TypeError("texts")
+    math.ldexp(noise["scale"], strategy["bits"])
+    release_rows(manifest)
 
 
 def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:

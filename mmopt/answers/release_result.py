@@ -6,6 +6,7 @@ import importlib.util
 import math
 import operator
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -172,7 +173,10 @@ class Release:
             if _has_matplotlib():
                 from mmopt.report.charts import save
 
-                save(Path(scratch, CHART_FILE), self.plot)
+                with warnings.catch_warnings():
+                    # Of a script that the font lacks: the chart has boxes there, the tables have the text.
+                    warnings.filterwarnings("ignore", "Glyph")
+                    save(Path(scratch, CHART_FILE), self.plot)
                 files[CHART_FILE] = Path(scratch, CHART_FILE).read_bytes()
             if self.solution is not None:
                 files[STRATEGY_FILE] = self.solution.save(Path(scratch, STRATEGY_FILE)).read_bytes()

@@ -108,7 +108,9 @@ def _scale(frame: Frame, part: slice) -> _Scale | None:
         if not (is_prefix or is_bins) or (len(set(high[own])) < len(own)):
             return None
         places = high[own] if is_prefix and not is_bins else (low[own] + high[own]) / 2
-        lines.append(_Line("all" if value is None else str(value), own, _as_dates(places, frame, ranged[0])))
+        lines.append(
+            _Line("all" if value is None else _short(str(value)), own, _as_dates(places, frame, ranged[0]))
+        )
     return _Scale(ranged[0], lines, beside)
 
 
@@ -185,4 +187,6 @@ def _draw_row(
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    """One line of at most so many characters; a dollar is a dollar, and begins no formula."""
+    line = " ".join(text.split())
+    return (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…").replace("$", r"\$")

@@ -51,6 +51,23 @@ def test_what_is_no_release(tmp_path, folder):
     assert refusal(folder) == f"'{folder}/manifest.json' lacks privacy, noise{HINT}"
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("privacy", {}),
+        ("privacy", 3),
+        ("workload", {"hash": "", "queries": "many", "cells": 1}),
+        ("accuracy", {"rmse": "x", "confidence": 0.9, "coverage": {"least": 0.9, "kind": ""}}),
+        ("noise", {"kind": "", "scale": None, "scale_at_unit_strategy": 1.0}),
+        ("private", "yes"),
+        ("time", 3),
+    ],
+)
+def test_a_manifest_with_other_values(folder, key, value):
+    changed(folder, **{key: value})
+    assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+
+
 @pytest.mark.parametrize("listed", [[], {}, {"answers.csv": 1}, {"answers.csv": {}, "../up": {}}])
 def test_a_list_of_files_that_is_none(folder, listed):
     changed(folder, files=listed)

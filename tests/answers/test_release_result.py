@@ -174,3 +174,12 @@ def test_no_chart_without_matplotlib(tmp_path, monkeypatch):
     folder = released(3).save(tmp_path / "out")
     assert "answers.svg" not in os.listdir(folder)
     assert "answers.svg" not in load_release(folder).manifest["files"]
+
+
+def test_labels_in_any_script_are_saved(tmp_path):
+    """The warnings of fonts are not the user's: here they would be errors."""
+    asked = Workload.from_products(Domain((Attribute("性", ("女", "男")),)), [Product((identity(2),))])
+    found = plan(asked, Strategy(np.eye(2)), Privacy(rho=0.5))
+    answers = measure(found, np.arange(2))
+    folder = Release.of(found, answers, build_manifest(found, answers)).save(tmp_path / "out")
+    assert load_release(folder).answers["性"].tolist() == ["女", "男"]

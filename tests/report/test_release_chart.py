@@ -116,3 +116,14 @@ def test_groups_that_are_not_drawn_are_counted_and_simulations_say_so() -> None:
     assert figure.get_suptitle() == (
         f"{SIMULATED}\nanswers with 90% intervals, each query alone; 2 more groups not drawn"
     )
+
+
+def test_labels_are_no_formulas(tmp_path: Any) -> None:
+    """A lone dollar, two of them, a line end, and many letters."""
+    labels = ("$_{^", "from $0 to $_10", "two\nlines", "x" * 99)
+    asked = Workload.from_products(Domain((Attribute("pay", labels),)), [Product((identity(4),), name="$_$")])
+    frame = answers_frame(measure(plan(asked, Strategy(np.eye(4)), Privacy(rho=0.5)), np.arange(4), 1))
+    save(tmp_path / "a.svg", lambda: release_figure(frame))
+    (axes,) = release_figure(frame).axes
+    shown = [text.get_text().replace(r"\$", "$") for text in axes.get_yticklabels()]
+    assert shown == ["pay=$_{^", "pay=from $0 to $_10", "pay=two lines", f"pay={'x' * 35}…"]
