@@ -172,6 +172,7 @@ FOLDERS = (
     "data",
     "mechanism",
     "comparison",
+    "answers",
 )
 
 
