@@ -22,7 +22,7 @@ Where things are, from the lowest floor up:
 - ``mechanism/``: plan, measure, answer, write
 - ``comparison/``: programs side by side
 - ``report/``: what a reader sees
-- ``answers/``: answers at a stated privacy
+- ``answers/``: answers at a stated privacy: default strategy, accuracy, budget, one call
 - ``testing/``: checks for whoever writes a program or adds a solver
 - ``cli/``: the command line
 
@@ -37,7 +37,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mmopt.answers import Release, load_release
+    from mmopt.answers import Accuracy, Budget, Release, accuracy, budget, load_release
     from mmopt.comparison import Factors, baseline_factors, compare
     from mmopt.data import data_vector
     from mmopt.driver import Tuned, solve, tune
@@ -70,7 +70,9 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Accuracy",
     "Attribute",
+    "Budget",
     "ComponentStrategy",
     "ContradictionError",
     "DataError",
@@ -98,8 +100,10 @@ __all__ = [
     "Workload",
     "WorkloadError",
     "__version__",
+    "accuracy",
     "baseline",
     "baseline_factors",
+    "budget",
     "build_manifest",
     "certify",
     "compare",
@@ -116,7 +120,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "mmopt.answers": ("Release", "load_release"),
+    "mmopt.answers": ("Accuracy", "Budget", "Release", "accuracy", "budget", "load_release"),
     "mmopt.data": ("data_vector",),
     "mmopt.errors": (
         "ContradictionError",

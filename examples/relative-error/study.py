@@ -34,7 +34,8 @@ def main() -> None:
     print("| strategy |", " | ".join(f"ε = {e:g}" for e in EPSILONS), "| rmse at ε = 0.5 |")
     print("|---|", "---:|" * (len(EPSILONS) + 1), sep="")
     for name, strategy in strategies(request.workload).items():
-        runs = simulate_errors(request.workload, strategy, counts, privacies, trials=TRIALS)
+        plans = [mmopt.plan(request.workload, strategy, privacy) for privacy in privacies]
+        runs = simulate_errors(request.workload, strategy, counts, plans, trials=TRIALS)
         errors = " | ".join(f"{run.whole.relative:.4f}" for run in runs)
         print(f"| {name} | {errors} | {runs[1].whole.predicted:.2f} |", flush=True)
 

@@ -1,10 +1,16 @@
-"""Answers at a stated privacy: what a release gives back, kept in a folder and read again.
+"""Answers at a stated privacy: the default strategy, accuracy before any data, the least budget, one call.
 
+- ``default_strategy.py``: the strategy of least predicted error at a privacy, both noises considered
+- ``laplace_for_targets.py``: a strategy of norm 1 for targets, by weights that follow them
+- ``accuracy_at_privacy.py``: ``accuracy``: the standard error of each answer, before any data
+- ``least_budget.py``: ``budget``: the least privacy cost at which every wish holds
 - ``release_result.py``: ``Release``: the answers, how they were got, and how their errors go together
 - ``read_folder.py``: the folder of a release, read back and checked against its manifest
 """
 
+from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
+from mmopt.answers.least_budget import Budget, budget
 from mmopt.answers.release_result import Release, load_release
 from mmopt.results import Frame
 
-__all__ = ["Frame", "Release", "load_release"]
+__all__ = ["Accuracy", "Budget", "Frame", "Release", "accuracy", "budget", "load_release"]

@@ -8,6 +8,7 @@ wait for numpy or a solver.
 - ``commands/``: the commands, a file each
 - ``command_options.py``: options that several commands share
 - ``command_inputs.py``: files and values from the command line, read, and refused before any work
+- ``command_strategy.py``: the strategy that a command speaks of, at the file's privacy
 - ``command_output.py``: where output goes: tables or JSON on stdout, notes and the live line on stderr
 - ``command_guard.py``: errors as messages and exit statuses, Ctrl-C, time limits
 """

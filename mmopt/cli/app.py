@@ -11,7 +11,9 @@ import typer
 
 from mmopt.cli.command_guard import MISTAKE, WATCH, guarded
 from mmopt.cli.command_output import note
+from mmopt.cli.commands.accuracy import accuracy
 from mmopt.cli.commands.baselines import baselines
+from mmopt.cli.commands.budget import budget
 from mmopt.cli.commands.certify import certify
 from mmopt.cli.commands.check import check
 from mmopt.cli.commands.compare import compare
@@ -52,6 +54,8 @@ def build() -> typer.Typer:
         show,
         explain,
         check,
+        accuracy,
+        budget,
         solve,
         certify,
         verify,

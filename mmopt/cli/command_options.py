@@ -10,6 +10,8 @@ import typer
 from mmopt.errors import OptionError
 
 __all__ = [
+    "AccuracyChart",
+    "Confidence",
     "DataFile",
     "Given",
     "Iterations",
@@ -18,6 +20,8 @@ __all__ = [
     "OneProgram",
     "Penalty",
     "ProgramName",
+    "QueriesFile",
+    "SavedStrategy",
     "Seed",
     "SolverName",
     "Starts",
@@ -36,6 +40,22 @@ WorkloadFile = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv, .tsv.gz or .parquet.")
 ]
+SavedStrategy = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.npz",
+        help="Use this strategy, saved by --out of 'mmopt solve' or 'mmopt templates'.",
+    ),
+]
+QueriesFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.csv", help="Write one row a query; an existing file is replaced."),
+]
+AccuracyChart = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw all half widths into a .svg or .png file. Needs mmopt[chart]."),
+]
+Confidence = Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")]
 OneProgram = Annotated[
     str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
 ]
@@ -43,8 +63,9 @@ ProgramName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME|FILE",
-        help="Shipped program, or a path ending in .program. Default: fitness_for_use when every query has a "
-        "target (max_variance), else l2_strategy.",
+        help="Shipped program, or a path ending in .program. Default: at the file's privacy the one of least "
+        "predicted error, of both noises; without privacy l2_strategy, or fitness_for_use when every query "
+        "has a target.",
     ),
 ]
 Given = Annotated[

@@ -2,7 +2,9 @@
 
 OpenDP is imported only when noise is drawn.
 
-- ``release_plan.py``: ``plan`` decides everything before data is read: privacy, noise, predicted errors
+- ``make_plan.py``: ``plan`` decides everything before data is read: privacy, noise, predicted errors
+- ``release_plan.py``: ``Plan``: what was decided, and the claim that its noise proves
+- ``noise_for_targets.py``: the scale that targets and wishes ask for
 - ``accuracy.py``: standard errors and intervals, before any data
 - ``measurement.py``: ``measure`` is the only step that sees data
 - ``answer_columns.py``: answers as columns, rounded as they are published
@@ -11,9 +13,10 @@ OpenDP is imported only when noise is drawn.
 - ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private
 """
 
+from mmopt.mechanism.make_plan import plan
 from mmopt.mechanism.measurement import Answers, measure
 from mmopt.mechanism.release_folder import build_manifest, write_release
-from mmopt.mechanism.release_plan import Plan, plan
+from mmopt.mechanism.release_plan import Plan
 
 __all__ = [
     "Answers",

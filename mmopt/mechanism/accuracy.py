@@ -20,6 +20,7 @@ from mmopt.privacy.calibration import finer
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_strategy import Measured
 from mmopt.privacy.rounding.rounded_rows import common_step
+from mmopt.workloads.query_product import LEAST_MISSED
 
 __all__ = [
     "NEARLY_NORMAL",
@@ -36,7 +37,6 @@ _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which
 NEARLY_NORMAL = 1e-6
 """Of probability: what may part drawn and normal noise where they are taken as one."""
 
-_LEAST_MISSED = 1e-8  # by an interval: what is computed of the law is off by 1e-9
 _SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
 
 _GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what smooths one without a lattice
@@ -87,8 +87,8 @@ def check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
         problem = f"confidence is {confidence!r}, expected a number above 0 and below 1"
         raise OptionError(problem, hint="for example 0.95")
-    if confidence > 1 - _LEAST_MISSED:
-        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {_LEAST_MISSED:g}")
+    if confidence > 1 - LEAST_MISSED:
+        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {LEAST_MISSED:g}")
 
 
 @lru_cache(maxsize=4)

@@ -63,7 +63,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "theorem": plan.theorem,
             "sensitivity": plan.sensitivity_of,
             "not_covered": plan.not_covered,
-            "set_by": "targets" if plan.absolute else "privacy parameters",
+            "set_by": plan.set_by,
         },
         "noise": {
             "kind": plan.kind if answers.private else "simulated, not private",

@@ -5,8 +5,8 @@ that count next to nothing from deciding the mean; it is 0.1 % of the rows, as f
 Gehrke: ICDE 2010), unless given. PVLDB 2012 reports average relative errors (Figure 3, Table 2) without a
 definition.
 
-The noise is numpy's, continuous, of the scale that a strategy's norm asks for. All privacy parameters, and
-all strategies with the same number of rows, see the same draws, times their scale.
+The noise is numpy's, continuous, of the scale of a planned release, whose predicted errors stand beside
+those that are seen. All plans, and all strategies with as many rows, see the same draws, times their scale.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import checked_counts
+from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.privacy.rounding.rounded_rows import unsupported
-from mmopt.privacy.table_of_noises import noise_for
-from mmopt.strategies import AnyStrategy
+from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "simulate_errors"]
@@ -61,12 +61,11 @@ class GroupErrors:
 class Simulated:
     """Errors of one strategy under one privacy, seen on true data: never to be published.
 
-    scale : the noise's, standard deviation (Gaussian) or scale (Laplace), on the strategy's queries, for
-        neighbours that add or remove a row.
+    scale : the noise's, standard deviation (Gaussian) or scale (Laplace), on the strategy's queries.
     groups : those of the workload. whole : all queries.
     """
 
-    privacy: Privacy
+    privacy: Privacy | None
     noise: str
     scale: float
     sanity: float
@@ -79,31 +78,31 @@ class Simulated:
 
 def simulate_errors(
     workload: Workload,
-    strategy: AnyStrategy,
+    strategy: StrategyForm,
     x: npt.ArrayLike,
-    privacies: Sequence[Privacy],
+    plans: Sequence[Plan],
     *,
     trials: int = 100,
     seed: int = 0,
     sanity: float | None = None,
 ) -> tuple[Simulated, ...]:
-    """Errors of a strategy on a data vector (n,), for each privacy, over trials of noise. NOT private.
+    """Errors of a strategy on a data vector (n,), for each planned release of it, over trials. NOT private.
 
     Parameters
     ----------
-    strategy : norm 2 for Gaussian noise, norm 1 for Laplace noise. sanity : s above, in counts.
+    plans : of this strategy and workload. sanity : s above, in counts.
 
     Raises
     ------
-    OptionError : fewer than two trials, no privacy, or a sanity bound that is not positive.
-    PrivacyError : no ε for norm 1, or neither ρ nor (ε, δ) for norm 2. DataError : as ``measure``.
+    OptionError : fewer than two trials, no plan, or a sanity bound that is not positive.
+    DataError : as ``measure``.
     WorkloadError : a strategy that does not support the workload, or one for another number of cells.
     TooLargeError : a strategy whose matrix does not fit in memory.
     """
     if trials < 2:
         raise OptionError(f"a simulation of {trials} trials has no spread, expected 2 or more")
-    if not privacies:
-        raise OptionError("a simulation needs privacy parameters, found none")
+    if not plans:
+        raise OptionError("a simulation needs planned releases, found none")
     counts = checked_counts(x, workload.n)
     bound = max(1.0, SANITY * float(counts.sum())) if sanity is None else sanity
     if not (math.isfinite(bound) and bound > 0):
@@ -112,11 +111,9 @@ def simulate_errors(
     if not np.isfinite(variances).all():
         raise unsupported()
     true = np.maximum(np.abs(workload.answers(counts)), bound)
-    noises = [noise_for(strategy.norm, privacy) for privacy in privacies]
-    scales = [n.continuous.scale(p, strategy.sensitivity) for n, p in zip(noises, privacies, strict=True)]
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]
     # Per trial: relative, absolute, squared; at scale 1.
-    drawn = {noise: np.zeros((trials, len(parts), 3)) for noise in noises}
+    drawn = {plan.law: np.zeros((trials, len(parts), 3)) for plan in plans}
     for noise, seen in drawn.items():
         for start, errors in _unit_errors(workload, strategy, noise, trials, seed):
             size = np.abs(errors)
@@ -125,7 +122,8 @@ def simulate_errors(
                 found = [(own / true[rows]).mean(axis=1), own.mean(axis=1), np.square(own).mean(axis=1)]
                 seen[start : start + len(own), at] = np.column_stack(found)
 
-    def errors_of(at: int, noise: Noise, scale: float) -> GroupErrors:
+    def errors_of(at: int, plan: Plan) -> GroupErrors:
+        noise, scale = plan.law, plan.noise
         name, rows = parts[at]
         seen, mean = drawn[noise], noise.continuous.mean
         roots = np.sqrt(noise.continuous.variance * variances)
@@ -138,25 +136,25 @@ def simulate_errors(
             expected=None if mean is None else scale * mean * float((roots[rows] / true[rows]).mean()),
             absolute=scale * float(absolute),
             rmse=scale * math.sqrt(float(squared)),
-            predicted=scale * math.sqrt(float(np.square(roots[rows]).mean())),
+            predicted=math.sqrt(float(np.square(plan.standard_errors[rows]).mean())),
         )
 
     return tuple(
         Simulated(
-            privacy=privacy,
-            noise=noise.name,
-            scale=scale,
+            privacy=plan.privacy,
+            noise=plan.law.name,
+            scale=plan.noise,
             sanity=bound,
             trials=trials,
-            groups=tuple(errors_of(at, noise, scale) for at in range(len(parts) - 1)),
-            whole=errors_of(len(parts) - 1, noise, scale),
+            groups=tuple(errors_of(at, plan) for at in range(len(parts) - 1)),
+            whole=errors_of(len(parts) - 1, plan),
         )
-        for privacy, noise, scale in zip(privacies, noises, scales, strict=True)
+        for plan in plans
     )
 
 
 def _unit_errors(
-    workload: Workload, strategy: AnyStrategy, noise: Noise, trials: int, seed: int
+    workload: Workload, strategy: StrategyForm, noise: Noise, trials: int, seed: int
 ) -> Iterator[tuple[int, Array]]:
     """Errors (some trials, m) of the answers for noise of scale 1, with the number of the first trial.
 

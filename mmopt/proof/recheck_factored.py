@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmopt.driver.templates import TEMPLATES, template_bound
+from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.proof.recheck import CLOSE, Rows, close
@@ -24,7 +24,7 @@ def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program 
     if expected is not None:
         raise OptionError(f"'{s.program}' is a strategy in factors, which is of no program")
     rows, sensitivity = Rows(), s.strategy.sensitivity
-    fits = s.template in TEMPLATES and type(s.strategy) is TEMPLATES[s.template].form
+    fits = type(s.strategy) is form_of(s.template)
     rows.add("template", s.template, repr(s.strategy), fits)
     is_same = rows.add("workload", s.workload_hash, workload.hash, s.workload_hash == workload.hash)
     rows.add("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE)

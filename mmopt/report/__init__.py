@@ -7,6 +7,8 @@
 - ``solution_tables.py``: what was solved, tuned, verified
 - ``comparison_tables.py``: programs side by side
 - ``baseline_tables.py``: baselines, and their factors to programs
+- ``accuracy_tables.py``: how accurate answers will be, and what they cost
+- ``accuracy_chart.py``: the half widths of all queries
 - ``release_tables.py``: a release: planned, answered, simulated
 - ``saved_release.py``: a release as rows, from its manifest
 - ``charts.py``: charts
@@ -14,6 +16,13 @@
 - ``explain/``: a program explained
 """
 
+from mmopt.report.accuracy_chart import write_accuracy_chart
+from mmopt.report.accuracy_tables import (
+    accuracy_by_group,
+    accuracy_by_query,
+    shares_by_group,
+    shares_by_query,
+)
 from mmopt.report.baseline_tables import baseline_costs, baselines_table
 from mmopt.report.charts import check_chart, write_chart
 from mmopt.report.comparison_tables import comparison_report
@@ -31,7 +40,6 @@ from mmopt.report.program_tables import (
 from mmopt.report.release_tables import (
     NOT_PRIVATE,
     answers_table,
-    predicted_table,
     privacy_rows,
     simulated_table,
 )
@@ -39,6 +47,7 @@ from mmopt.report.saved_release import release_rows
 from mmopt.report.solution_tables import (
     history_table,
     slack_table,
+    solution_rows,
     subworkloads_table,
     templates_table,
     tuning_table,
@@ -53,6 +62,8 @@ __all__ = [
     "Explanation",
     "Sizes",
     "SolverSize",
+    "accuracy_by_group",
+    "accuracy_by_query",
     "answers_table",
     "baseline_costs",
     "baselines_table",
@@ -67,16 +78,18 @@ __all__ = [
     "lines_table",
     "pairs_table",
     "paragraphs",
-    "predicted_table",
     "privacy_rows",
     "program_listing",
     "programs_table",
     "queries_table",
     "release_rows",
+    "shares_by_group",
+    "shares_by_query",
     "simulated_table",
     "sizes_of",
     "sizes_tables",
     "slack_table",
+    "solution_rows",
     "solvers_table",
     "subworkloads_table",
     "takers",
@@ -84,5 +97,6 @@ __all__ = [
     "templates_table",
     "tuning_table",
     "verification_report",
+    "write_accuracy_chart",
     "write_chart",
 ]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +22,6 @@ __all__ = [
     "cost_words",
     "decimals",
     "neighbours_words",
-    "predicted_table",
     "privacy_rows",
     "simulated_table",
 ]
@@ -65,18 +63,6 @@ def neighbours_words(neighbours: str) -> str:
     """What tables are neighbours."""
     change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
     return f"{neighbours}: tables that differ by {change[neighbours]}"
-
-
-def predicted_table(plan: Plan) -> Table:
-    """The predicted standard errors of each group of queries, in counts."""
-    numbers = ("queries", "least", "root mean square", "largest")
-    rows = ((name, *_spread(plan.standard_errors[part])) for name, part in plan.workload.groups())
-    return rows_table(("standard error of", *numbers), rows, numbers)
-
-
-def _spread(errors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[str]:
-    values = (errors.min(), np.sqrt(np.mean(errors**2)), errors.max())
-    return [f"{len(errors):,}", *(figure(float(v), 4, up=True) for v in values)]
 
 
 def answer_groups(frame: Frame) -> list[tuple[str, slice]]:
@@ -138,7 +124,7 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
         if len(groups) > GROUPS_SHOWN:
             rows.append((cell(f"  … {len(groups) - GROUPS_SHOWN:,} more", "dim"),))
         rows.append(_errors(run.whole))
-    return rows_table(("queries", *numbers), rows, numbers, str(runs[0][1].privacy))
+    return rows_table(("queries", *numbers), rows, numbers, str(runs[0][1].privacy or "set by targets"))
 
 
 def _errors(errors: GroupErrors) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -11,8 +12,10 @@ from rich.table import Table
 
 from mmopt.driver import Tuned
 from mmopt.driver.templates import Templates
+from mmopt.mechanism import Plan
+from mmopt.numerics.outward import rounded
 from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_table
-from mmopt.results import Solution, Verification
+from mmopt.results import AnySolution, Solution, Verification
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
 from mmopt.strategies import ComponentStrategy
@@ -25,6 +28,7 @@ __all__ = [
     "history_table",
     "orbit_label",
     "slack_table",
+    "solution_rows",
     "subworkloads_table",
     "templates_table",
     "tuning_table",
@@ -33,6 +37,7 @@ __all__ = [
 
 ROUNDS_SHOWN = 20  # of a history
 CELLS_SHOWN = 10  # with slack
+AT_UNIT_NOISE = ("total error", "error bound")  # what a plan says otherwise
 VALUES_SHOWN = 2  # of an attribute in the name of an orbit
 
 Row = Mapping[str, float]
@@ -47,6 +52,18 @@ def verification_report(verification: Verification) -> Group:
     table = rows_table(("what", "stated", "recomputed", "holds"), rows)
     left = f"not checked, no figure depends on them: {', '.join(verification.unchecked)}"
     return Group(table, cell(""), cell(verification.verdict()), cell(left))
+
+
+def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple[str, str]]:
+    """What a reader wants to see first; with a plan errors are those of that release, not at unit noise."""
+    rows = solution.rows()
+    if plan is None:
+        return rows
+    name, spent = ("rho", plan.rho) if plan.epsilon is None else ("epsilon", plan.epsilon)
+    cost = f"{name} = {rounded(str(spent), 6, up=True)}" + (f", delta = {plan.delta:g}" if plan.delta else "")
+    error = f"{rounded(plan.rmse, 6, up=True)}   (per query, predicted at {cost}: {plan.kind} noise)"
+    shown = [(name, error if name == "rmse" else text) for name, text in rows]
+    return [row for row in shown if row[0] not in AT_UNIT_NOISE]
 
 
 def history_table(solution: Solution) -> Table:
@@ -132,26 +149,39 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
     return f"{', '.join(words)} ({count} cell{'' if size == 1 else 's'})"
 
 
-def subworkloads_table(solution: Solution, workload: Workload) -> Table:
-    """Each sub-workload: how many queries, and their errors for unit noise per unit of sensitivity."""
+def subworkloads_table(solution: AnySolution, workload: Workload, plan: Plan | None = None) -> Table:
+    """Each sub-workload: how many queries, and their errors: planned, or for unit noise per sensitivity."""
     rows = []
     for name in subworkloads(workload):
         part = only(workload, name)
-        variances = solution.sensitivity**2 * solution.strategy.variances(part)
+        strategy = solution.strategy
+        variances = strategy.sensitivity**2 * strategy.variances(part)
+        if plan is not None:
+            ends = itertools.accumulate(block.m for block in workload.blocks)
+            numbered = zip(workload.products or (), ends, strict=True)
+            own = [np.arange(end - p.m, end) for p, end in numbered if p.subworkload == name]
+            variances = np.square(plan.standard_errors[np.concatenate(own)])
         errors = (figure(float(np.sqrt(v)), 5, up=True) for v in (variances.mean(), variances.max()))
         rows.append((bold(name), f"{part.m:,}", *errors))
-    numbers = ("queries", "rmse", "largest")
-    return rows_table(("sub-workload", *numbers), rows, numbers)
+    columns = ("queries", "rmse", "largest")
+    return rows_table(("sub-workload", *columns), rows, columns)
 
 
-def tuning_table(tuned: Sequence[Tuned]) -> Table:
-    """A row per strategy: the root mean square error per query of each part, and the gap of total error."""
+def tuning_table(tuned: Sequence[Tuned], noise: float = 1.0) -> Table:
+    """A row per strategy: the root mean square error per query of each part, and the gap of total error.
+
+    noise : the standard deviation of the noise per unit of sensitivity.
+    """
     parts = list(dict.fromkeys(part for row in reversed(tuned) for part in row.rmse))
     rows = (
-        (bold(row.optimised), *(figure(row.rmse.get(part), 5, up=True) for part in parts), gap(row.gap))
+        (bold(row.optimised), *(_error(row.rmse.get(part), noise) for part in parts), gap(row.gap))
         for row in tuned
     )
     return rows_table(("optimised for", *parts, "gap"), rows, (*parts, "gap"))
+
+
+def _error(rmse: float | None, noise: float) -> str:
+    return figure(None if rmse is None else noise * rmse, 5, up=True)
 
 
 def templates_table(found: Templates) -> Table:

@@ -21,6 +21,7 @@ from mmopt.request.yaml_nodes import (
     integer,
     items,
     mapping,
+    number,
     one_of,
     positive,
     record,
@@ -28,7 +29,7 @@ from mmopt.request.yaml_nodes import (
     text,
     too_large,
 )
-from mmopt.workloads import Domain, Factor, Product
+from mmopt.workloads import Domain, Factor, Product, Wish
 from mmopt.workloads.blocks.factor_blocks import identity, predicates, reordered, total, union
 
 __all__ = ["BLOCK_FORMS", "MAX_ENTRIES", "MAX_PRODUCTS", "Budget", "read_products", "read_vocabularies"]
@@ -41,7 +42,7 @@ MAX_PRODUCTS = 50_000
 """Most products of one file, those of ``marginals`` written out."""
 
 _FORMS = ("marginal", "marginals", "product")
-_KEYS = (*_FORMS, "name", "weight", "max_variance", "subworkload")
+_KEYS = (*_FORMS, "name", "weight", "max_variance", "within", "confidence", "subworkload")
 BLOCK_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
 
 
@@ -254,6 +255,7 @@ class _EntryReader:
                 target=found.read(
                     "max_variance", lambda node: positive(node, "max_variance", no_target), math.inf
                 ),
+                within=_wish(found),
                 subworkload=found.read("subworkload", lambda node: text(node, "subworkload"), None),
             )
         self.products.append(product)
@@ -297,6 +299,23 @@ class _EntryReader:
                 )
             result += itertools.combinations(names, way)
         return result
+
+
+def _wish(found: Map) -> Wish | None:
+    """The keys ``within`` and ``confidence``."""
+    half_width = found.get("within")
+    if half_width is None:
+        if found.get("confidence") is not None:
+            fail(
+                found.key("confidence"), "confidence has no effect without within", "within: 50, for example"
+            )
+        return None
+    width = positive(half_width, "within", "leave within out for queries without such a wish")
+    confidence = found.get("confidence")
+    if confidence is None:
+        return Wish(width)
+    with placed(confidence.where):
+        return Wish(width, number(confidence, "confidence"))
 
 
 def read_products(node: YamlNode, domain: Domain, vocabularies: dict[str, Vocabulary]) -> tuple[Product, ...]:

@@ -15,7 +15,10 @@ from mmopt.results.solution import Solution, relative_gap
 from mmopt.results.solve_status import Grade
 from mmopt.strategies import StrategyForm
 
-__all__ = ["AnySolution", "FactoredSolution", "load_saved"]
+__all__ = ["FOR_TARGETS", "AnySolution", "FactoredSolution", "load_saved"]
+
+FOR_TARGETS = " for targets"
+"""Ends the name of a template whose weights followed the targets of the queries."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +60,11 @@ class FactoredSolution(Saved):
     def program(self) -> str:
         """What stands for the name of a program."""
         return f"template {self.template}"
+
+    @property
+    def by_targets(self) -> bool:
+        """Whether the targets of the queries set the noise of a release."""
+        return self.template.endswith(FOR_TARGETS)
 
     @property
     def words(self) -> str:

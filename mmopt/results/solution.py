@@ -161,6 +161,11 @@ class Solution(Saved):
         return relative_gap(self.error, self.error_bound)
 
     @property
+    def by_targets(self) -> bool:
+        """Whether the targets of the queries set the noise of a release."""
+        return self.covariance is not None
+
+    @property
     def words(self) -> str:
         """Where the strategy is from."""
         return f"{self.program}, {self.status.stop}"

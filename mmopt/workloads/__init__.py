@@ -21,7 +21,7 @@ from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
 from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import Bins, Categories, Values
-from mmopt.workloads.query_product import Product
+from mmopt.workloads.query_product import Product, Wish
 from mmopt.workloads.workload import Workload
 from mmopt.workloads.workload_variants import with_bases
 
@@ -39,6 +39,7 @@ __all__ = [
     "Sparse",
     "Stack",
     "Values",
+    "Wish",
     "Workload",
     "with_bases",
 ]

@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 
 import numpy as np
 
@@ -21,7 +22,36 @@ from mmopt.workloads.encodings import describe_number, refuse_repeated
 from mmopt.workloads.query_group import Group
 from mmopt.workloads.query_labels import join
 
-__all__ = ["Product", "check_products", "with_shared_factors"]
+__all__ = ["LEAST_MISSED", "Product", "Wish", "check_products", "wishes", "with_shared_factors"]
+
+LEAST_MISSED = 1e-8
+"""Least probability that an interval may miss: what is computed of the law of an error is off by 1e-9."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """That an estimate is within so many counts of the truth with at least this probability.
+
+    Raises
+    ------
+    WorkloadError : a half width that is not positive, or a confidence outside (0, 1 - 1e-8].
+    """
+
+    half_width: float
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "half_width", positive(self.half_width, "the half width"))
+        if not 0 < self.confidence <= 1 - LEAST_MISSED:
+            raise WorkloadError(
+                f"confidence is {self.confidence!r}, expected a number above 0, at most 1 - {LEAST_MISSED:g}",
+                hint="for example 0.95",
+            )
+
+    @property
+    def variance(self) -> float:
+        """The variance of normal noise whose central interval of this confidence has this half width."""
+        return (self.half_width / NormalDist().inv_cdf((1 + self.confidence) / 2)) ** 2
 
 
 @dataclass(frozen=True)
@@ -38,6 +68,8 @@ class Product(Group):
     weight : multiplies the squared error of these queries; positive. A factor may have further weights, one
         per row (``row_weights``).
     target : largest variance allowed for each of these queries, in squared counts; infinity for none.
+    within : the half width that an interval of each may have, and its confidence; None for none. The target
+        is to be no more than what noise that is normal has then (``Wish.variance``): it is what is optimised.
     subworkload : the name of a part of the workload that these queries belong to, or None.
     """
 
@@ -45,6 +77,7 @@ class Product(Group):
     name: str | None = None
     weight: float = 1.0
     target: float = math.inf
+    within: Wish | None = None
     subworkload: str | None = None
     queries: Kron = field(init=False, repr=False, compare=False)
     """The Kronecker product of the factors."""
@@ -55,7 +88,10 @@ class Product(Group):
         object.__setattr__(self, "factors", tuple(self.factors))
         object.__setattr__(self, "queries", Kron(self.factors))
         object.__setattr__(self, "weight", positive(self.weight, "the weight"))
-        object.__setattr__(self, "target", positive(self.target, "the target variance", infinite=True))
+        target = positive(self.target, "the target variance", infinite=True)
+        if self.within is not None:
+            target = min(target, self.within.variance)
+        object.__setattr__(self, "target", target)
 
     @property
     def weights(self) -> Array:
@@ -156,12 +192,22 @@ class Product(Group):
         return ", ".join(words) or "total"
 
     def describe(self) -> list[object]:
-        """Plain data that determines queries, weight and target; the name does not matter."""
+        """Plain data that determines queries, weight and target; name and wish do not matter."""
         factors = [factor.describe() for factor in self.factors]
         return ["product", factors, describe_number(self.weight), describe_number(self.target)]
 
     def __repr__(self) -> str:
         return f"Product({' ⊗ '.join(map(repr, self.factors))}, {self.m} × {self.n})"
+
+
+def wishes(blocks: Sequence[Group]) -> list[tuple[slice, Wish]]:
+    """The wishes for half widths in a workload's blocks, each with the numbers of its queries."""
+    ends = itertools.accumulate(block.m for block in blocks)
+    return [
+        (slice(end - block.m, end), block.within)
+        for block, end in zip(blocks, ends, strict=True)
+        if isinstance(block, Product) and block.within is not None
+    ]
 
 
 def check_products(domain: Domain, products: Sequence[Product]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mmopt import PrivacyError, TooLargeError, Workload, solve
-from mmopt.mechanism.release_plan import plan
+from mmopt.mechanism.make_plan import plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.calibration import least_scale_by_cost
 from mmopt.privacy.noise import Noise, cost

@@ -748,7 +748,7 @@ MUTANTS = (
         "proof/test_recheck_factored.py",
         ("recheck_factored", "<= bound * (1 + SEARCHED) and", "<= 2 * s.error_bound and"),
         ("recheck_factored", "close(s.error, error), ", "True, "),
-        ("recheck_factored", "type(s.strategy) is TEMPLATES[s.template].form", "True"),
+        ("recheck_factored", "type(s.strategy) is form_of(s.template)", "True"),
     ),
     # -- data
     *_rows(
@@ -774,20 +774,23 @@ MUTANTS = (
     ),
     # -- what a plan and a strategy say
     *_rows(
-        "mmopt/mechanism/release_plan.py",
-        "mechanism/test_release_plan.py",
-        ("_scale_for_targets", "min(1.0, float(np.min(limits", "min(1.0, float(np.max(limits"),
-        ("_scale_for_targets", "(1 - 2.0**-49)", "(1 + 3 * 2.0**-40)"),
+        "mmopt/mechanism/noise_for_targets.py",
+        "mechanism/test_release_plan.py mechanism/test_noise_for_targets.py",
+        ("scale_for_targets", "min(1.0, float(np.min(limits", "min(1.0, float(np.max(limits"),
+        ("scale_for_targets", "(1 - 2.0**-49)", "(1 + 3 * 2.0**-40)"),
+        ("scale_for_targets", "(noise.continuous.variance * integer.variances)", "integer.variances"),
+        ("excess_over_asked", "return max(", "return 0.5 * max("),
+        ("excess_over_asked", "max([*widths, *", "max([*"),
     ),
     *_rows(
-        "mmopt/mechanism/release_plan.py",
+        "mmopt/mechanism/make_plan.py",
         "driver/judge/test_bound_claims.py::test_a_program_says_when_its_sensitivity_is_its_own",
         ("_released", "if solution.own_sensitivity is not None:", "if False:"),
     ),
     *_rows(
-        "mmopt/mechanism/release_plan.py",
+        "mmopt/mechanism/noise_for_targets.py",
         "mechanism/test_margins.py",
-        ("_check_cost", "if spent <= found.allowed:", "if spent <= 2 * found.allowed:"),
+        ("check_cost", "if spent <= plan.allowed:", "if spent <= 2 * plan.allowed:"),
     ),
     *_rows(
         "mmopt/strategies/dense_strategy.py",

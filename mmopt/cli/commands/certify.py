@@ -10,6 +10,7 @@ import typer
 from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
 from mmopt.cli.command_options import Given, Json, SolverName, TimeLimit, Tolerance, WorkloadFile, options_for
 from mmopt.cli.command_output import answer, live, note
+from mmopt.cli.command_strategy import plan_of
 from mmopt.errors import OptionError
 
 __all__ = ["certify"]
@@ -65,7 +66,7 @@ def certify(
     from mmopt.driver.accepted_inputs import norm_of, opened
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
-    from mmopt.report import pairs_table
+    from mmopt.report import pairs_table, solution_rows
     from mmopt.workloads.matrix_files import read_array
 
     check_out(out)
@@ -99,6 +100,8 @@ def certify(
             **options,
         )
     note_request(request)
-    answer(as_json, solution.summary(), [pairs_table(solution.rows())])
+    plan = plan_of(solution, request)
+    release = {} if plan is None else {"release": plan.summary()}
+    answer(as_json, {**solution.summary(), **release}, [pairs_table(solution_rows(solution, plan))])
     if out is not None:
         note(f"saved: {solution.save(out)}")

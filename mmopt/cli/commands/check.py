@@ -48,7 +48,7 @@ def check(
 
 
 def _check_workload(path: str, cells: bool) -> None:
-    from mmopt.driver import default_program
+    from mmopt.answers.default_strategy import default_words
     from mmopt.privacy.privacy_parameters import privacy_warning
     from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
     from mmopt.report.table_style import counted, storage
@@ -65,7 +65,6 @@ def _check_workload(path: str, cells: bool) -> None:
     order = ", ".join(f"cell {i} is ({', '.join(domain.cell(i))})" for i in ends)
     asked = request.privacy
     warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
-    name, why = default_program(workload, request.privacy is not None and request.privacy.is_pure)
     sizes = workload.implicit(weighted=False).sizes()
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
@@ -91,7 +90,7 @@ def _check_workload(path: str, cells: bool) -> None:
                 *([("warning", warning)] if warning else []),
                 ("neighbours", request.neighbours),
                 *([("normalised", NORMALISED)] if workload.is_normalised else []),
-                ("default program", f"{name}: {why}"),
+                ("default program", default_words(workload, request.privacy)),
                 ("hash", f"{workload.hash[:16]}…"),
             ]
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,12 +23,14 @@ from mmopt.cli.command_options import (
     options_for,
 )
 from mmopt.cli.command_output import answer, note, run_solve
+from mmopt.cli.command_strategy import planned_accuracy
 from mmopt.errors import OptionError, PrivacyError
 
 if TYPE_CHECKING:
+    from mmopt.mechanism import Plan
     from mmopt.privacy import Privacy
     from mmopt.request import Request
-    from mmopt.strategies import AnyStrategy
+    from mmopt.results import AnySolution
 
 __all__ = ["simulate"]
 
@@ -75,11 +78,6 @@ def simulate(
 
     request = read_request(workload)
     privacies = _privacies(request, epsilon, delta)
-    if request.neighbours == "replace-one":
-        raise OptionError(
-            f"'{request.path}' says replace-one, and the simulation scales noise for add-remove neighbours",
-            hint="leave the line 'neighbours' out for a comparison",
-        )
     if both and request.workload.is_normalised:
         raise OptionError(
             f"--both adds 'normalise: rows', and '{request.path}' says so already",
@@ -91,17 +89,15 @@ def simulate(
     names = names_in(programs, "--programs")
     solved = _solved(request, names if files or names else [None], both, options)
     labelled = [*_saved(request, files), *solved]
+    planned = [(name, one.strategy, _plans(request, one, privacies)) for name, one in labelled]
     counts = data_vector(data, request.workload.domain).counts
+    simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [
-        (
-            name,
-            simulate_errors(request.workload, s, counts, privacies, trials=trials, seed=seed, sanity=sanity),
-        )
-        for name, s in labelled
+        (name, simulated(request.workload, strategy, counts, plans)) for name, strategy, plans in planned
     ]
     first = results[0][1][0]
     parts: list[object] = []
-    for at in range(len(privacies)):
+    for at in range(len(results[0][1])):
         parts += [simulated_table([(name, runs[at]) for name, runs in results]), ""]
     parts.append(
         f"relative: mean of |error| / max(|true|, {first.sanity:g}), over {first.trials} draws of noise"
@@ -112,7 +108,7 @@ def simulate(
         {
             "strategy": name,
             **asdict(run),
-            "privacy": {key: value for key, value in asdict(run.privacy).items() if value is not None},
+            "privacy": run.privacy and {k: v for k, v in asdict(run.privacy).items() if v is not None},
         }
         for name, runs in results
         for run in runs
@@ -120,7 +116,18 @@ def simulate(
     answer(as_json, {"private": False, "runs": summaries}, [*parts, NOT_PRIVATE])
 
 
+def _plans(request: Request, solution: AnySolution, privacies: list[Privacy]) -> list[Plan]:
+    """The releases: that of the file's privacy, targets and all, or one for each epsilon of the options."""
+    from mmopt.mechanism import plan
+
+    workload, neighbours = request.workload, request.neighbours
+    if not privacies:
+        return [plan(workload, solution, request.privacy, neighbours, absolute=solution.by_targets)]
+    return [plan(workload, solution, privacy, neighbours) for privacy in privacies]
+
+
 def _privacies(request: Request, epsilon: str | None, delta: float | None) -> list[Privacy]:
+    """Those of the options; none where the file decides."""
     from mmopt.privacy import Privacy
 
     epsilons = numbers_in(epsilon, "--epsilon")
@@ -130,11 +137,11 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
             raise OptionError(
                 f"--delta is {delta:g} without --epsilon", hint="for example --epsilon 0.1,0.5,1"
             )
-        if stated is None:
+        if stated is None and not request.workload.has_all_targets:
             raise PrivacyError(
                 f"'{request.path}' has no privacy parameters", hint="give --epsilon 0.1,0.5,1 --delta 1e-6"
             )
-        return [stated]
+        return []
     chosen = delta if delta is not None else stated.delta if stated is not None else None
     if chosen is None and not (stated is not None and stated.is_pure):
         raise PrivacyError(
@@ -144,22 +151,26 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
     return [Privacy(epsilon=e, delta=chosen) for e in epsilons]
 
 
-def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, AnyStrategy]]:
+def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, AnySolution]]:
     """Strategies from files; any that support the queries will do, whatever they were solved for."""
-    from mmopt.results import Solution
+    from mmopt.results import load_saved
 
     for path in files:
-        solution = Solution.load(path)
+        solution = load_saved(path)
         if solution.workload_hash != request.workload.hash:
             note(f"'{path}' was solved for another workload, or for other weights or targets")
-        yield f"{path.name}: {solution.program}", solution.strategy
+        yield f"{path.name}: {solution.program}", solution
 
 
 def _solved(
     request: Request, names: Sequence[str | None], both: bool, options: dict[str, Any]
-) -> Iterator[tuple[str, AnyStrategy]]:
+) -> Iterator[tuple[str, AnySolution]]:
     """Programs solved, by name, None for the default; with ``both`` for the normalised workload as well."""
     for name in names:
+        if name is None and not both:
+            planned = planned_accuracy(request, options=options)
+            yield planned.solution.program, planned.solution
+            continue
         program = read_program(name, request)
         asked = [(program.name, request.workload)]
         if both:
@@ -168,4 +179,4 @@ def _solved(
             solution = run_solve(workload, program, None, None, options)
             if solution.status.is_interrupted:
                 raise KeyboardInterrupt
-            yield label, solution.strategy
+            yield label, solution

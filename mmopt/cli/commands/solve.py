@@ -28,13 +28,16 @@ from mmopt.cli.command_options import (
     options_for,
 )
 from mmopt.cli.command_output import answer, note, run_solve
-from mmopt.errors import OptionError
+from mmopt.cli.command_strategy import plan_of, planned_accuracy
+from mmopt.errors import OptionError, PrivacyError, WorkloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mmopt.language import Program
-    from mmopt.results import Solution
+    from mmopt.mechanism import Plan
+    from mmopt.request import Request
+    from mmopt.results import AnySolution
     from mmopt.workloads import Workload
 
 __all__ = ["solve"]
@@ -73,6 +76,7 @@ def solve(
 ) -> None:
     """Choose the best strategy for a workload, with a proof of how good it is.
 
+    At the file's privacy, where it has one: by default the strategy of least predicted error, of both noises.
     Ctrl-C ends the solve and gives the best certified point so far.
     """
     if dry_run and out is not None:
@@ -91,34 +95,59 @@ def solve(
         arrays=arrays,
         verbose=verbose,
     )
+    from mmopt.results import Solution
+
     options |= {"reduce": not no_reduce, "start": start}
     request = read_request(workload)
-    parsed = read_program(program, request)
-    givens = read_givens(given, parsed, request.workload)
-    if dry_run:
-        _dry_run(parsed, request.workload, givens, solver, as_json, reduce=not no_reduce)
-        return
-    solution = run_solve(request.workload, parsed, solver, givens, options)
+    solution, plan = None, None
+    if program is None and not given and start is None and not dry_run:
+        solution, plan = _at_privacy(request, solver, options)
+    if solution is None:
+        parsed = read_program(program, request)
+        givens = read_givens(given, parsed, request.workload)
+        if dry_run:
+            _dry_run(parsed, request.workload, givens, solver, as_json, reduce=not no_reduce)
+            return
+        solution = run_solve(request.workload, parsed, solver, givens, options)
+        plan = plan_of(solution, request)
     note_request(request)
-    interrupted = solution.status.is_interrupted
+    interrupted = isinstance(solution, Solution) and solution.status.is_interrupted
     if interrupted:
         note("interrupted: this is the best certified point so far")
-    answer(as_json, solution.summary(), _tables(solution, request.workload))
+    release = {} if plan is None else {"release": plan.summary()}
+    answer(as_json, {**solution.summary(), **release}, _tables(solution, request.workload, plan))
     if out is not None:
         note(f"saved: {solution.save(out)}")
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _tables(solution: Solution, workload: Workload) -> Iterator[object]:
-    from mmopt.report import history_table, pairs_table, slack_table, subworkloads_table
+def _at_privacy(
+    request: Request, solver: str | None, options: Mapping[str, Any]
+) -> tuple[AnySolution | None, Plan | None]:
+    """The default strategy and its release, where the file has a privacy at which there can be one."""
+    if request.privacy is None:
+        return None, None
+    try:
+        planned = planned_accuracy(request, solver=solver, options=options, keep_interrupted=True)
+    except (PrivacyError, WorkloadError) as error:
+        note(f"errors are at unit noise: {error.message}")
+        return None, None
+    return planned.solution, planned.plan
+
+
+def _tables(solution: AnySolution, workload: Workload, plan: Plan | None) -> Iterator[object]:
+    from mmopt.report import history_table, pairs_table, slack_table, solution_rows, subworkloads_table
+    from mmopt.results import Solution
     from mmopt.workloads.workload_variants import subworkloads
 
-    yield pairs_table(solution.rows())
+    yield pairs_table(solution_rows(solution, plan))
+    if subworkloads(workload):
+        yield from ("", subworkloads_table(solution, workload, plan))
+    if not isinstance(solution, Solution):
+        return
     if solution.history:
         yield from ("", history_table(solution))
-    if subworkloads(workload):
-        yield from ("", subworkloads_table(solution, workload))
     slack = slack_table(solution, workload) if solution.covariance is not None else None
     if slack is not None:
         yield from ("", slack)

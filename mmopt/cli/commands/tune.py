@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -53,14 +54,21 @@ def tune(
 ) -> None:
     """Show what a sub-workload gains, and the others lose, when its queries count for more.
 
-    Errors are root mean squares per query, for unit noise per unit of sensitivity.
+    Errors are root mean squares per query, at the file's privacy; without one for unit noise per unit of
+    sensitivity.
     """
     from mmopt.driver import tune as tune_subworkload
     from mmopt.driver.templates import tune_templates
+    from mmopt.privacy.table_of_noises import noise_for
     from mmopt.report import tuning_table
 
     options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
-    asked = read_request(workload).workload
+    request = read_request(workload)
+    asked = request.workload
+    deviation = 1.0
+    if request.privacy is not None:
+        law = noise_for(norm_of(noise), request.privacy).continuous
+        deviation = math.sqrt(law.variance) * law.scale(request.privacy, 1.0)
     with live(verbose=verbose) as display:
 
         def begin(words: str) -> Display:
@@ -73,4 +81,4 @@ def tune(
         else:
             ways = {"progress": begin, "solver": solver, **options}
             tuned = list(tune_subworkload(asked, subworkload, weights, program, **ways))
-    answer(as_json, [row.summary() for row in tuned], [tuning_table(tuned)])
+    answer(as_json, [row.summary() for row in tuned], [tuning_table(tuned, deviation)])

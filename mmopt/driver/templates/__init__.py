@@ -13,7 +13,14 @@ Gaussian noise, where it is any.
 - ``template_tuning.py``: a sub-workload whose weight grows, by products of strategies
 """
 
-from mmopt.driver.templates.every_template import TEMPLATES, Candidate, Templates, template_bound, templates
+from mmopt.driver.templates.every_template import (
+    TEMPLATES,
+    Candidate,
+    Templates,
+    form_of,
+    template_bound,
+    templates,
+)
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
@@ -26,6 +33,7 @@ __all__ = [
     "Candidate",
     "Templates",
     "Terms",
+    "form_of",
     "marginal_strategy",
     "multipliers_of",
     "product",

@@ -25,11 +25,12 @@ from mmopt.language import Program, check
 from mmopt.numerics.blas_threads import one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
+from mmopt.results.factored_solution import FOR_TARGETS
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy
 from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Workload
 
-__all__ = ["TEMPLATES", "Candidate", "Templates", "template_bound", "templates"]
+__all__ = ["TEMPLATES", "Candidate", "Templates", "form_of", "template_bound", "templates"]
 
 
 def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
@@ -159,6 +160,17 @@ def _candidate(name: str, workload: Workload, norm: int, seed: int) -> Candidate
     return Candidate(name, strategy, total, rmse, time.monotonic() - started)
 
 
+def form_of(template: str) -> type[StrategyForm] | None:
+    """The form of a template's strategies; None where there is no such template.
+
+    For targets p_identity is one too: over the cells, solved for other weights than the workload's.
+    """
+    name = template.removesuffix(FOR_TARGETS)
+    if name in TEMPLATES:
+        return TEMPLATES[name].form
+    return Strategy if template == f"p_identity{FOR_TARGETS}" else None
+
+
 def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:
     """A bound on the error of every strategy, and where it is from.
 
@@ -166,7 +178,7 @@ def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]
     Nothing in it is drawn, so that it comes out again.
     """
     program = Program.load("l2_strategy")
-    small = workload.n <= LARGEST
+    small = workload.n <= LARGEST or workload.products is None
     if small or by_components(check(program), workload, {}, largest=LARGEST) is not None:
         bound = solve(workload, program, tolerance=gap).bound
         if bound is not None:

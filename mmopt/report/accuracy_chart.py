@@ -1,0 +1,51 @@
+"""A chart of the half widths of all queries' intervals, before any data: a line for each group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mmopt.mechanism import Plan
+from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.report.charts import plainly, save, stroke
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_accuracy", "write_accuracy_chart"]
+
+GROUPS_NAMED = 12  # in the legend
+FEW_QUERIES = 60  # of a group, up to which each has a mark
+
+
+def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
+    """Draw into a file, whole or not at all. OptionError, ResultError as ``charts.save``."""
+    save(path, lambda: draw_accuracy(plan, confidence, title))
+
+
+def draw_accuracy(plan: Plan, confidence: float, title: str = "") -> Figure:
+    """Half widths by query, in the order of the workload; what was asked for as a dotted line above."""
+    from matplotlib.figure import Figure
+
+    columns = accuracy_columns(plan, confidence)
+    widths = np.array(columns["half_width"])
+    asked = np.array([np.nan if value is None else value for value in columns["within"]])
+    figure = Figure(figsize=(8.0, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    for number, (name, part) in enumerate(plan.workload.groups()):
+        queries = np.arange(part.start, part.stop)
+        style = stroke(number)
+        marker = "o" if len(queries) < FEW_QUERIES else ""
+        label = name if number < GROUPS_NAMED else None
+        axes.plot(queries, widths[part], label=label, marker=marker, markersize=3, **style)
+        axes.plot(queries, asked[part], color=style["color"], linestyle=":", linewidth=1.0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("query, in the order of the workload")
+    axes.set_ylabel(f"± counts at {100 * confidence:g} %")
+    if np.isfinite(asked).any():
+        axes.plot([], [], color="0.4", linestyle=":", label="asked for")
+    plainly(axes, title)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return figure
