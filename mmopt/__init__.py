@@ -37,7 +37,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mmopt.answers import Accuracy, Budget, accuracy, budget
+    from mmopt.answers import Accuracy, Budget, Release, accuracy, budget, load_release
     from mmopt.comparison import Factors, baseline_factors, compare
     from mmopt.data import data_vector
     from mmopt.driver import Tuned, solve, tune
@@ -86,6 +86,7 @@ __all__ = [
     "PrivacyError",
     "Program",
     "ProgramError",
+    "Release",
     "Request",
     "ResultError",
     "Solution",
@@ -108,6 +109,7 @@ __all__ = [
     "compare",
     "data_vector",
     "explain",
+    "load_release",
     "load_request",
     "measure",
     "plan",
@@ -118,7 +120,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "mmopt.answers": ("Accuracy", "Budget", "accuracy", "budget"),
+    "mmopt.answers": ("Accuracy", "Budget", "Release", "accuracy", "budget", "load_release"),
     "mmopt.data": ("data_vector",),
     "mmopt.errors": (
         "ContradictionError",

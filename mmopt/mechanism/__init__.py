@@ -7,7 +7,9 @@ OpenDP is imported only when noise is drawn.
 - ``noise_for_targets.py``: the scale that targets and wishes ask for
 - ``accuracy.py``: standard errors and intervals, before any data
 - ``measurement.py``: ``measure`` is the only step that sees data
-- ``release_folder.py``: ``write_release`` writes what may be published: answers and manifest
+- ``answer_columns.py``: answers as columns, rounded as they are published
+- ``release_folder.py``: ``write_release`` writes what may be published: answers, manifest, more files
+- ``covariances.py``: how the errors of released estimates go together
 - ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private
 """
 

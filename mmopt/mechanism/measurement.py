@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +20,14 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.root_of_merged_cells import Block
+from mmopt.workloads.tidy_columns import tidy_columns
 
-__all__ = ["Answers", "checked_counts", "measure"]
+__all__ = ["FIGURES", "Answers", "checked_counts", "measure"]
 
 Bools = npt.NDArray[np.bool_]
+
+FIGURES = ("estimate", "standard_error", "low", "high", "coverage")
+"""Names of the columns of numbers, where answers are published."""
 
 _ROUNDED = 1e-14  # relative: some 90 roundings of an answer
 _LOOKED_AT = 2**22  # entries of a factor
@@ -34,7 +40,8 @@ class Answers:
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
     given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
     truth, under the law of the noise (``accuracy.intervals``). ``private`` is False for simulated noise:
-    such answers must not be published.
+    such answers must not be published. ``columns`` (m,) say what each query counts, by attribute
+    (``tidy_columns``).
     """
 
     groups: tuple[str, ...]
@@ -46,6 +53,7 @@ class Answers:
     coverage: Array
     confidence: float
     private: bool
+    columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
 
 def measure(
@@ -97,6 +105,7 @@ def measure(
         coverage=found.coverage,
         confidence=confidence,
         private=simulate_seed is None,
+        columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "private")),
     )
 
 

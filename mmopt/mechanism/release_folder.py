@@ -1,10 +1,9 @@
-"""A release on disk: answers and manifest in a new folder, complete or absent."""
+"""A release on disk: answers, manifest and what belongs to them in a new folder, complete or absent."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
+import hashlib
 import json
 import math
 import os
@@ -19,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.errors import OptionError
+from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.measurement import Answers
 from mmopt.mechanism.release_plan import Plan
-from mmopt.numerics.outward import rounded
+from mmopt.results import Frame
 
-__all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "build_manifest", "write_release"]
+__all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "PARQUET_FILE", "build_manifest", "guarantee", "write_release"]
 
 ANSWERS_FILE = "answers.csv"
+PARQUET_FILE = "answers.parquet"
 MANIFEST_FILE = "manifest.json"
 
 
@@ -39,7 +40,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     integer = plan.integer
     found = plan.intervals(answers.confidence)
     manifest: dict[str, Any] = {
-        "format": "mmopt release 1",
+        "format": "mmopt release 2",
         "private": answers.private,
         "warning": plan.warning,
         "workload": {"hash": plan.workload.hash, "queries": plan.workload.m, "cells": plan.workload.n},
@@ -92,23 +93,38 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     return manifest
 
 
-def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | Path) -> Path:
-    """Write answers.csv and manifest.json into the new folder `folder`; returns its path.
+def write_release(
+    answers: Answers | Frame,
+    manifest: Mapping[str, Any],
+    folder: str | Path,
+    files: Mapping[str, bytes] | None = None,
+) -> Path:
+    """Write answers.csv, answers.parquet, further files and manifest.json into the new folder `folder`.
 
-    Both are written and synced in a temporary sibling that is then renamed, so the folder appears
-    complete or not at all; siblings that killed processes left are removed. Numbers are rounded far below
-    their standard errors, ends of intervals outwards. Simulated answers have one more column, ``private``,
-    which says false in every row.
+    All are written and synced in a temporary sibling that is then renamed, so the folder appears complete or
+    not at all; siblings that killed processes left are removed. The manifest lists the other files with their
+    SHA-256. The columns are those of ``answers_frame``; both files of answers hold the same numbers, rounded
+    far below their standard errors, ends of intervals outwards. Simulated answers have one more column,
+    ``private``, which says false in every row.
+
+    Returns
+    -------
+    the path of the folder.
 
     Raises
     ------
     OptionError : it exists already, or its parent cannot be written.
     """
     target = Path(folder)
-    texts = {
-        ANSWERS_FILE: _answers_text(answers),
-        MANIFEST_FILE: json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+    frame = answers if isinstance(answers, Frame) else answers_frame(answers, guarantee(manifest))
+    contents = {
+        ANSWERS_FILE: frame.to_csv().encode(),
+        PARQUET_FILE: frame.to_parquet(),
+        **(files or {}),
     }
+    sums = {name: {"sha256": hashlib.sha256(data).hexdigest()} for name, data in contents.items()}
+    listed = json.dumps({**manifest, "files": sums}, indent=2, ensure_ascii=False, allow_nan=False)
+    contents[MANIFEST_FILE] = (listed + "\n").encode()
     if os.path.lexists(target):
         raise OptionError(
             f"'{target}' exists already; a release is written to a new folder", hint="name another folder"
@@ -125,9 +141,9 @@ def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | P
     lock = None
     try:
         lock = _lock(temporary)
-        for name, text in texts.items():
-            with open(temporary / name, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+        for name, data in contents.items():
+            with open(temporary / name, "wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
         _sync(temporary)
@@ -141,6 +157,13 @@ def write_release(answers: Answers, manifest: Mapping[str, Any], folder: str | P
         if lock is not None:
             os.close(lock)
     return target
+
+
+def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What the metadata of a file of answers say of the guarantee, as texts."""
+    privacy = manifest.get("privacy", {})
+    keys = ("guarantee", "epsilon", "delta", "rho", "neighbours")
+    return {key: str(privacy[key]) for key in keys if privacy.get(key) is not None}
 
 
 def _remove_left(target: Path) -> None:
@@ -166,31 +189,6 @@ def _lock(folder: Path) -> int | None:
         os.close(handle)
         return None
     return handle
-
-
-def _answers_text(answers: Answers) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    # A last column, not a comment: readers by name or by position go on, and rows that are copied keep it.
-    mark = [] if answers.private else ["private"]
-    writer.writerow(["query", "label", "estimate", "standard_error", "low", "high", "coverage", *mark])
-    columns = (answers.estimates, answers.standard_errors, answers.low, answers.high, answers.coverage)
-    for group, label, *numbers in zip(answers.groups, answers.labels, *columns, strict=True):
-        estimate, error, low, high, covered = numbers
-        shown = (
-            f"{estimate:.{_digits(estimate, error)}g}",
-            f"{error:.12g}",
-            rounded(str(low), min(_digits(low, error), 15), up=False),
-            rounded(str(high), min(_digits(high, error), 15), up=True),
-        )
-        writer.writerow([group, label, *shown, rounded(covered, 6, up=False), *("false" for _ in mark)])
-    return text.getvalue()
-
-
-def _digits(number: float, error: float) -> int:
-    """Twelve, or more where they are above 1e-6 standard errors: beyond is what arithmetic rounds."""
-    ratio = math.log10(abs(number) / error) if number and error else 0
-    return min(17, max(12, 7 + math.floor(ratio)))
 
 
 def _sync(folder: Path) -> None:

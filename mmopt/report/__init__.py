@@ -10,7 +10,9 @@
 - ``accuracy_tables.py``: how accurate answers will be, and what they cost
 - ``accuracy_chart.py``: the half widths of all queries
 - ``release_tables.py``: a release: planned, answered, simulated
+- ``saved_release.py``: a release as rows, from its manifest
 - ``charts.py``: charts
+- ``release_chart.py``: the answers of a release, with error bars
 - ``explain/``: a program explained
 """
 
@@ -41,6 +43,7 @@ from mmopt.report.release_tables import (
     privacy_rows,
     simulated_table,
 )
+from mmopt.report.saved_release import release_rows
 from mmopt.report.solution_tables import (
     history_table,
     slack_table,
@@ -79,6 +82,7 @@ __all__ = [
     "program_listing",
     "programs_table",
     "queries_table",
+    "release_rows",
     "shares_by_group",
     "shares_by_query",
     "simulated_table",

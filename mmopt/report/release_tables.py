@@ -9,12 +9,22 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from rich.table import Table
 from rich.text import Text
 
-from mmopt.mechanism import Answers, Plan
+from mmopt.mechanism import Plan
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.numerics.outward import rounded
 from mmopt.report.table_style import bold, cell, counted, figure, rows_table
+from mmopt.results import Frame
 
-__all__ = ["NOT_PRIVATE", "answers_table", "decimals", "privacy_rows", "simulated_table"]
+__all__ = [
+    "NOT_PRIVATE",
+    "answer_groups",
+    "answers_table",
+    "cost_words",
+    "decimals",
+    "neighbours_words",
+    "privacy_rows",
+    "simulated_table",
+]
 
 NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
 GROUPS_SHOWN = 12
@@ -24,22 +34,15 @@ Row = tuple[Text | str, ...]
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """What a release costs, under which theorem, and its noise, as (name, text)."""
-    if plan.rho is None:
-        cost = f"epsilon = {rounded(str(plan.epsilon), 6, up=True)}, pure (delta = 0)"
-    else:
-        cost = f"rho = {rounded(str(plan.rho), 6, up=True)}"
-        if plan.epsilon is not None:
-            cost += f", epsilon = {rounded(str(plan.epsilon), 6, up=True)} at delta = {plan.delta!r}"
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
         limit = f"{plan.privacy}"
         limit += "; less is used, as the targets ask" if plan.absolute else ""
-    change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
     said = (("not covered", plan.not_covered), ("warning", plan.warning))
     return [
-        ("privacy cost", cost),
+        ("privacy cost", cost_words(plan.rho, plan.epsilon, plan.delta)),
         ("allowed", limit),
-        ("neighbours", f"{plan.neighbours}: tables that differ by {change[plan.neighbours]}"),
+        ("neighbours", neighbours_words(plan.neighbours)),
         ("sensitivity", plan.sensitivity_of),
         *((name, text) for name, text in said if text),
         ("theorem", plan.theorem),
@@ -48,17 +51,36 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def answers_table(answers: Answers, groups: Sequence[tuple[str, slice]], first: int = 3) -> Table:
-    """The first few answers of each group, with standard error and interval.
+def cost_words(rho: float | None, epsilon: float | None, delta: float | None) -> str:
+    """What a release costs, rounded up."""
+    if rho is None:
+        return f"epsilon = {rounded(str(epsilon), 6, up=True)}, pure (delta = 0)"
+    at = "" if epsilon is None else f", epsilon = {rounded(str(epsilon), 6, up=True)} at delta = {delta!r}"
+    return f"rho = {rounded(str(rho), 6, up=True)}{at}"
 
-    ``groups`` are those of the workload: names and rows.
-    """
+
+def neighbours_words(neighbours: str) -> str:
+    """What tables are neighbours."""
+    change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
+    return f"{neighbours}: tables that differ by {change[neighbours]}"
+
+
+def answer_groups(frame: Frame) -> list[tuple[str, slice]]:
+    """Names and rows of the groups of queries of an ``answers_frame``, in their order."""
+    names = frame["query"].tolist()
+    starts = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
+    return [(names[a], slice(a, b)) for a, b in zip(starts, [*starts[1:], len(names)], strict=True)]
+
+
+def answers_table(frame: Frame, first: int = 3) -> Table:
+    """The first few answers of each group, with standard error and interval, of an ``answers_frame``."""
     # As it was asked for: 100 times 0.999999999999 to six digits would be 100.
-    interval = f"{(100 * Decimal(repr(float(answers.confidence)))).normalize():f}% interval"
+    interval = f"{(100 * Decimal(frame.metadata['confidence'])).normalize():f}% interval"
+    groups = answer_groups(frame)
     rows: list[Row] = []
     for name, part in groups[:GROUPS_SHOWN]:
         rows.append((bold(name),))
-        rows += [_answer(answers, i) for i in range(part.start, min(part.stop, part.start + first))]
+        rows += [_answer(frame, i) for i in range(part.start, min(part.stop, part.start + first))]
         if part.stop - part.start > first:
             rows.append((cell(f"  … {part.stop - part.start - first:,} more", "dim"),))
     if len(groups) > GROUPS_SHOWN:
@@ -67,13 +89,13 @@ def answers_table(answers: Answers, groups: Sequence[tuple[str, slice]], first: 
     return rows_table(("query", *numbers), rows, numbers)
 
 
-def _answer(answers: Answers, i: int) -> Row:
-    error = float(answers.standard_errors[i])
+def _answer(frame: Frame, i: int) -> Row:
+    error = float(frame["standard_error"][i])
     places = decimals(error)
-    low = _outwards(answers.low[i], places, ROUND_FLOOR)
-    high = _outwards(answers.high[i], places, ROUND_CEILING)
+    low = _outwards(frame["low"][i], places, ROUND_FLOOR)
+    high = _outwards(frame["high"][i], places, ROUND_CEILING)
     shown = f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}"
-    return f"  {answers.labels[i]}", f"{float(answers.estimates[i]):,.{places}f}", shown, f"[{low}, {high}]"
+    return f"  {frame['label'][i]}", f"{float(frame['estimate'][i]):,.{places}f}", shown, f"[{low}, {high}]"
 
 
 def _outwards(end: float, places: int, rounding: str) -> str:

@@ -8,9 +8,11 @@
 - ``saved_fields.py``: the one way from a result to its file and back
 - ``component_storage.py``: values by component as plain arrays, and back
 - ``npz_file.py``: the file itself
+- ``frame.py``: named columns, as libraries of data frames take them
 """
 
 from mmopt.results.factored_solution import AnySolution, FactoredSolution, load_saved
+from mmopt.results.frame import Frame
 from mmopt.results.solution import Solution, gap_between, why_not_released
 from mmopt.results.solve_status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
@@ -21,6 +23,7 @@ __all__ = [
     "Check",
     "FactoredSolution",
     "Figure",
+    "Frame",
     "Grade",
     "Solution",
     "Status",

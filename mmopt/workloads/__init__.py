@@ -14,6 +14,7 @@
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
 - ``attribute_uses.py``: which attributes no query tells apart
 - ``query_labels.py``: readable texts for queries
+- ``tidy_columns.py``: what queries say of each attribute, as columns
 - ``matrix_files.py``: arrays in .npy and .csv files
 """
 

@@ -17,7 +17,7 @@ from privacy.rounding.test_integer_product import DATA as TABLE, columns_normali
 from mmopt.errors import OptionError
 from mmopt.mechanism import accuracy, measure, measurement, plan
 from mmopt.mechanism.accuracy import _half_width, _query
-from mmopt.mechanism.release_folder import _answers_text
+from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
@@ -209,7 +209,7 @@ def test_queries_that_are_not_whole_are_held_as_printed(size, confidence, privac
         for z in drawn:
             monkeypatch.setattr(measurement, "simulate", lambda _, exact, *__, z=z: exact + z)
             answers = measure(found, np.array([count]), simulate_seed=0, confidence=confidence)
-            (row,) = csv.DictReader(io.StringIO(_answers_text(answers)))
+            (row,) = csv.DictReader(io.StringIO(answers_frame(answers).to_csv()))
             if Fraction(row["low"]) <= Fraction(size) * count <= Fraction(row["high"]):
                 held += chances[400 + z]
             assert answers.low[0] <= answers.estimates[0] <= answers.high[0]
@@ -220,7 +220,7 @@ def test_a_law_without_end_is_never_covered_wholly():
     found = plan(QUERIES, Strategy(np.eye(6)), Privacy(rho=300.0))
     answers = measure(found, CELLS)
     assert (answers.coverage < 1).all()
-    assert {row["coverage"] for row in csv.DictReader(io.StringIO(_answers_text(answers)))} == {"0.999999"}
+    assert set(answers_frame(answers)["coverage"]) == {0.999999}
 
 
 def test_whole_numbers_are_of_queries_of_whole_numbers():

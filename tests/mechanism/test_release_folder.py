@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -12,6 +13,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 from mechanism.test_intervals import release
+from pyarrow import parquet
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import Answers, build_manifest, measure, plan, write_release
@@ -19,8 +21,8 @@ from mmopt.privacy import Privacy
 from mmopt.report import privacy_rows
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity
+from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
+from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
 
 TRI = Workload.from_matrix(np.tri(4))
 PLAN = plan(TRI, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))
@@ -40,7 +42,7 @@ def test_answers_and_manifest_are_written(tmp_path):
     folder = tmp_path / "release"
     assert write_release(ANSWERS, build_manifest(PLAN, ANSWERS, program="l2_strategy"), folder) == folder
     assert sorted(os.listdir(tmp_path)) == ["release"]
-    assert sorted(os.listdir(folder)) == ["answers.csv", "manifest.json"]
+    assert sorted(os.listdir(folder)) == ["answers.csv", "answers.parquet", "manifest.json"]
     with open(folder / "answers.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["query", "label", *FIGURES, "private"]
@@ -51,7 +53,11 @@ def test_answers_and_manifest_are_written(tmp_path):
         assert (np.abs(shown - meant(ANSWERS)) <= 1e-6 * ANSWERS.standard_errors).all(), column
     assert [row["label"] for row in rows] == TRI.labels()
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["program"] == "l2_strategy"
+    assert manifest["program"] == "l2_strategy" and manifest["format"] == "mmopt release 2"
+    assert manifest["files"] == {
+        name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()}
+        for name in ("answers.csv", "answers.parquet")
+    }
     assert manifest["private"] is False and manifest["warning"] == ""
     assert manifest["workload"] == {"hash": TRI.hash, "queries": 4, "cells": 4}
     assert manifest["strategy"]["hash"] == PLAN.integer.hash
@@ -76,6 +82,43 @@ def test_answers_and_manifest_are_written(tmp_path):
     }
     assert set(manifest["versions"]) == {"mmopt", "opendp", "numpy", "python"}
     assert datetime.fromisoformat(manifest["time"]).utcoffset().total_seconds() == 0
+
+
+def test_the_parquet_file_holds_the_numbers_of_the_csv_and_says_whose_they_are(tmp_path):
+    bins = Bins((0.0, 18.0, 65.0))
+    domain = Domain((Attribute("sex", ("F", "M")), Attribute("age", bins.labels(), encoding=bins)))
+    asked = Workload.from_products(domain, [Product((identity(2), prefix(2))), Product((total(2), total(2)))])
+    found = plan(asked, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))
+    answers = measure(found, np.arange(4), confidence=0.9)
+    manifest = build_manifest(found, answers)
+    folder = write_release(answers, manifest, tmp_path / "release", {"more.txt": b"more"})
+    assert (folder / "more.txt").read_bytes() == b"more"
+    table = parquet.read_table(folder / "answers.parquet")
+    said = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    assert said == {
+        "confidence": "0.9",
+        "private": "true",
+        "guarantee": "(epsilon, delta)",
+        "epsilon": repr(found.epsilon),
+        "delta": "1e-06",
+        "rho": repr(found.rho),
+        "neighbours": "add-remove",
+    }
+    with open(folder / "answers.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == table.column_names == [
+        *("query", "label", "sex", "age", "age_low", "age_high"),
+        *FIGURES,
+    ]  # fmt: skip
+    for row, typed in zip(rows, table.to_pylist(), strict=True):
+        for name, text in row.items():
+            value = typed[name]
+            assert text == ("" if value is None else value) or float(text) == value, name
+    assert [(row["sex"], row["age"], row["age_low"], row["age_high"]) for row in rows[:2] + rows[-1:]] == [
+        ("F", "[0, 18)", "0", "18"),
+        ("F", "", "", ""),
+        ("", "", "", ""),
+    ]
 
 
 def test_no_exact_fact_of_the_data_reaches_the_folder(tmp_path):
@@ -181,9 +224,9 @@ def test_the_folder_has_the_mode_that_the_process_asks_for(tmp_path):
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
     code = (
         "import os, signal, sys; from mmopt.mechanism import release_folder as folder\n"
-        "folder._answers_text = lambda _: ''\n"
+        "from mmopt.results import Frame\n"
         "os.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "folder.write_release(None, {}, sys.argv[1])"
+        "folder.write_release(Frame({'x': [1]}), {}, sys.argv[1])"
     )
     target = tmp_path / "release"
     subprocess.run([sys.executable, "-c", code, str(target)], check=False)

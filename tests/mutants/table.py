@@ -281,6 +281,41 @@ MUTANTS = (
         ("check_labels", "found != tuple(names)", "len(found) != len(names)"),
     ),
     *_rows(
+        "mmopt/mechanism/answer_columns.py",
+        "mechanism/test_answer_columns.py",
+        (
+            "_rounded",
+            "rounded(str(low), min(_digits(low, error), 15), up=False)",
+            "rounded(str(low), 12, up=True)",
+        ),
+        (
+            "_rounded",
+            "rounded(str(high), min(_digits(high, error), 15), up=True)",
+            "rounded(str(high), 12, up=False)",
+        ),
+    ),
+    *_rows(
+        "mmopt/mechanism/covariances.py",
+        "mechanism/test_covariances.py",
+        ("covariance", "np.repeat(own, [", "np.repeat(own**2, ["),
+        ("_coefficients", "reconstruction.left.take(rows)", "reconstruction.left.take(rows * 0)"),
+    ),
+    *_rows(
+        "mmopt/answers/read_folder.py",
+        "answers/test_read_folder.py",
+        ("_check_files", 'and found != entry["sha256"]', "and not found"),
+    ),
+    *_rows(
+        "mmopt/workloads/tidy_columns.py",
+        "workloads/test_tidy_columns.py",
+        ("_of_sets", "is_run = is_set & (", "is_run = ("),
+        (
+            "_ends",
+            "edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1)",
+            "edges[np.where(is_range, at, 0)], np.nan) for at in (low, high)",
+        ),
+    ),
+    *_rows(
         "mmopt/mechanism/measurement.py",
         "mechanism/test_intervals.py",
         ("_whole", "<= 1e-8 + 1e-13", "<= 0.4 + 1e-13"),

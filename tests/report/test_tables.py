@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from mmopt.driver import solve
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
 from mmopt.mechanism import Answers
+from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.report import (
     answers_table,
     cones_table,
@@ -100,7 +102,7 @@ def test_answers_of_many_groups() -> None:
     errors = np.full(m, 2.5)
     estimates = np.linspace(1000.0, 2000.0, m)
     answers = Answers(
-        groups=("g",) * m,
+        groups=("all",) * m,
         labels=tuple(f"[q{i}]" for i in range(m)),
         estimates=estimates,
         standard_errors=errors,
@@ -110,14 +112,16 @@ def test_answers_of_many_groups() -> None:
         confidence=0.9,
         private=True,
     )
-    text = words(answers_table(answers, [("all", slice(0, m))]))
+
+    def table(**changed: Any) -> str:
+        return words(answers_table(answers_frame(replace(answers, **changed))))
+
+    text = table()
     assert "90% interval" in text and "[q2]" in text and "[q3]" not in text and "… 12 more" in text
     assert "[q0] 1,000.00 2.50 [995.00, 1,005.00]" in text
-    exact = replace(answers, standard_errors=np.full(m, 1.25e-12), confidence=0.999999999999)
-    text = words(answers_table(exact, [("all", slice(0, 1))]))
+    text = table(standard_errors=np.full(m, 1.25e-12), confidence=0.999999999999)
     assert "99.9999999999% interval" in text and "1,000.000000 1.25e-12 [" in text
-    outwards = replace(answers, low=estimates - 4.996, high=estimates + 1e9 + 4.001)
-    assert "[995.00, 1,000,001,004.01]" in words(answers_table(outwards, [("all", slice(0, 1))]))
-    groups = [(f"group {i}", slice(i, i + 1)) for i in range(m)]
-    text = words(answers_table(answers, groups))
+    outwards = table(low=estimates - 4.996, high=estimates + 1e9 + 4.001)
+    assert "[995.00, 1,000,001,004.01]" in outwards
+    text = table(groups=tuple(f"group {i}" for i in range(m)))
     assert "group 11" in text and "group 12" not in text and "… 3 groups more" in text

@@ -37,14 +37,12 @@ from mmopt.cli.command_strategy import planned_accuracy
 if TYPE_CHECKING:
     from mmopt.mechanism import Plan
     from mmopt.request import Request
+    from mmopt.results import AnySolution
 
 __all__ = ["release"]
 
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
-
-
-SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 
 
 def release(
@@ -54,7 +52,7 @@ def release(
     given: Given = None,
     strategy: SavedStrategy = None,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="New folder for answers.csv and manifest.json.")
+        Path, typer.Option(metavar="DIR", help="New folder for answers, chart, strategy and manifest.")
     ] = Path("release"),
     solver: SolverName = None,
     tolerance: Tolerance = None,
@@ -120,7 +118,7 @@ def release(
         **solution.about_program(),
         **({} if simulate is None else {"simulation_seed": simulate}),
     }
-    _measure_and_write(request, data, origin, plan, out, simulate, confidence, as_json)
+    _measure_and_write(request, data, origin, plan, solution, out, simulate, confidence, as_json)
 
 
 def _measure_and_write(
@@ -128,37 +126,50 @@ def _measure_and_write(
     data: Path,
     origin: dict[str, Any],
     planned: Plan,
+    solution: AnySolution,
     out: Path,
     simulate: int | None,
     confidence: float,
     as_json: bool,
 ) -> None:
+    from mmopt.answers.release_result import CHART_FILE, STRATEGY_FILE, Release
     from mmopt.data import data_vector
-    from mmopt.mechanism import build_manifest, measure, write_release
-    from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
+    from mmopt.mechanism import build_manifest, measure
+    from mmopt.mechanism.answer_columns import SIMULATED
+    from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE
     from mmopt.report import answers_table
 
     vector = data_vector(data, request.workload.domain, workload=request.workload, **asdict(request.table))
     answers = measure(planned, vector.counts, simulate, confidence)
-    manifest = build_manifest(planned, answers, **origin)
-    folder = write_release(answers, manifest, out)
+    release = Release.of(planned, answers, build_manifest(planned, answers, **origin), solution)
+    folder = release.save(out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
         note(
             f"confidential, for you alone: {vector.rows:,} rows in the table, "
             f"{f'dropped {dropped}' if dropped else 'none dropped'}"
         )
+        names = {
+            "answers": ANSWERS_FILE,
+            "parquet": PARQUET_FILE,
+            "chart": CHART_FILE,
+            "strategy": STRATEGY_FILE,
+            "manifest": MANIFEST_FILE,
+        }
+        files = {what: str(folder / name) for what, name in names.items() if (folder / name).exists()}
+        if "chart" not in files:
+            note("no chart: matplotlib is not installed (pip install mmopt[chart])")
         if as_json and not answers.private:
             note(SIMULATED)
-        files = {"answers": str(folder / ANSWERS_FILE), "manifest": str(folder / MANIFEST_FILE)}
         parts = [
-            answers_table(answers, planned.workload.groups()),
+            answers_table(release.answers),
             "",
             *([] if answers.private else [SIMULATED]),
-            f"{len(answers.estimates):,} answers: {files['answers']}",
+            f"{len(release):,} answers: {files['answers']}",
             f"what was done:  {files['manifest']}",
+            f"read it back:   mmopt show {folder}",
         ]
-        answer(as_json, {"out": str(folder), "files": files, **manifest}, parts)
+        answer(as_json, {"out": str(folder), "files": files, **release.manifest}, parts)
     except KeyboardInterrupt:
         note(f"interrupted; the release is complete in '{folder}'")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""``mmopt show PROGRAM``."""
+"""``mmopt show PROGRAM`` and ``mmopt show FOLDER``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from typing import Annotated
 import typer
 
 from mmopt.cli.command_inputs import read_givens, read_request
-from mmopt.cli.command_options import Given, OneProgram
+from mmopt.cli.command_options import Given
 from mmopt.cli.command_output import console, note, show as put
+from mmopt.errors import OptionError
 
 __all__ = ["show"]
 
 
 def show(
-    program: OneProgram,
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM|FOLDER",
+            help="Shipped program, or a path ending in .program; or the folder of a release.",
+        ),
+    ],
     workload: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Workload file: show the sizes, cones and forecasts too."),
@@ -25,7 +32,16 @@ def show(
         bool, typer.Option("--latex", help="Print the typeset form in LaTeX, and nothing else.")
     ] = False,
 ) -> None:
-    """Explain a program: words, formulas, text, what is given; with a workload its size."""
+    """Explain a program: words, formulas, text, what is given; with a workload its size. Or read a release.
+
+    Of the folder of a release: what was asked, the guarantee, the accuracy and the first answers, once its
+    files are found to be those that its manifest lists.
+    """
+    if Path(program).is_dir():
+        if workload is not None or given or latex:
+            raise OptionError(f"'{program}' is a folder; --workload, --given and --latex are for programs")
+        _show_release(Path(program))
+        return
     from mmopt.language import Program, check, typeset_latex
     from mmopt.language.print.program_layout import program_lines
     from mmopt.report import (
@@ -67,3 +83,19 @@ def show(
         for problem in sizes:
             if problem.refusal is not None:
                 put("", f"'mmopt solve' would refuse it: {problem.refusal}")
+
+
+def _show_release(folder: Path) -> None:
+    from mmopt.answers import load_release
+    from mmopt.report import answers_table, pairs_table
+
+    found = load_release(folder)
+    listed = found.manifest.get("files")
+    checked = (
+        "those of version 0.1.0, whose manifest does not list them"
+        if listed is None
+        else f"{', '.join(listed)}: as the manifest lists them"
+    )
+    put(pairs_table([*found.rows(), ("files", checked)]), "", answers_table(found.answers))
+    if warning := found.answers.metadata.get("warning"):
+        put("", warning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from own_texts import edited
 from mmopt import Solution, solve, verify
 from mmopt.cli.commands.release import CERTIFICATE
 from mmopt.driver.templates import templates
+from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.request import load_request
 from mmopt.results import FactoredSolution
@@ -24,10 +26,7 @@ FACTS = "confidential, for you alone: 807 rows in the table, none dropped\n"
 
 def answers(folder: Path) -> dict[str, dict[str, float]]:
     with (folder / ANSWERS_FILE).open(encoding="utf-8", newline="") as lines:
-        return {
-            r["label"]: {k: float(v) for k, v in r.items() if k not in ("query", "label")}
-            for r in csv.DictReader(lines)
-        }
+        return {r["label"]: {k: float(r[k]) for k in FIGURES} for r in csv.DictReader(lines)}
 
 
 def leaves(value: Any) -> list[Any]:
@@ -51,6 +50,9 @@ def test_release_with_real_noise(run: Any, files: Path) -> None:
     assert manifest["private"] is True and manifest["program"]["name"] == "l2_strategy"
     assert manifest["solution"]["bound"] <= manifest["solution"]["objective"]
     assert manifest["workload_file"]["name"] == "total.yaml"
+    names = sorted(path.name for path in (files / "out").iterdir())
+    assert names == sorted([*manifest["files"], MANIFEST_FILE])
+    assert run("verify", "out/strategy.npz", "total.yaml").status == 0
     assert 807 not in leaves(manifest), "no exact fact about the data is published"
     shown = " ".join(done.out.split())
     for words in (
@@ -60,6 +62,7 @@ def test_release_with_real_noise(run: Any, files: Path) -> None:
         "standard error of queries least root mean square largest",
         "query answer ± error 95% interval",
         "5 answers: out/answers.csv",
+        "read it back: mmopt show out",
     ):
         assert words in shown, words
 
@@ -89,7 +92,8 @@ def test_simulated_release_repeats_and_is_marked(run: Any, files: Path, saved: P
 def test_release_as_json(run: Any, files: Path, saved: Path) -> None:
     done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7, "--json")
     found = json.loads(done.out)
-    assert found["out"] == "release" and Path(found["files"]["answers"]).is_file()
+    assert found["out"] == "release" and all(Path(path).is_file() for path in found["files"].values())
+    assert list(found["files"]) == ["answers", "parquet", "chart", "strategy", "manifest"]
     assert found.keys() >= {"private", "privacy", "noise", "accuracy", "program", "solution"}
     assert done.err.endswith("SIMULATED NOISE: these answers are not private and must not be published\n")
 
@@ -380,3 +384,17 @@ def test_bad_program_files(refused: Any, files: Path, command: str, content: byt
     (files / "bad.program").write_bytes(content)
     arguments = ["total.yaml", "--program", "bad.program"] if command == "solve" else ["bad.program"]
     assert refused(command, *arguments).startswith(message)
+
+
+def test_without_matplotlib_the_chart_is_left_out(
+    run: Any, files: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "matplotlib" else there(name, *more)
+    )
+    done = run("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7)
+    assert done.status == 0
+    assert done.err.endswith(f"{FACTS}no chart: matplotlib is not installed (pip install mmopt[chart])\n")
+    names = ["answers.csv", "answers.parquet", "manifest.json", "strategy.npz"]
+    assert sorted(path.name for path in (files / "release").iterdir()) == names

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from own_texts import edited
 
+from mmopt.answers import load_release
 from mmopt.language import Program, program_names
 
 
@@ -164,3 +165,42 @@ def test_show_wraps_long_formulas(
         out = run("show", name).out
         formulas = out[out.index("In formulas") : out.index("What is given")]
         assert max(map(len, formulas.splitlines())) <= width
+
+
+@pytest.mark.quick
+def test_show_a_release(run: Any, files: Path, saved: Path) -> None:
+    arguments = ("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7, "--out", "out")
+    assert run(*arguments).status == 0
+    done = run("show", "out")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    words = " ".join(done.out.split())
+    rows = dict(load_release("out").rows())
+    assert rows["asked"] == "5 queries over 6 cells, 'total.yaml'"
+    for said in (
+        *(f"{name} {text}" for name, text in rows.items()),
+        "files answers.csv, answers.parquet, answers.svg, strategy.npz: as the manifest lists them",
+        "query answer ± error 95% interval",
+        "by sex sex=F ",
+    ):
+        assert said in words, (said, words)
+    assert words.count("SIMULATED NOISE: these answers are not private and must not be published") == 2
+
+
+def test_show_says_what_is_wrong_with_a_release(run: Any, refused: Any, files: Path, saved: Path) -> None:
+    arguments = ("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7, "--out", "out")
+    assert run(*arguments).status == 0
+    for option, value in (("--workload", "total.yaml"), ("--given", "Q=haar")):
+        assert refused("show", "out", option, value) == (
+            "error: 'out' is a folder; --workload, --given and --latex are for programs"
+        )
+    answers = files / "out" / "answers.csv"
+    answers.write_text(answers.read_text(encoding="utf-8").replace("by sex", "by age"), encoding="utf-8")
+    assert refused("show", "out").startswith(
+        "error: 'out/answers.csv' is not the file that was released: its"
+    )
+    (files / "empty").mkdir()
+    assert refused("show", "empty") == (
+        "error: 'empty' is no release: it has no manifest.json\n"
+        "  name a folder that 'mmopt release --out' or Release.save wrote"
+    )

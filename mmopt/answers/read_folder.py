@@ -1,0 +1,150 @@
+"""The folder of a release, read back: that it is whole, and that its files are those of its manifest."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import ResultError
+from mmopt.mechanism.answer_columns import SIMULATED
+from mmopt.mechanism.measurement import FIGURES
+from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE, guarantee
+from mmopt.results import Frame
+from mmopt.results.npz_file import UNREADABLE
+
+__all__ = ["HINT", "is_release", "read_answers", "read_manifest"]
+
+HINT = "name a folder that 'mmopt release --out' or Release.save wrote"
+FORMATS = ("mmopt release 1", "mmopt release 2")  # the first is that of version 0.1.0: CSV and manifest alone
+SAID = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
+
+
+def is_release(folder: Path) -> bool:
+    """Whether there is a manifest, whatever else is there."""
+    return (folder / MANIFEST_FILE).is_file()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a release whose files are all there and as they were written.
+
+    Raises
+    ------
+    ResultError : no such folder, no release, one of another version, a file that is missing or was changed.
+    """
+    if not folder.is_dir():
+        raise ResultError(f"there is no folder '{folder}'", hint=HINT)
+    if not is_release(folder):
+        raise ResultError(f"'{folder}' is no release: it has no {MANIFEST_FILE}", hint=HINT)
+    try:
+        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
+    kind = manifest.get("format") if isinstance(manifest, dict) else None
+    if kind not in FORMATS:
+        raise ResultError(
+            f"'{folder / MANIFEST_FILE}' has format {kind!r}, this version reads {' and '.join(FORMATS)}",
+            hint=HINT,
+        )
+    if lacks := [key for key in SAID if key not in manifest]:
+        raise ResultError(f"'{folder / MANIFEST_FILE}' lacks {', '.join(lacks)}", hint=HINT)
+    _check_files(folder, manifest)
+    try:
+        _check_values(manifest)
+    except UNREADABLE:
+        raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
+    return dict(manifest)
+
+
+def _check_values(manifest: Mapping[str, Any]) -> None:
+    """Raise something where one is missing, or of another type, that is shown or computed with."""
+    from mmopt.report.saved_release import release_rows
+
+    strategy, noise, privacy = manifest["strategy"], manifest["noise"], manifest["privacy"]
+    texts = (strategy["hash"], manifest["workload"]["hash"], privacy["set_by"], manifest["time"])
+    if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["private"], bool):
+        raise TypeError("texts")
+    math.ldexp(noise["scale"], strategy["bits"])
+    release_rows(manifest)
+
+
+def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
+    listed = manifest.get("files", {ANSWERS_FILE: {}})
+    is_list = isinstance(listed, dict) and all(isinstance(entry, dict) for entry in listed.values())
+    if not is_list or ANSWERS_FILE not in listed or any(Path(name).name != name for name in listed):
+        raise ResultError(f"'{folder / MANIFEST_FILE}' does not say which files belong to it", hint=HINT)
+    for name, entry in listed.items():
+        try:
+            found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except OSError:
+            raise ResultError(
+                f"'{folder}' is not whole: its manifest lists {name}, which cannot be read",
+                hint="copy the folder again from where it was released",
+            ) from None
+        if "sha256" in entry and found != entry["sha256"]:
+            raise ResultError(
+                f"'{folder / name}' is not the file that was released: its SHA-256 is {found[:16]}…, the "
+                f"manifest says {str(entry['sha256'])[:16]}…",
+                hint="it was changed since; copy it again from where it was released",
+            )
+
+
+def read_answers(folder: Path, manifest: Mapping[str, Any]) -> Frame:
+    """The answers of a release; ResultError where they cannot be read."""
+    try:
+        if PARQUET_FILE in manifest.get("files", {}):
+            return _from_parquet((folder / PARQUET_FILE).read_bytes())
+        return _from_csv((folder / ANSWERS_FILE).read_text(encoding="utf-8"), manifest)
+    except (OSError, ValueError, LookupError, TypeError):
+        raise ResultError(f"the answers in '{folder}' cannot be read", hint=HINT) from None
+
+
+def _from_parquet(data: bytes) -> Frame:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(pyarrow.BufferReader(data))
+    except pyarrow.ArrowException as error:
+        raise ValueError(str(error)) from None
+    columns = {}
+    for name in table.column_names:
+        values = table.column(name).to_numpy()
+        columns[name] = values.astype("datetime64[D]") if values.dtype.kind == "M" else values
+    said = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return _checked(Frame(columns, said))
+
+
+def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
+    """Of version 0.1.0: texts, figures, and whether they are private."""
+    heads, *rows = csv.reader(io.StringIO(text))
+    columns: dict[str, Any] = {}
+    for name, values in zip(heads, zip(*rows, strict=True), strict=True):
+        if name in FIGURES:
+            columns[name] = np.array([float(value) for value in values])
+        elif name == "private":
+            columns[name] = np.array([value == "true" for value in values])
+        else:
+            columns[name] = np.array(values, dtype=object)
+    is_private = bool(manifest["private"])
+    said = {
+        "confidence": repr(float(manifest["accuracy"]["confidence"])),
+        "private": str(is_private).lower(),
+        **guarantee(manifest),
+        **({} if is_private else {"warning": SIMULATED}),
+    }
+    return _checked(Frame(columns, said))
+
+
+def _checked(frame: Frame) -> Frame:
+    """ValueError where columns that every release has are not there."""
+    if not {"query", "label", *FIGURES} <= set(frame.names) or "confidence" not in frame.metadata:
+        raise ValueError("no answers")
+    return frame

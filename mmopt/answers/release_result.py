@@ -1,0 +1,280 @@
+"""What a release gives back: answers in any frame, a picture, the covariance of errors, a folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import operator
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmopt.answers.read_folder import read_answers, read_manifest
+from mmopt.errors import OptionError, ResultError, suggest
+from mmopt.mechanism.accuracy import standard_errors
+from mmopt.mechanism.answer_columns import answers_frame
+from mmopt.mechanism.covariances import covariance
+from mmopt.mechanism.measurement import Answers
+from mmopt.mechanism.release_folder import guarantee, write_release
+from mmopt.mechanism.release_plan import Plan
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.outward import rounded
+from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.results import AnySolution, Frame, load_saved
+from mmopt.results.verification import as_html
+from mmopt.workloads import Workload
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+    from matplotlib.figure import Figure
+
+__all__ = ["CHART_FILE", "STRATEGY_FILE", "Release", "load_release"]
+
+CHART_FILE = "answers.svg"
+STRATEGY_FILE = "strategy.npz"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Released answers, what they rest on, and what can be said of their errors. Nothing in it is secret.
+
+    Attributes
+    ----------
+    answers : the tidy answers, one row a query (``mechanism.answer_columns``): its group and label, what it
+        says of each attribute, then estimate, standard_error, low, high, coverage; where the noise was
+        simulated also private, which is False.
+    manifest : what was asked, what was spent, and with which software.
+    plan : the noise and how estimates come from it; None where a folder was loaded without its workload.
+    solution : the strategy that was used, with its certificate; None where a folder does not hold it.
+    """
+
+    answers: Frame
+    manifest: Mapping[str, Any]
+    plan: Plan | None = None
+    solution: AnySolution | None = None
+
+    @staticmethod
+    def of(
+        plan: Plan, answers: Answers, manifest: Mapping[str, Any], solution: AnySolution | None = None
+    ) -> Release:
+        """The release of measured answers, with the manifest of ``build_manifest``."""
+        return Release(answers_frame(answers, guarantee(manifest)), manifest, plan, solution)
+
+    @property
+    def private(self) -> bool:
+        """Whether the noise was drawn for privacy; simulated answers must not be published."""
+        return bool(self.manifest["private"])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The answers as a ``pandas.DataFrame``; OptionError where pandas is not installed."""
+        return self.answers.to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The answers as a ``polars.DataFrame``; OptionError where polars is not installed."""
+        return self.answers.to_polars()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The answers as a ``pyarrow.Table``."""
+        return self.answers.to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The answers as an Arrow stream (PyCapsule interface)."""
+        return self.answers.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        """Number of answers."""
+        return len(self.answers)
+
+    def plot(self) -> Figure:
+        """A matplotlib figure of the answers with their intervals, a panel for each group of queries.
+
+        Raises
+        ------
+        OptionError : matplotlib is not installed.
+        """
+        if not _has_matplotlib():
+            raise OptionError(
+                "a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]"
+            )
+        from mmopt.report.release_chart import release_figure
+
+        return release_figure(self.answers)
+
+    def covariance(self, queries: int | str | slice | Iterable[int] | Iterable[str]) -> Array:
+        """Covariance matrix (k, k) of the errors of the estimates of k queries, in squared counts.
+
+        Of the noise as it was drawn: the diagonal is ``standard_error`` squared, up to rounding. The error of
+        a sum of answers has the variance that the entries add up to, that of a difference d its dᵀ C d.
+
+        Parameters
+        ----------
+        queries : their numbers (rows of ``answers``), a slice of these, their labels, or one of them.
+
+        Raises
+        ------
+        OptionError : no such query, a label that several queries have, or a release without its plan.
+        TooLargeError : the coefficients of the estimates do not fit in memory, or take too long to find.
+        """
+        rows = self._rows(queries)
+        if self.plan is None:
+            raise OptionError(
+                "a release that was loaded from its folder does not hold its queries, which covariances need",
+                hint="load it with them: mmopt.load_release(folder, workload=Workload.load(file))",
+            )
+        return covariance(self.plan, rows)
+
+    def _rows(self, queries: object) -> Ints:
+        """The numbers (k,) of the queries that were asked for."""
+        if isinstance(queries, slice):
+            return np.arange(len(self))[queries]
+        each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
+        labels: dict[str, list[int]] = {}
+        found = []
+        for query in each:
+            if isinstance(query, str):
+                if not labels:
+                    for row, label in enumerate(self.answers["label"]):
+                        labels.setdefault(label, []).append(row)
+                found.append(_of_label(query, labels))
+            else:
+                found.append(self._number(query))
+        return np.array(found, dtype=np.int64)
+
+    def _number(self, query: object) -> int:
+        try:
+            row = operator.index(query)  # type: ignore[arg-type]
+        except TypeError:
+            raise OptionError(
+                f"a query is asked for by {type(query).__name__}, expected its number or its label"
+            ) from None
+        if not -len(self) <= row < len(self):
+            raise OptionError(f"there is no query {row}, expected 0 to {len(self) - 1}")
+        return row % len(self)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the release into a new folder, which appears complete or not at all; returns its path.
+
+        answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
+        strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them.
+
+        Raises
+        ------
+        OptionError : the folder exists already, or its parent cannot be written.
+        """
+        files = {}
+        with tempfile.TemporaryDirectory() as scratch:
+            if _has_matplotlib():
+                from mmopt.report.charts import save
+
+                with warnings.catch_warnings():
+                    # Of a script that the font lacks: the chart has boxes there, the tables have the text.
+                    warnings.filterwarnings("ignore", "Glyph")
+                    save(Path(scratch, CHART_FILE), self.plot)
+                files[CHART_FILE] = Path(scratch, CHART_FILE).read_bytes()
+            if self.solution is not None:
+                files[STRATEGY_FILE] = self.solution.save(Path(scratch, STRATEGY_FILE)).read_bytes()
+        return write_release(self.answers, self.manifest, folder, files)
+
+    @staticmethod
+    def load(folder: str | Path, workload: Workload | None = None) -> Release:
+        """A release read from its folder, as ``load_release``."""
+        return load_release(folder, workload)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What was asked, spent and measured, as (name, text)."""
+        from mmopt.report.saved_release import release_rows
+
+        return release_rows(self.manifest)
+
+    def __repr__(self) -> str:
+        rho, epsilon = self.manifest["privacy"]["rho"], self.manifest["privacy"]["epsilon"]
+        name, cost = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
+        said = f"{name} {rounded(str(cost), 6, up=True)}" if self.private else "SIMULATED NOISE, not private"
+        rmse = rounded(float(self.manifest["accuracy"]["rmse"]), 6, up=True)
+        return f"Release({len(self):,} answers, {said}, rmse {rmse})"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.rows()) + self.answers._repr_html_()
+
+
+def load_release(folder: str | Path, workload: Workload | None = None) -> Release:
+    """A release from the folder that ``Release.save`` or 'mmopt release' wrote, also of version 0.1.0.
+
+    Its files must be those that the manifest lists, unchanged. With the workload that was asked, its plan is
+    there again, and with it ``covariance``.
+
+    Raises
+    ------
+    ResultError : no release, half of one, a file that was changed, or another workload than was asked.
+    """
+    path = Path(folder)
+    manifest = read_manifest(path)
+    answers = read_answers(path, manifest)
+    strategy = path / STRATEGY_FILE
+    solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
+    found = None if workload is None else _plan(path, manifest, workload, solution)
+    return Release(answers, manifest, found, solution)
+
+
+def _plan(
+    folder: Path, manifest: Mapping[str, Any], workload: Workload, solution: AnySolution | None
+) -> Plan:
+    """The plan of a saved release: its strategy in integers again, with the noise of its manifest."""
+    asked = manifest["workload"]["hash"]
+    if workload.hash != asked:
+        raise ResultError(
+            f"'{folder}' answers another workload: its hash is {asked[:16]}…, that of the one given is "
+            f"{workload.hash[:16]}…",
+            hint="give the workload that was released",
+        )
+    if solution is None:
+        raise ResultError(f"'{folder}' does not hold the strategy that was used ({STRATEGY_FILE})")
+    privacy, noise = manifest["privacy"], manifest["noise"]
+    integer = round_any(solution.strategy, workload, privacy["neighbours"])
+    if integer.hash != manifest["strategy"]["hash"]:
+        raise ResultError(
+            f"the strategy in '{folder}' gives other integers than were measured: their hash is "
+            f"{integer.hash[:16]}…, the manifest says {manifest['strategy']['hash'][:16]}…",
+            hint=f"it was released by mmopt {manifest['versions']['mmopt']}, on other versions of libraries",
+        )
+    fineness = manifest["strategy"]["bits"] - integer.bits
+    plan = Plan(
+        workload=workload,
+        integer=integer,
+        privacy=None,
+        absolute=privacy["set_by"] == "targets",
+        scale=math.ldexp(noise["scale"], -fineness),
+        fineness=fineness,
+        rho=privacy["rho"],
+        delta=privacy["delta"],
+        epsilon=privacy["epsilon"],
+        allowed=None,
+        theorem=privacy["theorem"],
+        standard_errors=np.empty(0),
+    )
+    errors = standard_errors(plan.law, integer, plan.scale, fineness)
+    errors.flags.writeable = False
+    return replace(plan, standard_errors=errors)
+
+
+def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:
+    rows = labels.get(query, [])
+    if not rows:
+        raise OptionError(f"there is no query '{query}'", hint=suggest(query, labels))
+    if len(rows) > 1:
+        raise OptionError(
+            f"{len(rows)} queries have the label '{query}': {', '.join(map(str, rows))}",
+            hint="ask for them by number",
+        )
+    return rows[0]
+
+
+def _has_matplotlib() -> bool:
+    return importlib.util.find_spec("matplotlib") is not None

@@ -1,0 +1,192 @@
+"""The chart of a release: its answers with error bars, a panel for each group of queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import counted
+from mmopt.report.charts import COLOURS, plainly
+from mmopt.report.release_tables import answer_groups, decimals
+from mmopt.results import Frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["release_figure"]
+
+PANELS = 8  # groups that are drawn; the title says how many are not
+LABELS = 30  # answers up to which each has its label
+MARKS = 400  # answers up to which each has its error bar; more are a band
+BANDS = 500  # places of a band: each spans the intervals of its answers
+LINES = 6  # values of a second attribute, each with a colour of its own
+BESIDE = 2  # answers that have no place on the scale, named below it
+LONGEST = 40  # characters of a label
+
+Column = npt.NDArray[Any]
+
+
+class _Line(NamedTuple):
+    """Answers on a scale of values: its name, the rows (k,) of the frame, and where they stand (k,)."""
+
+    name: str
+    rows: Column
+    places: Column
+
+
+class _Scale(NamedTuple):
+    """A group whose queries are ranges of one attribute, for each of a few values of another one."""
+
+    attribute: str
+    lines: list[_Line]
+    beside: list[int]
+
+
+def release_figure(frame: Frame, title: str = "") -> Figure:
+    """Answers with their intervals, of an ``answers_frame``.
+
+    Ranges of one attribute stand at its values: bins in their middle, prefixes at their upper ends. Other
+    queries stand in their order, with labels where there are few; many are a line in a band that holds all
+    their intervals. Simulated answers say so above.
+    """
+    from matplotlib.figure import Figure
+
+    groups = answer_groups(frame)
+    drawn = [(name, part, _scale(frame, part)) for name, part in groups[:PANELS]]
+    heights = [_height(part, scale) for _, part, scale in drawn]
+    figure = Figure(figsize=(8.0, 0.8 + sum(heights)), layout="constrained")
+    panels = figure.subplots(len(drawn), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (name, part, scale) in zip(panels, drawn, strict=True):
+        plainly(axes, _short(name))
+        if scale is not None:
+            _draw_scale(axes, frame, scale)
+        elif part.stop - part.start <= LABELS:
+            _draw_labelled(axes, frame, part)
+        else:
+            _draw_row(axes, frame, np.arange(part.start, part.stop), np.arange(part.stop - part.start), 0)
+            axes.set(xlabel="queries in their order", ylabel="answer")
+    words = [
+        title,
+        f"answers with {100 * float(frame.metadata['confidence']):.10g}% intervals, each query alone",
+        f"{counted(len(groups) - PANELS, 'more group')} not drawn" if len(groups) > PANELS else "",
+    ]
+    warning = frame.metadata.get("warning", "")
+    above = "\n".join(filter(None, (warning, "; ".join(filter(None, words)))))
+    figure.suptitle(above, x=0.01, ha="left", fontsize=10, color="#B00000" if warning else "black")
+    return figure
+
+
+def _height(part: slice, scale: _Scale | None) -> float:
+    """Of a panel, in inches: a row of text for each label."""
+    count = part.stop - part.start
+    return 0.7 + 0.19 * count if scale is None and count <= LABELS else 2.6
+
+
+def _scale(frame: Frame, part: slice) -> _Scale | None:
+    """The scale of values on which a group's queries are ranges that start together or follow each other."""
+    inner = frame.names[frame.names.index("label") + 1 : frame.names.index("estimate")]
+    varying = [name for name in inner if frame[name].dtype == object and len(set(frame[name][part])) > 1]
+    ranged = [name for name in varying if _ends(frame, inner, name)]
+    others = [name for name in varying if name not in ranged]
+    if len(ranged) != 1 or len(others) > 1:
+        return None
+    low, high = (_as_floats(frame[name]) for name in _ends(frame, inner, ranged[0]))
+    rows = np.arange(part.start, part.stop)
+    usable = np.isfinite(low[rows]) & np.isfinite(high[rows])
+    beside = rows[~usable].tolist()
+    names = frame[others[0]] if others else np.full(len(frame), None, dtype=object)
+    values = list(dict.fromkeys(names[rows].tolist()))
+    if len(beside) > BESIDE or len(values) > LINES or usable.sum() < 2:
+        return None
+    lines = []
+    for value in values:
+        own = rows[usable & np.array([names[row] == value for row in rows])]
+        is_prefix, is_bins = len(set(low[own])) == 1, bool((low[own][1:] >= high[own][:-1]).all())
+        if not (is_prefix or is_bins) or (len(set(high[own])) < len(own)):
+            return None
+        places = high[own] if is_prefix and not is_bins else (low[own] + high[own]) / 2
+        lines.append(
+            _Line("all" if value is None else _short(str(value)), own, _as_dates(places, frame, ranged[0]))
+        )
+    return _Scale(ranged[0], lines, beside)
+
+
+def _ends(frame: Frame, inner: tuple[str, ...], attribute: str) -> tuple[str, ...]:
+    """The two columns behind that of an attribute of bins; none for any other."""
+    found = inner[inner.index(attribute) + 1 :][:2]
+    return found if len(found) == 2 and all(frame[name].dtype != object for name in found) else ()
+
+
+def _as_floats(values: Column) -> Column:
+    """Dates as days, those that are missing as NaN."""
+    if values.dtype.kind != "M":
+        return values
+    return np.where(np.isnat(values), np.nan, values.astype("datetime64[D]").astype(np.float64))
+
+
+def _as_dates(places: Column, frame: Frame, attribute: str) -> Column:
+    """Days as dates again, to the hour, where the attribute's ends are dates."""
+    names = list(frame.names)
+    if frame[names[names.index(attribute) + 1]].dtype.kind != "M":
+        return places
+    return np.round(24 * places).astype("datetime64[h]")
+
+
+def _draw_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
+    for number, line in enumerate(scale.lines):
+        _draw_row(axes, frame, line.rows, line.places, number, line.name)
+    axes.set(xlabel=_short(scale.attribute), ylabel="answer")
+    if len(scale.lines) > 1:
+        axes.legend(fontsize=8, frameon=False, loc="best")
+    if scale.beside:
+        said = "; ".join(_in_words(frame, row) for row in scale.beside)
+        axes.annotate(said, (1.0, 1.0), xycoords="axes fraction", ha="right", va="bottom", fontsize=8)
+
+
+def _in_words(frame: Frame, row: int) -> str:
+    error = float(frame["standard_error"][row])
+    places = decimals(error)
+    return f"{_short(frame['label'][row])}: {frame['estimate'][row]:,.{places}f} ± {error:,.{places}f}"
+
+
+def _draw_labelled(axes: Axes, frame: Frame, part: slice) -> None:
+    """A line of text for each answer, the first on top."""
+    rows = np.arange(part.start, part.stop)
+    places = np.arange(len(rows))
+    low, middle, high = (frame[name][rows] for name in ("low", "estimate", "high"))
+    bars = np.maximum([middle - low, high - middle], 0.0)
+    axes.errorbar(
+        middle, places, xerr=bars, fmt="o", color=COLOURS[0], markersize=4, capsize=2, linewidth=1.2
+    )
+    axes.set_yticks(places, [_short(label) for label in frame["label"][rows]])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel("answer")
+
+
+def _draw_row(
+    axes: Axes, frame: Frame, rows: Column, places: Column, number: int, name: str | None = None
+) -> None:
+    """Answers (k,) at places (k,): each with its bar, or many as a line in a band."""
+    colour = COLOURS[number % len(COLOURS)]
+    low, middle, high = (frame[name][rows] for name in ("low", "estimate", "high"))
+    if len(rows) <= MARKS:
+        bars = np.maximum([middle - low, high - middle], 0.0)
+        size = 4 if len(rows) <= 60 else 2
+        style: dict[str, Any] = {"markersize": size, "capsize": size / 2, "elinewidth": 1.0, "linewidth": 0.6}
+        axes.errorbar(places, middle, yerr=bars, fmt="o-", color=colour, label=name, **style)
+        return
+    starts = np.unique(np.linspace(0, len(rows), min(BANDS, len(rows)), endpoint=False).astype(np.int64))
+    lowest, highest = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
+    axes.fill_between(places[starts], lowest, highest, step="post", color=colour, alpha=0.3, linewidth=0)
+    counts = np.diff([*starts, len(rows)])
+    mean = np.add.reduceat(middle, starts) / counts
+    axes.plot(places[starts], mean, drawstyle="steps-post", color=colour, linewidth=0.9, label=name)
+
+
+def _short(text: str) -> str:
+    """One line of at most so many characters; a dollar is a dollar, and begins no formula."""
+    line = " ".join(text.split())
+    return (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…").replace("$", r"\$")

@@ -1,0 +1,54 @@
+"""A release as rows: what was asked, what was spent, how accurate it is; all from its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from mmopt.mechanism.answer_columns import SIMULATED
+from mmopt.numerics.outward import rounded
+from mmopt.report.release_tables import cost_words, neighbours_words
+
+__all__ = ["release_rows"]
+
+
+def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(name, text) of a manifest, of this version or of 0.1.0; a simulated one says so first."""
+    asked, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
+    accuracy, versions = manifest["accuracy"], manifest["versions"]
+    file = manifest.get("workload_file", {}).get("name")
+    covered = accuracy["coverage"]
+    percent = f"{(100 * Decimal(repr(float(accuracy['confidence'])))).normalize():f}%"
+    least = f"at least {rounded(float(covered['least']), 6, up=False)} {covered['kind']}"
+    rows = [
+        ("not private", "" if manifest["private"] else SIMULATED),
+        ("warning", manifest.get("warning", "")),
+        (
+            "asked",
+            f"{asked['queries']:,} queries over {asked['cells']:,} cells" + (f", '{file}'" if file else ""),
+        ),
+        ("strategy", _strategy(manifest)),
+        ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
+        ("neighbours", neighbours_words(privacy["neighbours"])),
+        ("sensitivity", privacy.get("sensitivity", "")),
+        ("not covered", privacy.get("not_covered", "")),
+        ("theorem", privacy["theorem"]),
+        (
+            "noise",
+            f"{noise['kind']}, of scale {noise['scale_at_unit_strategy']:.6g} on the strategy's queries",
+        ),
+        ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
+        ("intervals", f"{percent}, each alone; coverage {least}"),
+        ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _strategy(manifest: Mapping[str, Any]) -> str:
+    """Where it is from, and what is measured."""
+    program, solution = manifest.get("program"), manifest.get("solution", {})
+    name = program.get("name", "") if isinstance(program, Mapping) else str(program or "")
+    words = name or (f"template {solution['template']}" if solution.get("template") else "")
+    rows = f"{manifest['strategy']['rows']:,} measured queries"
+    return f"{words}: {rows}" if words else rows

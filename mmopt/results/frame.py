@@ -1,0 +1,154 @@
+"""Named columns of answers or errors, as any library of data frames takes them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib.util
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.errors import OptionError, suggest
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["Frame"]
+
+SHOWN = 10  # rows, in a notebook
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frame:
+    """Columns of equal length, read-only: ``frame["estimate"]`` is a numpy array (rows,).
+
+    It speaks the Arrow PyCapsule interface, so that ``polars.DataFrame(frame)``, ``pyarrow.table(frame)``,
+    ``pandas.DataFrame.from_arrow(frame)`` and DuckDB take it as it is.
+
+    Parameters
+    ----------
+    columns : by name, arrays (rows,) of floats, integers, booleans, dates (datetime64[D]), or of texts as
+        objects. NaN, NaT and None are missing.
+    metadata : about all of them, as texts; written into Parquet files. A ``warning`` is shown with the frame.
+
+    Raises
+    ------
+    OptionError : no column, or columns of different lengths.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        held = {name: np.asarray(values).view() for name, values in self.columns.items()}
+        shapes = {values.shape for values in held.values()}
+        if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+            raise OptionError(
+                f"a frame has columns of the shapes {sorted(shapes)}, expected vectors of one length"
+            )
+        for values in held.values():
+            values.flags.writeable = False
+        object.__setattr__(self, "columns", held)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns, in order."""
+        return tuple(self.columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        if name not in self.columns:
+            raise OptionError(f"there is no column '{name}'", hint=suggest(name, self.columns))
+        return self.columns[name]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A ``pyarrow.Table``; what is missing is null, metadata are those of its schema."""
+        import pyarrow
+
+        arrays = {
+            name: pyarrow.array(
+                values, type=pyarrow.string() if values.dtype == object else None, from_pandas=True
+            )
+            for name, values in self.columns.items()
+        }
+        return pyarrow.table(arrays, metadata=dict(self.metadata))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as an Arrow stream (PyCapsule interface)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A ``pandas.DataFrame``; metadata are its ``attrs``. OptionError where pandas is not installed."""
+        _need("pandas")
+        import pandas
+
+        frame = pandas.DataFrame({name: values.copy() for name, values in self.columns.items()})
+        frame.attrs.update(self.metadata)
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """A ``polars.DataFrame``. OptionError where polars is not installed."""
+        _need("polars")
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_csv(self) -> str:
+        """As text: floats with as many digits as give them back, what is missing empty."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.names)
+        writer.writerows(
+            zip(*(map(as_text, values.tolist()) for values in self.columns.values()), strict=True)
+        )
+        return text.getvalue()
+
+    def to_parquet(self) -> bytes:
+        """As the bytes of a Parquet file, columns typed, metadata those of the file."""
+        import pyarrow
+        from pyarrow import parquet
+
+        out = pyarrow.BufferOutputStream()
+        parquet.write_table(self.to_arrow(), out)
+        return bytes(out.getvalue())
+
+    def __repr__(self) -> str:
+        warning = f"; {self.metadata['warning']}" if self.metadata.get("warning") else ""
+        return f"Frame({len(self):,} rows: {', '.join(self.names)}{warning})"
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
+        columns = [values[:SHOWN].tolist() for values in self.columns.values()]
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(as_text(value))}</td>' for value in row)}</tr>"
+            for row in zip(*columns, strict=True)
+        )
+        more = f"<p>… {len(self) - SHOWN:,} more rows</p>" if len(self) > SHOWN else ""
+        said = self.metadata.get("warning")
+        warning = f"<p><strong>{html.escape(said)}</strong></p>" if said else ""
+        return f"{warning}<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def as_text(value: object) -> str:
+    """One value of a column, in a CSV file."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _need(library: str) -> None:
+    if importlib.util.find_spec(library) is None:
+        raise OptionError(
+            f"a {library} frame needs {library}, which is not installed", hint=f"pip install {library}"
+        )

@@ -1,0 +1,192 @@
+"""What each query says of each attribute, as columns beside its label.
+
+From the factors of the products: what a row of a factor says is found once, however many queries it is in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.kronecker_products import Stack
+from mmopt.workloads.blocks.matrix_blocks import Sparse
+from mmopt.workloads.blocks.placed_blocks import Padded
+from mmopt.workloads.blocks.range_blocks import Ranges
+from mmopt.workloads.domain import Attribute
+from mmopt.workloads.encodings import Bins
+from mmopt.workloads.workload import Workload
+
+__all__ = ["tidy_columns"]
+
+Column = npt.NDArray[Any]
+
+_ENTRIES = 2**20  # of a factor's rows that are looked at together
+_NAMED = 3  # cells that are named of a set without a name
+
+
+class _Said(NamedTuple):
+    """Of each row of a factor: its text (None: all cells), first and last cell of its run (-1: none)."""
+
+    texts: Column
+    low: Ints
+    high: Ints
+
+
+def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, Column]:
+    """By name, columns (m,) of what the queries of products say of the attributes, in the domain's order.
+
+    An attribute that some query restricts has one column of texts under its name: a value ("Female"), a
+    range ("[18, 25)"), the name of a group; None where the query counts all cells. One of bins has two more,
+    ``NAME_low`` and ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or
+    dates where the edges are; NaN or NaT where the range is open there, where the cells are not one run of
+    bins, and where they are all.
+
+    Names differ, also without regard to capitals, from each other and from those that are ``taken``: one that
+    does not gets an underscore behind it, that of an end before that of an attribute.
+
+    Queries given as a matrix say nothing of attributes: where there are some, there are no columns.
+    """
+    products = workload.products
+    if products is None:
+        return {}
+    said: dict[tuple[int, str], _Said] = {}
+    found: list[tuple[Attribute, _Said]] = []
+    for axis, attribute in enumerate(workload.domain.attributes):
+        parts = []
+        for product in products:
+            factor = product.factors[axis]
+            key = id(factor), attribute.name  # equal factors are one object
+            if key not in said:
+                said[key] = _said(factor.plain, attribute)
+            rows = [f.rows for f in product.factors]
+            before, behind = math.prod(rows[:axis]), math.prod(rows[axis + 1 :])
+            parts.append([np.tile(np.repeat(own, behind), before) for own in said[key]])
+        each = _Said(*map(np.concatenate, zip(*parts, strict=True)))
+        if any(text is not None for text in each.texts):
+            found.append((attribute, each))
+    used = {name.casefold() for name in taken}
+    names = [_free(attribute.name, used) for attribute, _ in found]
+    columns: dict[str, Column] = {}
+    for name, (attribute, each) in zip(names, found, strict=True):
+        columns[name] = each.texts
+        if isinstance(attribute.encoding, Bins):
+            ends = _ends(attribute.encoding, attribute.size, each.low, each.high)
+            for end, values in zip(("low", "high"), ends, strict=True):
+                columns[_free(f"{attribute.name}_{end}", used)] = values
+    return columns
+
+
+def _free(name: str, used: set[str]) -> str:
+    while name.casefold() in used:
+        name += "_"
+    used.add(name.casefold())
+    return name
+
+
+def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]:
+    """The ends of the ranges of values of the cells low to high; NaN or NaT as ``tidy_columns`` says."""
+    is_range = (low >= 0) & (high < bins.size) & (high - low + 1 < size)
+    edges = np.array(bins.edges, dtype=float)
+    edges[np.isinf(edges)] = np.nan
+    found = (np.where(is_range, edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1))
+    first, end = (values.astype("datetime64[D]") if bins.dates else values for values in found)
+    return first, end
+
+
+def _said(factor: Implicit, attribute: Attribute) -> _Said:
+    if isinstance(factor, Stack):
+        parts = (_said(block.plain, attribute) for block in factor.blocks)
+        return _Said(*map(np.concatenate, zip(*parts, strict=True)))
+    if isinstance(factor, Padded):  # its cells are the first ones, and none of its queries counts them all
+        return _said(factor.inner.plain, attribute)
+    if isinstance(factor, Ranges):
+        low, high = factor.ends(np.arange(factor.rows))
+        texts = [_range_text(attribute, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        return _Said(_objects(texts), low, high)
+    if isinstance(factor, Sparse):
+        return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
+    step = max(1, _ENTRIES // factor.size)
+    return _of_sets(factor, attribute, [_dense_sets(rows) for rows in factor.chunks(step)])
+
+
+class _Sets(NamedTuple):
+    """Of rows (r,): first and last cell that is not 0, how many are not, whether all those are 1; a few."""
+
+    low: Ints
+    high: Ints
+    held: Ints
+    is_set: npt.NDArray[np.bool_]
+    few: list[list[int]]
+
+
+def _dense_sets(rows: Array) -> _Sets:
+    inside = rows != 0
+    return _Sets(
+        low=inside.argmax(axis=1),
+        high=rows.shape[1] - 1 - inside[:, ::-1].argmax(axis=1),
+        held=inside.sum(axis=1),
+        is_set=(~inside | (rows == 1)).all(axis=1),
+        few=[np.flatnonzero(row)[: _NAMED + 1].tolist() for row in inside],
+    )
+
+
+def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
+    starts = rows.indptr[:-1]  # no row is empty
+    return _Sets(
+        low=np.minimum.reduceat(rows.indices, starts).astype(np.int64),
+        high=np.maximum.reduceat(rows.indices, starts).astype(np.int64),
+        held=np.diff(rows.indptr),
+        is_set=np.logical_and.reduceat(rows.data == 1, starts),
+        few=[np.sort(cells)[: _NAMED + 1].tolist() for cells in np.split(rows.indices, rows.indptr[1:-1])],
+    )
+
+
+def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Said:
+    """The name that was given to a set of cells, else what is in it; of what is none, its label."""
+    low, high, held, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
+    few = [cells for chunk in chunks for cells in chunk.few]
+    is_run = is_set & (held == high - low + 1)
+    labels = [] if factor.names or is_set.all() else factor.labels(attribute)
+    texts: list[str | None] = []
+    for row, cells in enumerate(few):
+        if is_set[row] and held[row] == attribute.size:
+            texts.append(None)
+        elif factor.names:
+            texts.append(factor.names[row])
+        elif is_run[row]:
+            texts.append(_range_text(attribute, int(low[row]), int(high[row])))
+        elif is_set[row]:
+            more = int(held[row]) - _NAMED
+            named = [attribute.labels[cell] for cell in (cells if more == 1 else cells[:_NAMED])]
+            texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
+        else:
+            texts.append(labels[row])
+    return _Said(_objects(texts), np.where(is_run, low, -1), np.where(is_run, high, -1))
+
+
+def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
+    """The cells low to high, both included; None for all."""
+    bins = attribute.encoding
+    if high - low + 1 == attribute.size:
+        return None
+    if low == high:
+        return attribute.labels[low]
+    if not isinstance(bins, Bins) or high >= bins.size:
+        return f"{attribute.labels[low]} to {attribute.labels[high]}"
+    first, end = bins.edges[low], bins.edges[high + 1]
+    if math.isinf(first):
+        return "any" if math.isinf(end) else f"< {bins.edge_text(end)}"
+    if math.isinf(end):
+        return f">= {bins.edge_text(first)}"
+    return f"[{bins.edge_text(first)}, {bins.edge_text(end)})"
+
+
+def _objects(texts: list[str | None]) -> Column:
+    return np.array(texts, dtype=object)

@@ -1,0 +1,121 @@
+"""Folders that are releases, halves of one, changed ones, old ones and none."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from answers.test_release_result import released
+
+from mmopt.answers import load_release
+from mmopt.errors import ResultError
+
+HINT = "\n  name a folder that 'mmopt release --out' or Release.save wrote"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return released(3).save(tmp_path / "out")
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(ResultError) as caught:
+        load_release(folder)
+    return str(caught.value)
+
+
+def changed(folder: Path, **entries: object) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest = {key: value for key, value in {**manifest, **entries}.items() if value is not None}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_what_is_no_release(tmp_path, folder):
+    none = tmp_path / "none"
+    assert refusal(none) == f"there is no folder '{none}'{HINT}"
+    none.mkdir()
+    assert refusal(none) == f"'{none}' is no release: it has no manifest.json{HINT}"
+    for text in (b"{", b"\xff"):
+        (none / "manifest.json").write_bytes(text)
+        assert refusal(none) == f"'{none}/manifest.json' is no manifest of a release{HINT}"
+    for text, kind in (("[]", "None"), ('{"format": "mmopt release 3"}', "'mmopt release 3'")):
+        (none / "manifest.json").write_text(text)
+        assert refusal(none) == (
+            f"'{none}/manifest.json' has format {kind}, this version reads mmopt release 1 and mmopt release "
+            f"2{HINT}"
+        )
+    changed(folder, privacy=None, noise=None)
+    assert refusal(folder) == f"'{folder}/manifest.json' lacks privacy, noise{HINT}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("privacy", {}),
+        ("privacy", 3),
+        ("workload", {"hash": "", "queries": "many", "cells": 1}),
+        ("accuracy", {"rmse": "x", "confidence": 0.9, "coverage": {"least": 0.9, "kind": ""}}),
+        ("noise", {"kind": "", "scale": None, "scale_at_unit_strategy": 1.0}),
+        ("private", "yes"),
+        ("time", 3),
+    ],
+)
+def test_a_manifest_with_other_values(folder, key, value):
+    changed(folder, **{key: value})
+    assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+
+
+@pytest.mark.parametrize("listed", [[], {}, {"answers.csv": 1}, {"answers.csv": {}, "../up": {}}])
+def test_a_list_of_files_that_is_none(folder, listed):
+    changed(folder, files=listed)
+    assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", ["answers.csv", "answers.parquet", "answers.svg", "strategy.npz"])
+def test_a_file_that_was_changed_or_lost_is_named(folder, name):
+    path = folder / name
+    data = path.read_bytes()
+    path.write_bytes(data[:-3] + b"9" + data[-2:])
+    found, told = (hashlib.sha256(each).hexdigest() for each in (path.read_bytes(), data))
+    assert refusal(folder) == (
+        f"'{path}' is not the file that was released: its SHA-256 is {found[:16]}…, the manifest says "
+        f"{told[:16]}…\n  it was changed since; copy it again from where it was released"
+    )
+    path.unlink()
+    assert refusal(folder) == (
+        f"'{folder}' is not whole: its manifest lists {name}, which cannot be read\n"
+        "  copy the folder again from where it was released"
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"query,label\n1,2\n"])
+def test_answers_that_cannot_be_read(folder, data):
+    (folder / "answers.parquet").write_bytes(data)
+    listed = {name: {} for name in ("answers.csv", "answers.parquet")}
+    changed(folder, files=listed)
+    assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"
+
+
+def test_a_release_of_version_0_1_0_loads(folder):
+    """A CSV file without attributes, a manifest that lists no files."""
+    new = load_release(folder)
+    lines = ["query,label,estimate,standard_error,low,high,coverage,private"]
+    for i in range(len(new)):
+        figures = (new.answers[name][i] for name in ("estimate", "standard_error", "low", "high", "coverage"))
+        lines.append(",".join([f"g,q{i}", *map(repr, map(float, figures)), "false"]))
+    (folder / "answers.csv").write_text("\n".join(lines) + "\n")
+    for name in ("answers.parquet", "answers.svg", "strategy.npz"):
+        (folder / name).unlink()
+    changed(folder, files=None, format="mmopt release 1")
+    old = load_release(folder)
+    assert old.answers.names == tuple(lines[0].split(",")) and old.solution is None
+    assert np.array_equal(old.answers["estimate"], new.answers["estimate"])
+    assert old.answers["label"].tolist() == [f"q{i}" for i in range(len(new))]
+    assert old.answers.metadata == new.answers.metadata and not old.answers["private"].any()
+    assert old.rows() == new.rows() and len(old.plot().axes) == 1
+    (folder / "answers.csv").write_text("query,label\n1\n")
+    assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"

@@ -1,0 +1,185 @@
+"""``Release``: its answers, its picture, its covariances, its folder and the way back."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+
+import numpy as np
+import polars
+import pyarrow
+import pytest
+
+import mmopt
+from mmopt.answers import Release, load_release
+from mmopt.errors import OptionError, ResultError
+from mmopt.mechanism import build_manifest, measure, plan
+from mmopt.mechanism.answer_columns import SIMULATED
+from mmopt.privacy import Privacy
+from mmopt.strategies import Strategy
+from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
+from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+
+BINS = Bins((0.0, 18.0, 65.0, 115.0))
+DOMAIN = Domain((Attribute("sex", ("F", "M")), Attribute("age", BINS.labels(), encoding=BINS)))
+ASKED = Workload.from_products(
+    DOMAIN, [Product((identity(2), prefix(3))), Product((identity(2), total(3)), name="by sex")]
+)
+SOLUTION = mmopt.solve(ASKED, "l2_strategy")
+PLAN = plan(ASKED, SOLUTION, Privacy(epsilon=1.0, delta=1e-6))
+
+
+def released(seed: int | None = None) -> Release:
+    answers = measure(PLAN, np.arange(6) * 100, seed)
+    return Release.of(PLAN, answers, build_manifest(PLAN, answers, **SOLUTION.about_program()), SOLUTION)
+
+
+def same(one: Release, two: Release) -> None:
+    assert one.answers.metadata == two.answers.metadata
+    assert list(one.answers.names) == list(two.answers.names)
+    for name in one.answers.names:
+        assert one.answers[name].dtype == two.answers[name].dtype, name
+        assert np.array_equal(one.answers[name].astype(str), two.answers[name].astype(str)), name
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("seed", [None, 3])
+def test_what_is_saved_is_loaded_again(tmp_path, seed):
+    found = released(seed)
+    folder = found.save(tmp_path / "out")
+    names = ["answers.csv", "answers.parquet", "answers.svg", "manifest.json", "strategy.npz"]
+    assert sorted(os.listdir(folder)) == names
+    back = load_release(folder)
+    same(found, back)
+    assert back.solution == SOLUTION and back.plan is None and back.private is found.private
+    assert {**found.manifest, "files": back.manifest["files"]} == back.manifest
+    again = back.save(tmp_path / "again")
+    for name in (*names[:3], "manifest.json"):
+        assert (again / name).read_bytes() == (folder / name).read_bytes(), name
+    whole = mmopt.Release.load(folder, ASKED)
+    assert np.array_equal(whole.covariance(slice(None)), found.covariance(slice(None)))
+    assert (whole.plan.standard_errors == PLAN.standard_errors).all()
+    assert whole.plan.law is PLAN.law and repr(whole.plan) == repr(PLAN)
+
+
+def test_simulated_answers_say_so_everywhere(tmp_path):
+    found = released(3)
+    assert not found.to_pandas()["private"].any() and found.to_pandas().attrs["warning"] == SIMULATED
+    assert not found.to_polars()["private"].any() and not pyarrow.table(found)["private"].to_pylist()[0]
+    assert "SIMULATED NOISE, not private" in repr(found) and SIMULATED in repr(found.answers)
+    assert found._repr_html_().count(SIMULATED) == 2 and dict(found.rows())["not private"] == SIMULATED
+    assert SIMULATED in found.plot().get_suptitle()
+    folder = found.save(tmp_path / "out")
+    assert all(line.endswith(",false") for line in (folder / "answers.csv").read_text().splitlines()[1:])
+    assert pyarrow.parquet.read_schema(folder / "answers.parquet").metadata[b"warning"].decode() == SIMULATED
+    real = released()
+    assert "private" not in real.answers.names and SIMULATED not in real._repr_html_()
+    assert SIMULATED not in real.plot().get_suptitle() and "not private" not in dict(real.rows())
+
+
+def test_queries_are_asked_for_by_number_slice_and_label():
+    found = released(3)
+    whole = found.covariance(slice(None))
+    assert whole.shape == (8, 8) and len(found) == 8
+    assert np.sqrt(np.diag(whole)) == pytest.approx(found.answers["standard_error"], rel=1e-9)
+    label = found.answers["label"][4]
+    for asked, rows in (
+        (2, [2]),
+        (-1, [7]),
+        (label, [4]),
+        ([label, 0], [4, 0]),
+        (np.array([1, 3]), [1, 3]),
+        (range(3), [0, 1, 2]),
+        (slice(6, None), [6, 7]),
+    ):
+        assert np.allclose(found.covariance(asked), whole[np.ix_(rows, rows)], rtol=1e-12), asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (8, "there is no query 8, expected 0 to 7"),
+        ([0, -9], "there is no query -9, expected 0 to 7"),
+        (1.5, "a query is asked for by float, expected its number or its label"),
+        ("sex=G", "there is no query 'sex=G'\n  did you mean 'sex=M'?"),
+    ],
+)
+def test_queries_that_are_not_there(asked, said):
+    with pytest.raises(OptionError) as caught:
+        released(3).covariance(asked)
+    assert str(caught.value) == said
+
+
+def test_a_label_of_two_queries_and_a_release_without_its_queries(tmp_path):
+    twice = Workload.from_products(DOMAIN, [Product((identity(2), total(3)), name=name) for name in "ab"])
+    found = plan(twice, Strategy(np.eye(6)), Privacy(rho=0.5))
+    answers = measure(found, np.arange(6))
+    release = Release.of(found, answers, build_manifest(found, answers))
+    with pytest.raises(OptionError) as caught:
+        release.covariance("sex=M")
+    assert str(caught.value) == "2 queries have the label 'sex=M': 1, 3\n  ask for them by number"
+    folder = release.save(tmp_path / "out")
+    back = load_release(folder)
+    assert back.solution is None and not (folder / "strategy.npz").exists()
+    with pytest.raises(OptionError) as caught:
+        back.covariance(0)
+    assert str(caught.value) == (
+        "a release that was loaded from its folder does not hold its queries, which covariances need\n"
+        "  load it with them: mmopt.load_release(folder, workload=Workload.load(file))"
+    )
+    with pytest.raises(ResultError) as caught:
+        load_release(folder, twice)
+    assert str(caught.value) == f"'{folder}' does not hold the strategy that was used (strategy.npz)"
+    with pytest.raises(ResultError) as caught:
+        load_release(folder, ASKED)
+    assert str(caught.value) == (
+        f"'{folder}' answers another workload: its hash is {twice.hash[:16]}…, that of the one given is "
+        f"{ASKED.hash[:16]}…\n  give the workload that was released"
+    )
+
+
+def test_another_strategy_than_was_measured_is_not_believed(tmp_path):
+    folder = released(3).save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    own, manifest["strategy"]["hash"] = manifest["strategy"]["hash"], "0" * 64
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ResultError) as caught:
+        load_release(folder, ASKED)
+    assert str(caught.value) == (
+        f"the strategy in '{folder}' gives other integers than were measured: their hash is {own[:16]}…, the "
+        f"manifest says {'0' * 16}…\n"
+        f"  it was released by mmopt {manifest['versions']['mmopt']}, on other versions of libraries"
+    )
+
+
+def test_frames_and_words():
+    found = released()
+    assert polars.DataFrame(found).equals(found.to_polars()) and found.to_arrow().num_rows == 8
+    assert repr(found).startswith("Release(8 answers, epsilon 1, rmse ")
+    rows = dict(found.rows())
+    assert rows["asked"] == "8 queries over 6 cells"
+    assert rows["strategy"] == f"l2_strategy: {PLAN.integer.rows} measured queries"
+    assert rows["neighbours"] == "add-remove: tables that differ by one row added or removed"
+    assert found._repr_html_().count("<tr>") == len(rows) + 9
+
+
+def test_no_chart_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(OptionError) as caught:
+        released(3).plot()
+    assert str(caught.value) == (
+        "a chart needs matplotlib, which is not installed\n  pip install mmopt[chart]"
+    )
+    folder = released(3).save(tmp_path / "out")
+    assert "answers.svg" not in os.listdir(folder)
+    assert "answers.svg" not in load_release(folder).manifest["files"]
+
+
+def test_labels_in_any_script_are_saved(tmp_path):
+    """The warnings of fonts are not the user's: here they would be errors."""
+    asked = Workload.from_products(Domain((Attribute("性", ("女", "男")),)), [Product((identity(2),))])
+    found = plan(asked, Strategy(np.eye(2)), Privacy(rho=0.5))
+    answers = measure(found, np.arange(2))
+    folder = Release.of(found, answers, build_manifest(found, answers)).save(tmp_path / "out")
+    assert load_release(folder).answers["性"].tolist() == ["女", "男"]
