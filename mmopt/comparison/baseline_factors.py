@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT
-from mmopt.comparison.compared_outcome import Outcome
+from mmopt.comparison.compared_outcome import Costed, Outcome
 from mmopt.comparison.isolate import Isolated
+from mmopt.comparison.predicted_errors import Predicted, Stated
 from mmopt.comparison.worker_processes import Costing, allowed
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
 from mmopt.results.rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
-from mmopt.strategies.baselines import Cost, Evaluated, baseline_names, read
+from mmopt.strategies.baselines import NOISES, Cost, baseline_names, read
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -162,12 +163,14 @@ class Factors:
 
     name, title, detail : as in ``Evaluated``.
     cost : its errors, in the units of ``Solution.error``; None where it has none, for the ``reason`` given.
-    against : the outcome beside which it stands: of the same norm, solved, with the least total error.
+    against : the outcome beside which it stands: of the same norm, solved, with the least total error; None
+        where there is none.
     bound : the largest certified lower bound of all outcomes; no strategy of either norm has less total
         error, as the largest L1 norm of a column is never less than the largest L2 norm.
     error, rmse, over_bound : the baseline's total error and rmse over those of the outcome, and its total
         error over the bound; infinity where that is zero.
     privacy : the same for the privacy cost at which all targets are met; None where no query has a target.
+    predicted : what its release would be like at the privacy stated; None for one without a cost.
     """
 
     name: str
@@ -181,6 +184,19 @@ class Factors:
     rmse: float = math.nan
     over_bound: float = math.nan
     privacy: PrivacyFactors | None = None
+    predicted: Predicted | None = None
+
+    @property
+    def noise(self) -> str:
+        """As ``Outcome.noise``."""
+        return "" if self.cost is None else NOISES[self.cost.norm]
+
+    @property
+    def errors_rmse(self) -> float | None:
+        """As ``Outcome.rmse``: ``rmse`` is a factor."""
+        if self.cost is None:
+            return None
+        return (self.predicted or Predicted()).error(self.cost.rmse)
 
     def summary(self) -> dict[str, Any]:
         """One JSON object, of the kind "baseline"."""
@@ -193,8 +209,12 @@ class Factors:
             "reason": self.reason,
             **{
                 name: getattr(self.cost, name, None)
-                for name in ("norm", "rows", "sensitivity", "error", "rmse")
+                for name in ("norm", "rows", "sensitivity", "error")
             },
+            "noise": self.noise or None,
+            "rmse": self.errors_rmse,
+            "unit_rmse": None if self.cost is None else self.cost.rmse,
+            **(self.predicted or Predicted()).summary(),
             "against": against,
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
@@ -222,12 +242,15 @@ def baseline_factors(
     workload: Workload,
     names: Sequence[str] | None = None,
     *,
+    stated: Stated | None = None,
     time_limit: float = TIME_LIMIT,
     memory_limit: float | None = None,
     isolated: Isolated | None = None,
     begin: Callable[[str], None] | None = None,
 ) -> list[Factors]:
     """Baselines beside the outcomes of ``compare``, for each noise that a solved one is for.
+
+    At a privacy, for each noise that it allows, also where nothing is solved for that.
 
     Each is evaluated in a process of its own, with the limits and the Ctrl-C of ``compare``. One that does
     not apply, is too large or takes too long is there with the reason.
@@ -236,6 +259,7 @@ def baseline_factors(
     ----------
     workload : that of the outcomes.
     names : of baselines, with parameters if wanted: ``hierarchical(branching=16)``; by default all.
+    stated : the privacy that errors are predicted for, as that of the outcomes.
     time_limit, memory_limit : seconds and GiB for each.
     isolated : whose processes are used; by default new ones.
     begin : called with each name before it is evaluated.
@@ -268,7 +292,8 @@ def baseline_factors(
         Costing(
             workload=workload,
             baseline=name,
-            norms=tuple(best),
+            norms=tuple(best) if stated is None else stated.norms,
+            stated=stated,
             time_limit=time_limit,
             memory_limit=size,
         )
@@ -290,13 +315,13 @@ def baseline_factors(
     return found
 
 
-def _beside(found: Evaluated, best: dict[int, Outcome], bound: float, least: LeastCosts) -> Iterator[Factors]:
+def _beside(costed: Costed, best: dict[int, Outcome], bound: float, least: LeastCosts) -> Iterator[Factors]:
+    found = costed.evaluated
     if found.reason is not None:
         yield Factors(found.name, found.title, found.detail, found.reason)
     for cost in found.costs:
-        against = best[cost.norm]
-        solution = against.solution
-        assert solution is not None
+        against = best.get(cost.norm)
+        solution = None if against is None else against.solution
         if not math.isfinite(cost.error):
             yield Factors(found.name, found.title, found.detail, "what it measures does not tell the answers")
             continue
@@ -313,8 +338,9 @@ def _beside(found: Evaluated, best: dict[int, Outcome], bound: float, least: Lea
             cost=cost,
             against=against,
             bound=bound,
-            error=ratio(cost.error, solution.error),
-            rmse=ratio(cost.rmse, solution.rmse),
+            error=math.nan if solution is None else ratio(cost.error, solution.error),
+            rmse=math.nan if solution is None else ratio(cost.rmse, solution.rmse),
             over_bound=ratio(cost.error, bound),
             privacy=least.beside(found.name, cost),
+            predicted=costed.predicted.get(cost.norm),
         )

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import IO, Any
 
-from mmopt.comparison.compared_outcome import Outcome, Run, costs_of, outcome_of
+from mmopt.comparison.compared_outcome import Costed, Outcome, Run, costs_of, outcome_of
 from mmopt.comparison.worker_processes import (
     Costing,
     Ended,
@@ -29,7 +29,6 @@ from mmopt.driver.solve_plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import hard_limit
 from mmopt.stop_reasons import Stop
-from mmopt.strategies.baselines import Evaluated
 
 __all__ = ["Isolated"]
 
@@ -87,7 +86,7 @@ class Isolated:
         run = Run(task, report)
         return outcome_of(run, *self._follow(run, hard_limit(task.time_limit)))
 
-    def cost(self, task: Costing) -> Evaluated:
+    def cost(self, task: Costing) -> Costed:
         """What a baseline costs, or the reason why that is not known; killed at the time limit.
 
         Raises

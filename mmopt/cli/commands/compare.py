@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,9 @@ from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError
 from mmopt.stop_reasons import Stop
 
+if TYPE_CHECKING:
+    from mmopt.comparison import Place
+
 __all__ = ["compare"]
 
 
@@ -33,7 +36,8 @@ def compare(
         typer.Option(
             metavar="A,B",
             help="Programs, separated by commas: shipped names, or paths ending in .program. Default: all "
-            "that are shipped.",
+            "that are shipped, but for other formulations of the same problem, and for searches predicted to "
+            "take more than a third of --time-limit.",
         ),
     ] = None,
     formulations: Annotated[
@@ -62,6 +66,14 @@ def compare(
             "two seconds later.",
         ),
     ] = 60.0,
+    total_time: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="For all programs; those that are not started by then are listed. Default: 300, none with "
+            "--programs.",
+        ),
+    ] = None,
     memory_limit: Annotated[
         float | None,
         typer.Option(
@@ -93,13 +105,22 @@ def compare(
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Solve several programs for one workload and lay them side by side, with the baselines.
+    """Solve several programs for one workload and rank them, with the baselines, best first.
 
+    Where the file has privacy, by the standard error that a release would have there (where every query has
+    a target, by the privacy at which all are met), whatever the noise; else noise by noise, at unit noise.
     Every program with every solver at every tolerance, each in a process of its own. What cannot be solved
-    is listed with the reason. Baselines stand beside the best program for the same noise, with the factor
-    between them. Ctrl-C ends the comparison with what there is.
+    is listed with the reason. Ctrl-C ends the comparison with what there is.
     """
-    from mmopt.comparison import Factors, Isolated, baseline_factors, combinations, outcomes
+    from mmopt.comparison import (
+        Factors,
+        Isolated,
+        Stated,
+        baseline_factors,
+        combinations,
+        outcomes,
+        ranking,
+    )
     from mmopt.report import check_chart, comparison_report, write_chart
     from mmopt.report.table_style import counted
     from mmopt.strategies.baselines import baseline_names, read
@@ -115,6 +136,7 @@ def compare(
     asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
     gaps = numbers_in(tolerance, "--tolerance")
     request = read_request(workload)
+    stated = None if request.privacy is None else Stated(request.privacy, request.neighbours)
     chosen = combinations(
         _programs(programs),
         names_in(solvers, "--solvers") or None,
@@ -127,6 +149,8 @@ def compare(
             outcomes(
                 request.workload,
                 chosen,
+                stated=stated,
+                total_time=total_time,
                 memory_limit=memory_limit,
                 progress=display,
                 begin=display.begin,
@@ -142,6 +166,7 @@ def compare(
                 compared,
                 request.workload,
                 asked,
+                stated=stated,
                 time_limit=time_limit,
                 memory_limit=memory_limit,
                 isolated=isolated,
@@ -158,10 +183,12 @@ def compare(
     if is_cut:
         note("interrupted: not all baselines are there")
     note_request(request)
+    ranked = ranking(compared, beside, request.workload, stated)
+    about = {id(place.entry): place for place in ranked.places}
     answer(
         as_json,
-        [*(one.summary() for one in compared), *(one.summary() for one in beside)],
-        [comparison_report(compared, beside)],
+        [{**one.summary(), **_placed(about.get(id(one)))} for one in (*compared, *beside)],
+        [comparison_report(compared, beside, ranked)],
     )
     if not solved:
         raise SolverError("nothing could be solved", hint="the reason stands beside each program")
@@ -171,6 +198,11 @@ def compare(
             compared, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
         )
         note(f"chart: {chart}")
+
+
+def _placed(place: Place | None) -> dict[str, Any]:
+    """Where an entry stands, in its JSON object."""
+    return {"rank": None, "rank_factor": None} if place is None else place.summary()
 
 
 def _programs(text: str | None) -> list[str] | None:
