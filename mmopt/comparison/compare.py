@@ -193,8 +193,9 @@ def outcomes(
     size = allowed(memory_limit)
     given = {n: v for n, v in options.items() if v is not None}
     verbose = Options(**{**given, "time_limit": time_limit}).verbose
-    total = total_time if total_time is not None else math.inf if all(c.was_named for c in chosen) else TOTAL_TIME
-    Options(time_limit=total)
+    if total_time is None:
+        total_time = math.inf if all(c.was_named for c in chosen) else TOTAL_TIME
+    Options(time_limit=total_time)
     passed = dict(givens or {})
     declared = {name for c in chosen for name in _declared(c.program)}
     for name in passed:
@@ -217,7 +218,7 @@ def outcomes(
 
     def found() -> Generator[Outcome, None, None]:
         with Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated) as processes:
-            end = time.monotonic() + total
+            end = time.monotonic() + total_time
             for number, task in enumerate(tasks, 1):
                 left = end - time.monotonic()
                 if begin is not None:
@@ -225,7 +226,7 @@ def outcomes(
                 if processes.interrupted:
                     yield _not_started(task, INTERRUPTED)
                 elif left <= 0:
-                    yield _not_started(task, f"not started: the {total:g} s for all programs were over")
+                    yield _not_started(task, f"not started: the {total_time:g} s for all programs were over")
                 else:
                     yield processes.run(replace(task, time_limit=min(time_limit, left)), progress)
 

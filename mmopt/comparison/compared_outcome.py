@@ -167,6 +167,8 @@ class Run:
         """For a norm; why it is not there where the process ended before."""
         if self.predictions is not None:
             return self.predictions[norm]
+        if self.task.stated is None:
+            return Predicted()
         why = self.unpredicted or self.killed or "its process ended"
         return Predicted(reason=f"its release was not predicted: {why}")
 

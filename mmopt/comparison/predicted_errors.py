@@ -50,8 +50,8 @@ class Stated:
 
     @property
     def norms(self) -> tuple[int, ...]:
-        """Of the noises that it allows."""
-        return tuple(noise.norm for noise in NOISES if noise.takes(self.privacy))
+        """Of the noises that it allows, Gaussian noise (2) first."""
+        return tuple(sorted((noise.norm for noise in NOISES if noise.takes(self.privacy)), reverse=True))
 
     @property
     def cost_name(self) -> str:
@@ -100,10 +100,11 @@ class Predicted:
         }
 
 
-def predicted(
-    workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None
-) -> Predicted:
-    """What a release of a strategy, or of a solution's, is predicted to be; a refusal is the reason."""
+def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None) -> Predicted:
+    """What a release of a strategy, or of a solution's, is predicted to be; a refusal is the reason.
+
+    Where that needs more than fits in memory, and neighbours add or remove a row: that of continuous noise.
+    """
     form = strategy.strategy if isinstance(strategy, AnySolution) else strategy
     if stated is None:
         with suppress(TooLargeError):  # more queries than variances can be held of
@@ -116,16 +117,14 @@ def predicted(
         planned = plan(workload, strategy, stated.privacy, stated.neighbours)
         ratio = largest_ratio(form.variances(workload), workload) if workload.has_targets else None
         return Predicted(planned.rmse, _cost(workload, form, ratio, noise, stated))
+    except TooLargeError as error:
+        return _continuous(form.rmse(workload), noise, stated, error)
     except Error as error:
         return Predicted(reason=error.message)
 
 
 def predicted_baseline(workload: Workload, name: str, cost: Cost, stated: Stated | None) -> Predicted:
-    """The same for a baseline under one noise, which ``cost`` is of.
-
-    Where its rows do not fit in memory as integers, and neighbours add or remove a row: the error of continuous
-    noise.
-    """
+    """The same for a baseline under one noise, which ``cost`` is of."""
     if stated is None:
         return Predicted(cost=cost.privacy_cost)
     noise = noise_for(cost.norm, stated.privacy)
@@ -141,11 +140,7 @@ def predicted_baseline(workload: Workload, name: str, cost: Cost, stated: Stated
         ratio = None if cost.privacy_cost is None else (cost.privacy_cost / cost.sensitivity) ** 2
         return Predicted(rmse, _cost(workload, form, ratio, noise, stated))
     except TooLargeError as error:
-        if stated.neighbours != "add-remove":
-            return Predicted(reason=error.message)
-        own = noise.continuous
-        rmse = cost.rmse * own.scale(stated.privacy, 1.0) * math.sqrt(own.variance)
-        return Predicted(rmse, is_continuous=True)
+        return _continuous(cost.rmse, noise, stated, error)
     except Error as error:
         return Predicted(reason=error.message)
 
@@ -154,6 +149,14 @@ def _not_allowed(noise: Noise, stated: Stated) -> str:
     if stated.privacy.is_pure:
         return f"{noise.name} noise does not satisfy pure epsilon: it needs a delta"
     return f"{noise.name} noise is calibrated for epsilon, and {stated.cost_name} is stated"
+
+
+def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeError) -> Predicted:
+    """From the rmse at unit noise per unit of sensitivity; the error where rows are replaced."""
+    if stated.neighbours != "add-remove":
+        return Predicted(reason=error.message)
+    own = noise.continuous
+    return Predicted(unit_rmse * own.scale(stated.privacy, 1.0) * math.sqrt(own.variance), is_continuous=True)
 
 
 def _of_a_row(planned: Plan) -> float:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.comparison.baseline_factors import Factors, ratio
+from mmopt.comparison.baseline_factors import Factors
 from mmopt.comparison.compared_outcome import Outcome
+from mmopt.comparison.least_costs import ratio
 from mmopt.comparison.predicted_errors import Predicted, Stated
 from mmopt.results.rows_and_json import finite
 from mmopt.workloads import Workload
@@ -75,7 +76,8 @@ def ranking(
     """
     by_cost = workload is not None and bool(np.isfinite(workload.targets).all())
     places, left_out = [], []
-    for entry in (*outcomes, *factors):
+    entries: tuple[Outcome | Factors, ...] = (*outcomes, *factors)
+    for entry in entries:
         if (entry.solution if isinstance(entry, Outcome) else entry.cost) is None:
             continue
         known = entry.predicted or Predicted()

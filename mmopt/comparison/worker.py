@@ -1,9 +1,9 @@
 """``python -m mmopt.comparison.worker``: the process that does the tasks of a comparison.
 
 It solves combinations and evaluates baselines. With ``--fork`` it loads the solvers once, before the first
-task that needs one, and forks for each task that arrives on standard input, passes on what the child says, and tells how it ended; without, it
-does one task itself and exits. It never sees the user's main module, so a script needs no
-``if __name__ == "__main__"``.
+task that needs one, and forks for each task that arrives on standard input, passes on what the child says,
+and tells how it ended; without, it does one task itself and exits. It never sees the user's main module, so
+a script needs no ``if __name__ == "__main__"``.
 
 Linux forks. macOS does not: its Accelerate framework, which numpy may use, breaks in forked children.
 """

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isnan
 
 from rich.console import Group
 from rich.table import Table
 
-from mmopt.comparison import Factors, Outcome, Place, Ranking, ranking, standards
+from mmopt.comparison import Factors, Outcome, Ranking, ranking, standards
 from mmopt.comparison.ranking import best_first
 from mmopt.report.baseline_tables import factors_legend, factors_tables
-from mmopt.report.table_style import bold, cell, clipped, figure, gap, left_out, memory, rows_table
+from mmopt.report.ranking_tables import ranking_legend, ranking_table
+from mmopt.report.table_style import cell, clipped, figure, gap, left_out, memory, rows_table
 
 __all__ = ["comparison_report", "in_groups"]
 
@@ -40,18 +40,18 @@ def comparison_report(
         title = "Certificates" if ranked.stated is None else "Certificates (objectives are at unit noise)"
         parts = [_certificates(title, tried, outcomes, notes), "", work]
     if ranked.stated is not None and ranked.places:
-        parts = [_ranking(ranked, outcomes), "", *parts]
+        parts = [ranking_table(ranked, lambda outcome: _only_name(outcome, outcomes)), "", *parts]
     elif any(o.solution for o in tried):
         names = {norm: _only_name(best, outcomes) for norm, best in standards(outcomes).items()}
         tables = [*_strategies(ranked, outcomes), *factors_tables(factors, names)]
-        parts = [part for table in tables for part in (table, "")] + parts
+        parts[1:1] = [part for table in tables for part in ("", table)]
     unranked = ((clipped(reason), _entry_name(entry, outcomes)) for reason, entry in ranked.left_out)
     remarks = (f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1))
     programs = left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried))
     beside = ((clipped(one.reason), one.name) for one in factors if one.reason)
     reasons = [*remarks, *left_out("Not ranked:", unranked), *programs]
     reasons += left_out("Baselines left out:", beside)
-    about = factors_legend(factors) if ranked.stated is None else _ranking_legend(ranked)
+    about = factors_legend(factors) if ranked.stated is None else ranking_legend(ranked)
     sections = [reasons, [*about, *_legend(tried, ranked)]]
     lines = [line for section in sections if section for line in ("", *section)]
     shown = [*parts, *lines[0 if tried else 1 :]]
@@ -67,59 +67,6 @@ def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
         return bases.index(o.formulation_of or o.program), bool(o.formulation_of), names.index(o.program)
 
     return sorted(outcomes, key=place)
-
-
-def _ranking(ranked: Ranking, outcomes: Sequence[Outcome]) -> Table:
-    """A row for each place; every error and cost is rounded up."""
-    stated = ranked.stated
-    assert stated is not None
-    has_costs = any(place.cost is not None for place in ranked.places)
-    needed = f"{stated.cost_name} needed"
-
-    def cells(place: Place) -> tuple[object, ...]:
-        name = _entry_name(place.entry, outcomes)
-        is_program = isinstance(place.entry, Outcome)
-        rmse, cost = figure(place.rmse, 4, up=True), figure(place.cost, 4, up=True)
-        factor, own = (figure(f, 4, up=True) for f in (place.factor, place.same_noise))
-        words = (
-            bold(name) if is_program else name,
-            "program" if is_program else "baseline",
-            f"{place.noise}{'*' * place.is_continuous}",
-        )
-        if ranked.by_cost:
-            return (*words, cost, factor, rmse)
-        return (*words, rmse, factor, *([cost] if has_costs else ["-" if isnan(place.same_noise) else own]))
-
-    numbers: tuple[str, ...] = (needed, "factor", "rmse")
-    by = f"{stated.cost_name} at which every target is met"
-    if not ranked.by_cost:
-        numbers = ("rmse", "factor", needed if has_costs else "same noise")
-        by = "root mean square of the standard errors"
-    title = f"Best first, by the {by}, at {stated}"
-    return rows_table(("", "kind", "noise", *numbers), map(cells, ranked.places), numbers, title)
-
-
-def _ranking_legend(ranked: Ranking) -> list[str]:
-    """What the words in the ranking mean, as far as they occur."""
-    if not ranked.places or ranked.stated is None:
-        return []
-    lines = [
-        f"rmse: root mean square of the queries' standard errors, in counts, of a release at {ranked.stated}, "
-        "rounded up. factor: to the best. 'mmopt baselines WORKLOAD' says what each baseline measures."
-    ]
-    if any(place.cost is not None for place in ranked.places):
-        at = "" if ranked.stated.privacy.delta is None else " at this delta"
-        lines.append(
-            f"{ranked.stated.cost_name} needed: the least{at} at which every query with a target meets it."
-        )
-    else:
-        lines[0] += " same noise: to the best program for the same noise."
-    if any(place.is_continuous for place in ranked.places):
-        lines.append(
-            "*: of noise on real numbers, as the rows are too many to be rounded to integers; what a release "
-            "draws may differ in the last digits."
-        )
-    return lines
 
 
 def _entry_name(entry: Outcome | Factors, outcomes: Sequence[Outcome]) -> str:
@@ -236,15 +183,12 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
         lines += [
             "gap: objective / bound - 1, recomputed from the program file; solvers are not believed. "
             "Objective and bound are proved where no note says otherwise.",
-            *(
-                (
-                    "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: "
-                    f"no strategy of L2 sensitivity 1 has less than {figure(lowest, up=False)}. "
-                    "rmse: per query, unweighted.",
-                )
-                if ranked.stated is None
-                else ()
-            ),
+            *[
+                "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: "
+                f"no strategy of L2 sensitivity 1 has less than {figure(lowest, up=False)}. "
+                "rmse: per query, unweighted."
+            ]
+            * (ranked.stated is None),
             "off by: largest relative violation of a constraint by the solver's point, before its repair.",
             "memory: the most that the process held above what it held at its start.",
         ]

@@ -24,7 +24,7 @@ from mmopt.errors import OptionError, SolverError
 from mmopt.stop_reasons import Stop
 
 if TYPE_CHECKING:
-    from mmopt.comparison import Place
+    from mmopt.comparison import Factors, Outcome, Place
 
 __all__ = ["compare"]
 
@@ -113,7 +113,6 @@ def compare(
     is listed with the reason. Ctrl-C ends the comparison with what there is.
     """
     from mmopt.comparison import (
-        Factors,
         Isolated,
         Stated,
         baseline_factors,
@@ -184,10 +183,11 @@ def compare(
         note("interrupted: not all baselines are there")
     note_request(request)
     ranked = ranking(compared, beside, request.workload, stated)
+    entries: list[Outcome | Factors] = [*compared, *beside]
     about = {id(place.entry): place for place in ranked.places}
     answer(
         as_json,
-        [{**one.summary(), **_placed(about.get(id(one)))} for one in (*compared, *beside)],
+        [{**one.summary(), **_placed(about.get(id(one)))} for one in entries],
         [comparison_report(compared, beside, ranked)],
     )
     if not solved:

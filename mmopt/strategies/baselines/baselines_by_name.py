@@ -130,6 +130,7 @@ def _check(head: str, parameter: Parameter, value: object) -> None:
         )
 
 
+MOST_ENTRIES = 10**6  # of a matrix, above which a baseline is kept in factors
 NOISES = {1: "Laplace", 2: "Gaussian"}
 
 
@@ -183,14 +184,17 @@ def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
 
 
 def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
-    """The same in factors, where the workload and the rows are products, or as marginals; else as a matrix.
+    """The same, where that is large in factors or as marginals, if it is that.
+
+    Small ones are matrices: their sensitivity is exact where rows are replaced.
 
     Errors as for ``baseline``.
     """
     design = _design(_applied(read(text), workload), workload, norm)
-    if isinstance(design.known, MarginalStrategy):
+    is_large = math.prod(design.rows.shape) > MOST_ENTRIES
+    if is_large and isinstance(design.known, MarginalStrategy):
         return design.known
-    if isinstance(design.rows, Kron) and workload.products is not None:
+    if is_large and isinstance(design.rows, Kron) and workload.products is not None:
         return ProductStrategy(tuple(Strategy(part.matrix(), norm) for part in design.rows.parts))
     return Strategy(design.rows.matrix(), norm)
 
