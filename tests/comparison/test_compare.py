@@ -139,8 +139,8 @@ def test_a_search_that_nobody_named_is_left_out_where_it_would_take_long() -> No
     (left_out,) = outcomes(twelve, [combination])
     assert (left_out.stop, left_out.was_tried) == ("too large", False)
     seconds = re.fullmatch(
-        r"a search that may take (\d+) s over 12 cells, as predicted; it is tried where it is named \(--programs "
-        r"min_error\), or where every combination may take (\d+) s \(--time-limit\)",
+        r"a search that may take (\d+) s over 12 cells, as predicted; it is tried where it is named "
+        r"\(--programs min_error\), or where every combination may take (\d+) s \(--time-limit\)",
         left_out.reason,
     )
     assert seconds is not None

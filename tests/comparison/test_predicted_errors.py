@@ -66,7 +66,7 @@ def test_a_baseline_is_planned_as_a_strategy(stated: Stated, rng: np.random.Gene
 def test_a_large_baseline_is_planned_in_factors() -> None:
     """Over 240,000 cells: the error is that of continuous noise, or less.
 
-    On integers Laplace noise has less variance, and rows that are alike, as in this wavelet, are measured as one.
+    On integers Laplace noise has less variance, and rows that are alike, as in this wavelet, are one.
     """
     w = Workload.load("examples/marginals/workload.yaml")
     for name in ("identity", "hierarchical", "wavelet", "datacube"):

@@ -182,12 +182,20 @@ CASES = (
     Case("release-rho", "secondary", released("rho.yaml", "solve --program eigen_design")),
     Case("release-component", "secondary", released("scalars.yaml", "solve", table="places.csv")),
     Case("release-product", "local", released("pure.yaml", "templates --templates product --noise laplace")),
-    Case("release-product-gaussian", "local", released("total.yaml", "templates --templates product --noise gaussian")),
+    Case(
+        "release-product-gaussian",
+        "local",
+        released("total.yaml", "templates --templates product --noise gaussian"),
+    ),
     Case("release-union", "local", released("total.yaml", "templates --templates union --noise gaussian")),
     Case(
         "release-union-laplace", "local", released("pure.yaml", "templates --templates union --noise laplace")
     ),
-    Case("release-marginals", "local", released("total.yaml", "templates --templates marginals --noise gaussian")),
+    Case(
+        "release-marginals",
+        "local",
+        released("total.yaml", "templates --templates marginals --noise gaussian"),
+    ),
     Case(
         "release-marginals-laplace",
         "local",

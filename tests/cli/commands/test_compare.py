@@ -176,7 +176,7 @@ def test_by_what_targets_cost_where_every_query_has_one(compared: Any, files: Pa
 
 
 def run_release(run: Any, files: Path, cost: float) -> Any:
-    """What is claimed where the targets of fitness_for_use set the noise, at a privacy that just allows it."""
+    """A release whose noise the targets set, at a privacy that just allows it."""
     text = (files / "targets.yaml").read_text(encoding="utf-8")
     (files / "own.yaml").write_text(
         f"{text}privacy: {{epsilon: {cost * 1.001}, delta: 1.0e-6}}\n", encoding="utf-8"
