@@ -18,7 +18,7 @@ from mmopt.workloads import Workload
 
 __all__ = ["Place", "Ranking", "best_first", "ranking"]
 
-SAME_DIGITS = 7  # of two values that agree so far, that of a program comes first
+SAME_DIGITS = 5  # of two values that agree so far the first one stays first, programs before baselines
 
 
 @dataclass(frozen=True)

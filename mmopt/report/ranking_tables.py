@@ -18,6 +18,8 @@ CONTINUOUS = "*"  # after a noise
 def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None) -> Table:
     """A row for each place; errors and costs are rounded up, so that none is shown lower than it is.
 
+    Factors are rounded to the nearest.
+
     Where queries have targets there is a column of what they cost, and none for the best program for the same
     noise: there is no room for both. Where there is no program, there is neither that nor the kind.
 
@@ -34,9 +36,9 @@ def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None)
         is_program = isinstance(place.entry, Outcome)
         figures = {
             "rmse": figure(place.rmse, 4, up=True),
-            "factor": figure(place.factor, 4, up=True),
+            "factor": figure(place.factor, 4),
             needed: figure(place.cost, 4, up=True),
-            "same noise": figure(place.same_noise, 4, up=True) if isfinite(place.same_noise) else "-",
+            "same noise": figure(place.same_noise, 4) if isfinite(place.same_noise) else "-",
         }
         return (
             _called(place.entry, name),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from processes import Marked, linux_only, wait_for
 
-from mmopt import comparison
+from mmopt import comparison, worker_start
 from mmopt.comparison import Isolated, Outcome
 from mmopt.comparison.compared_outcome import Costed
 from mmopt.comparison.worker_processes import Costing, Solving
@@ -39,7 +39,8 @@ def processes() -> Iterator[Isolated]:
 @pytest.fixture
 def compared(run: Any, processes: Isolated, monkeypatch: pytest.MonkeyPatch) -> Any:
     """``run``, where the process that loads the solvers is shared with other tests."""
-    monkeypatch.setattr(comparison, "Isolated", lambda verbose: contextlib.nullcontext(processes))
+    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
+    monkeypatch.setattr(comparison, "Isolated", lambda verbose, worker: contextlib.nullcontext(processes))
     return run
 
 
@@ -58,7 +59,9 @@ def test_compare_all(run: Any, files: Path) -> None:
     ) == sorted(program_names())
     ranked = [line.split() for line in done.out[: done.out.index("Certificates")].splitlines()]
     errors = [float(row[3]) for row in ranked if row[1:2] == ["program"]]
-    assert errors == sorted(errors) and len(errors) == len(rows)
+    assert errors == sorted(errors) and len(errors) > 20
+    unranked = done.out[done.out.index("Not ranked:") : done.out.index("Left out:")]
+    assert len(errors) + sum(f" {name}:" in unranked for name in rows) == len(rows)
     text = " ".join(done.out.split())
     assert "fitness_for_use" in left_out
     assert (
@@ -251,8 +254,25 @@ def test_a_chart(compared: Any, files: Path, name: str) -> None:
 def test_compare_refuses(
     refused: Any, options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subprocess, "Popen", None)  # before anything is solved
+    monkeypatch.setattr(Isolated, "_begin", None)  # before anything is solved
+    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
     assert refused("compare", "total.yaml", *options) == message
+
+
+@linux_only
+def test_no_process_is_left_where_a_file_is_refused(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = Marked(monkeypatch)
+    begun = []
+    start = worker_start.start_worker
+
+    def started(*arguments: Any) -> Any:
+        begun.append(start(*arguments))
+        return begun[-1]
+
+    monkeypatch.setattr(worker_start, "start_worker", started)
+    assert refused("compare", "nowhere.yaml").startswith("error: ")
+    assert [worker.process.returncode for worker in begun] == [-signal.SIGKILL]
+    assert wait_for(lambda: not marked.alive(), 10.0)
 
 
 def test_a_chart_without_matplotlib(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +280,8 @@ def test_a_chart_without_matplotlib(refused: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "matplotlib" else found(name)
     )
-    monkeypatch.setattr(subprocess, "Popen", None)
+    monkeypatch.setattr(Isolated, "_begin", None)
+    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
     assert refused("compare", "total.yaml", "--chart", "gaps.svg") == (
         "error: a chart needs matplotlib, which is not installed\n  pip install mmopt[chart]"
     )
