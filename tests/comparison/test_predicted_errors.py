@@ -84,6 +84,16 @@ def test_noise_on_the_answers() -> None:
     variance = 0.5 / math.sinh(1 / 8) ** 2
     known = predicted_baseline(w, "workload", cost, PURE).rmse
     assert known == pytest.approx(math.sqrt(variance), rel=ROUNDING)
+    # A third of that is measured as these integers; of irrational numbers no multiple is integer.
+    third = Workload.from_matrix(w.queries / 3.0)
+    (cost,) = evaluate("workload", third, (1,)).costs
+    known = predicted_baseline(third, "workload", cost, PURE).rmse
+    assert known == pytest.approx(math.sqrt(variance) / 3.0, rel=ROUNDING)
+    root = math.sqrt(2.0)
+    w = Workload.from_matrix(np.array([[1.0, root, 0.0], [0.0, 1.0, root]]))
+    (cost,) = evaluate("workload", w, (1,)).costs
+    known = predicted_baseline(w, "workload", cost, PURE).rmse
+    assert known == pytest.approx(root * (1.0 + root) / 0.5, rel=1e-6)
 
 
 @pytest.mark.draws(2)
