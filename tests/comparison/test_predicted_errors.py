@@ -90,7 +90,7 @@ def test_noise_on_the_answers() -> None:
     known = predicted_baseline(third, "workload", cost, PURE).rmse
     assert known == pytest.approx(math.sqrt(variance) / 3.0, rel=ROUNDING)
     root = math.sqrt(2.0)
-    w = Workload.from_matrix(np.array([[1.0, root, 0.0], [0.0, 1.0, root]]))
+    w = Workload.from_matrix(np.array([[1.0, root, 0.0], [0.0, 1.0, root], [root, 0.0, 1.0]]))
     (cost,) = evaluate("workload", w, (1,)).costs
     known = predicted_baseline(w, "workload", cost, PURE).rmse
     assert known == pytest.approx(root * (1.0 + root) / 0.5, rel=1e-6)
