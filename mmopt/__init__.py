@@ -6,6 +6,7 @@ Where things are, from the lowest floor up:
 - ``limits.py``: limits of memory and time
 - ``stop_reasons.py``: why work ends, in one word each
 - ``resources.py``: the version, and where the program files are
+- ``worker_start.py``: the process that does the tasks of a comparison, started
 - ``numerics/``: floating point that is proved; arrays that split into components
 - ``language/``: how an optimisation is written: syntax, atoms, checks, evaluation, print
 - ``workloads/``: what is asked: domain, blocks of queries, Workload

@@ -178,8 +178,10 @@ class Display:
         if p is None:
             return f"{self._program}: {seconds:.0f} s{self._awaited}"
         gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
+        # What was begun may be one of several, and the point that of a step of it.
+        step = "" if self._program.startswith(p.program) else f", {p.program}"
         return (
-            f"{p.program}, {p.solver}: {seconds:.0f} s, {p.iterations} iterations, {gap}, "
+            f"{self._program}{step}, {p.solver}: {seconds:.0f} s, {p.iterations} iterations, {gap}, "
             f"objective {rounded(p.objective, 6, up=p.sense == 'minimize')} (Ctrl-C keeps it)"
         )
 

@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.isolate import Isolated
+from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker_processes import Solving, allowed
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
-from mmopt.language import Program, program_names
+from mmopt.language import Program, program_names, shipped
+from mmopt.privacy.privacy_parameters import Neighbours, Privacy
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.solvers import Options, solver_name
 from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
 
-__all__ = ["TIME_LIMIT", "Combination", "combinations", "compare", "outcomes", "with_formulations"]
+__all__ = [
+    "TIME_LIMIT",
+    "TOTAL_TIME",
+    "Combination",
+    "combinations",
+    "compare",
+    "outcomes",
+    "with_formulations",
+]
 
 TIME_LIMIT = 60.0  # seconds of solver per combination, unless another limit is given
+TOTAL_TIME = 300.0  # seconds for all programs, where none is named
 INTERRUPTED = "not started: the comparison was interrupted"
+# Of programs that nobody named: those that search without a forecast come last, in case the time is over.
+CLASSES = ("closed form", "convex", "procedure", "smooth", "rank")
 
 
 @dataclass(frozen=True)
 class Combination:
-    """One program with one solver (None: as ``solve`` would choose) and tolerance (None: the solver's)."""
+    """One program with one solver (None: as ``solve`` would choose) and tolerance (None: the solver's).
+
+    was_named : the program, by the caller; else a search is left out that is predicted to take too long.
+    """
 
     program: Program
     solver: str | None = None
     tolerance: float | None = None
+    was_named: bool = True
 
     def __str__(self) -> str:
         solver = f" with {self.solver}" if self.solver else ""
@@ -45,8 +64,11 @@ def compare(
     solvers: Sequence[str | None] | None = None,
     tolerances: float | Sequence[float | None] | None = None,
     *,
+    privacy: Privacy | None = None,
+    neighbours: Neighbours = "add-remove",
     formulations: bool = False,
     time_limit: float = TIME_LIMIT,
+    total_time: float | None = None,
     memory_limit: float | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
@@ -61,12 +83,18 @@ def compare(
     Parameters
     ----------
     workload : as for ``solve``.
-    programs : names, paths or Programs; by default all that are shipped.
+    programs : names, paths or Programs; by default all that are shipped, but for formulations of the same
+        problem, and searches that are predicted to take more than a third of the time limit. Those that
+        search come last.
     solvers : by default the one that ``solve`` would choose for each program.
     tolerances : certified gaps asked for; by default the solver's own.
+    privacy, neighbours : of the release that errors are predicted for (``Outcome.rmse``); by default errors
+        are at unit noise, which cannot be compared across noises. ``mmopt.comparison.ranking`` sorts.
     formulations : add every shipped program that states the same problem as a chosen one.
     time_limit : seconds for the solver of each combination; a process that does not stop is killed a
         fifth of that and two seconds later. Infinity for no limit.
+    total_time : seconds for all; what is not started by then is marked so. By default 300 where no programs
+        are named, else infinity.
     memory_limit : GiB that a combination may take above what its process has at the start (Linux only);
         by default three quarters of the machine's memory, and no limit on other systems.
     givens : arrays by name; each program takes those that it declares.
@@ -80,7 +108,8 @@ def compare(
 
     Raises
     ------
-    OptionError : an unknown program, solver or given, one in place of a list, an option out of range.
+    OptionError : an unknown program, solver or given, one in place of a list, an option out of range, or
+        privacy and neighbours that are none.
     WorkloadError : what is no workload.
     SolverError : a solver that is not installed; no process can be started.
     """
@@ -88,12 +117,15 @@ def compare(
     if isinstance(programs, str | Path | Program) or isinstance(solvers, str):
         hint = "write programs=['l2_strategy'], solvers=['clarabel']"
         raise OptionError("programs and solvers are lists, not one name", hint=hint)
+    stated = None if privacy is None else Stated(privacy, neighbours)
     chosen = combinations(programs, solvers, tolerances, formulations=formulations)
     return list(
         outcomes(
             workload,
             chosen,
+            stated=stated,
             time_limit=time_limit,
+            total_time=total_time,
             memory_limit=memory_limit,
             givens=givens,
             progress=progress,
@@ -110,7 +142,7 @@ def combinations(
     formulations: bool = False,
 ) -> list[Combination]:
     """The combinations that ``compare`` solves for these arguments, in its order."""
-    named = program_names() if programs is None else programs
+    named = _default_names() if programs is None else programs
     chosen = [p if isinstance(p, Program) else Program.load(p) for p in named]
     if formulations:
         chosen = with_formulations(chosen)
@@ -119,7 +151,14 @@ def combinations(
     for gap in gaps:
         if gap is not None:
             Options(tolerance=gap)
-    return [Combination(p, solver, gap) for p in chosen for solver in rows for gap in gaps]
+    was_named = programs is not None
+    return [Combination(p, solver, gap, was_named) for p in chosen for solver in rows for gap in gaps]
+
+
+def _default_names() -> list[str]:
+    """Shipped programs that are no other formulation of one, by class."""
+    problems = [name for name in program_names() if not shipped(name).written.formulation_of]
+    return sorted(problems, key=lambda name: CLASSES.index(shipped(name).written.klass))
 
 
 def with_formulations(programs: Sequence[Program]) -> list[Program]:
@@ -137,7 +176,9 @@ def outcomes(
     workload: Workload,
     chosen: Sequence[Combination],
     *,
+    stated: Stated | None = None,
     time_limit: float = TIME_LIMIT,
+    total_time: float | None = None,
     memory_limit: float | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
@@ -153,6 +194,9 @@ def outcomes(
     size = allowed(memory_limit)
     given = {n: v for n, v in options.items() if v is not None}
     verbose = Options(**{**given, "time_limit": time_limit}).verbose
+    if total_time is None:
+        total_time = math.inf if all(c.was_named for c in chosen) else TOTAL_TIME
+    Options(time_limit=total_time)
     passed = dict(givens or {})
     declared = {name for c in chosen for name in _declared(c.program)}
     for name in passed:
@@ -166,6 +210,8 @@ def outcomes(
             tolerance=c.tolerance,
             time_limit=time_limit,
             memory_limit=size,
+            stated=stated,
+            was_named=c.was_named,
             options={**given, "givens": {n: v for n, v in passed.items() if n in _declared(c.program)}},
         )
         for c in chosen
@@ -173,21 +219,28 @@ def outcomes(
 
     def found() -> Generator[Outcome, None, None]:
         with Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated) as processes:
+            end = time.monotonic() + total_time
             for number, task in enumerate(tasks, 1):
+                left = end - time.monotonic()
                 if begin is not None:
                     begin(f"{chosen[number - 1]} ({number} of {len(chosen)})")
-                yield _not_started(task) if processes.interrupted else processes.run(task, progress)
+                if processes.interrupted:
+                    yield _not_started(task, INTERRUPTED)
+                elif left <= 0:
+                    yield _not_started(task, f"not started: the {total_time:g} s for all programs were over")
+                else:
+                    yield processes.run(replace(task, time_limit=min(time_limit, left)), progress)
 
     return found()
 
 
-def _not_started(task: Solving) -> Outcome:
+def _not_started(task: Solving, why: str) -> Outcome:
     return Outcome(
         task.program.name,
         task.solver or "",
         None,
-        problem=INTERRUPTED,
-        reason=INTERRUPTED,
+        problem=why,
+        reason=why,
         stop=Stop.NOT_STARTED,
         formulation_of=task.program.formulation_of,
         tolerance=task.tolerance,

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmopt.comparison.worker_processes import Costing, Done, Failed, Solving, Started, Task
+from mmopt.comparison.predicted_errors import Predicted
+from mmopt.comparison.worker_processes import Costing, Done, Failed, Predictions, Solving, Started, Task
 from mmopt.driver.solve_plan import Progress, Report
 from mmopt.errors import ResultError
 from mmopt.numerics.outward import rounded
+from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results import Solution
 from mmopt.results.rows_and_json import finite
 from mmopt.stop_reasons import Stop
 from mmopt.strategies.baselines import Evaluated, read
 
-__all__ = ["Outcome", "Run", "costs_of", "outcome_of"]
+__all__ = ["Costed", "Outcome", "Run", "costs_of", "outcome_of"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Outcome:
     seconds : from the start of its process to its end. cpu : CPU seconds of all its threads, with a solution.
     memory : largest number of bytes held above the start, None where it is not known.
     history : its certified points in order; their seconds count from the start of the process.
+    predicted : what its release would be like at the privacy stated; None without a solution.
     """
 
     program: str
@@ -48,6 +52,22 @@ class Outcome:
     cpu: float | None = None
     memory: int | None = None
     history: tuple[Progress, ...] = ()
+    predicted: Predicted | None = None
+
+    @property
+    def noise(self) -> str:
+        """The noise that the strategy is for: "Laplace" or "Gaussian"; "" without a solution."""
+        return "" if self.solution is None else noise_for(self.solution.strategy.norm).name
+
+    @property
+    def rmse(self) -> float | None:
+        """Root mean square of the queries' standard errors, in counts, at the privacy stated.
+
+        At unit noise where none was stated; None without a solution, and where ``predicted`` has the reason.
+        """
+        if self.solution is None:
+            return None
+        return (self.predicted or Predicted()).error(self.solution.rmse)
 
     @property
     def was_tried(self) -> bool:
@@ -63,6 +83,10 @@ class Outcome:
         return {
             "kind": "program",
             **(unsolved if self.solution is None else self.solution.summary()),
+            "noise": self.noise or None,
+            "rmse": self.rmse,
+            "unit_rmse": None if self.solution is None else self.solution.rmse,
+            **(self.predicted or Predicted()).summary(),
             "formulation_of": self.formulation_of,
             "tolerance": self.tolerance,
             "stop": self.stop,
@@ -82,6 +106,14 @@ class Outcome:
                 for point in self.history
             ],
         }
+
+
+@dataclass(frozen=True)
+class Costed:
+    """What a baseline costs at unit noise, and what its release would be like, by norm."""
+
+    evaluated: Evaluated
+    predicted: Mapping[int, Predicted] = field(default_factory=dict)
 
 
 # How a combination ends for which no solver is started.
@@ -107,8 +139,10 @@ class Run:
     started: float = 0.0
     ended: float = 0.0
     answer: Done | Failed | None = None
+    predictions: Mapping[int, Predicted] | None = None
     history: list[Progress] = field(default_factory=list)
     killed: str = ""  # why we ended it: "time limit" or "interrupted"
+    unpredicted: str = ""  # why there are no predictions
     memory: int | None = None
 
     def take(self, message: Any) -> None:
@@ -122,8 +156,21 @@ class Run:
                 self.history.append(message)
             if self.report is not None:
                 self.report(message)
+        elif isinstance(message, Predictions):
+            self.predictions = message.by_norm
+        elif isinstance(message, Failed) and isinstance(self.answer, Done):
+            self.unpredicted = message.reason or message.stop
         elif isinstance(message, Done | Failed):
             self.answer, self.memory = message, message.memory
+
+    def predicted(self, norm: int) -> Predicted:
+        """For a norm; why it is not there where the process ended before."""
+        if self.predictions is not None:
+            return self.predictions[norm]
+        if self.task.stated is None:
+            return Predicted()
+        why = self.unpredicted or self.killed or "its process ended"
+        return Predicted(reason=f"its release was not predicted: {why}")
 
 
 def outcome_of(run: Run, status: int, said: str) -> Outcome:
@@ -157,20 +204,22 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
         cpu=run.answer.cpu if isinstance(run.answer, Done) else None,
         memory=run.memory,
         history=tuple(run.history),
+        predicted=None if solution is None else run.predicted(solution.strategy.norm),
     )
 
 
-def costs_of(run: Run, status: int, said: str) -> Evaluated:
+def costs_of(run: Run, status: int, said: str) -> Costed:
     """The same for a baseline: its costs, or the reason why there are none."""
     task = run.task
     assert isinstance(task, Costing)
     if isinstance(run.answer, Done) and isinstance(run.answer.found, Evaluated):
-        return run.answer.found
+        found = run.answer.found
+        return Costed(found, {cost.norm: run.predicted(cost.norm) for cost in found.costs})
     if isinstance(run.answer, Failed) and not _lacked_memory(run, said):
         reason = run.answer.reason
     else:
         reason = _death(run, status, said)[1]
-    return Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason)
+    return Costed(Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason))
 
 
 def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:

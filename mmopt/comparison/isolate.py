@@ -8,13 +8,11 @@ import os
 import queue
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from typing import IO, Any
 
-from mmopt.comparison.compared_outcome import Outcome, Run, costs_of, outcome_of
+from mmopt.comparison.compared_outcome import Costed, Outcome, Run, costs_of, outcome_of
 from mmopt.comparison.worker_processes import (
     Costing,
     Ended,
@@ -29,14 +27,10 @@ from mmopt.driver.solve_plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import hard_limit
 from mmopt.stop_reasons import Stop
-from mmopt.strategies.baselines import Evaluated
+from mmopt.worker_start import FORKS, WorkerProcess, said_file, start_worker
 
 __all__ = ["Isolated"]
 
-FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py says why
-# Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
-# before the fork can hang in a child (OpenBLAS did, in one run of three).
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LOADING_SECONDS = 300.0  # seconds for a process to load the solvers
 HANDOVER_SECONDS = 3.0  # seconds after Ctrl-C to hand over what there is
 MOST_BYTES_READ = 10_000  # bytes of what a process wrote that are looked at
@@ -53,21 +47,28 @@ class Isolated:
     verbose : let the processes write to this one's standard error.
     forks : fork for each task from a process that has loaded the solvers; else a fresh process for each.
     threads : of dense algebra.
+    worker : a process that was started for this, as verbose as this; by default one is when it is needed.
     """
 
-    def __init__(self, verbose: bool = False, forks: bool = FORKS, threads: int = 1) -> None:
+    def __init__(
+        self,
+        verbose: bool = False,
+        forks: bool = FORKS,
+        threads: int = 1,
+        worker: WorkerProcess | None = None,
+    ) -> None:
         self.interrupted = False
         self._forks = forks
         self._threads = threads
         self._verbose = verbose
-        self._server: subprocess.Popen[bytes] | None = None
+        self._waiting = worker
+        self._server: WorkerProcess | None = None
         self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._reader: threading.Thread | None = None
         self._said: IO[bytes] | None = None
 
     def __enter__(self) -> Isolated:
-        if not self._verbose:
-            self._said = tempfile.TemporaryFile(buffering=0)
+        self._said = said_file(self._verbose) if self._waiting is None else self._waiting.said
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -87,7 +88,7 @@ class Isolated:
         run = Run(task, report)
         return outcome_of(run, *self._follow(run, hard_limit(task.time_limit)))
 
-    def cost(self, task: Costing) -> Evaluated:
+    def cost(self, task: Costing) -> Costed:
         """What a baseline costs, or the reason why that is not known; killed at the time limit.
 
         Raises
@@ -134,31 +135,16 @@ class Isolated:
     def _begin(self, task: Task) -> None:
         """Send the task to the process that waits for one, or to a new one."""
         if self._server is None:
-            self._server = self._started()
+            waiting, self._waiting = self._waiting, None
+            self._server = waiting or start_worker(self._said, self._forks, self._threads)
             self._messages = queue.SimpleQueue()
-            self._reader = threading.Thread(target=_read, args=(self._server, self._messages), daemon=True)
+            process = self._server.process
+            self._reader = threading.Thread(target=_read, args=(process, self._messages), daemon=True)
             self._reader.start()
-        assert self._server.stdin is not None
+        orders = self._server.process.stdin
+        assert orders is not None
         with contextlib.suppress(BrokenPipeError):  # it died; its end is among the messages
-            send(self._server.stdin, task)
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-P", "-m", "mmopt.comparison.worker", *["--fork"] * self._forks]
-        # The modules that this process would find, wherever it runs.
-        path = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        environment = {**os.environ, **dict.fromkeys(THREADS, str(self._threads)), "PYTHONPATH": path}
-        try:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._said,
-                env=environment,
-                start_new_session=True,  # so that Ctrl-C reaches this process only, which passes it on
-            )
-        except OSError as error:
-            message = f"the process that solves cannot be started: {error.strerror}"
-            raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
+            send(orders, task)
 
     def _next(self, deadline: float) -> Any:
         """The next message, or None when there is none before the deadline."""
@@ -191,18 +177,10 @@ class Isolated:
         server, self._server = self._server, None
         if server is None:
             return
-        if sys.platform == "win32":
-            server.kill()
-        else:
-            # The group, of which it is the first. On macOS a group of ended processes is not permitted.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(server.pid, signal.SIGKILL)
+        server.end()
         assert self._reader is not None
         self._reader.join()
-        for pipe in (server.stdin, server.stdout):
-            with contextlib.suppress(BrokenPipeError):
-                if pipe is not None:
-                    pipe.close()
+        server.close()
 
     def _said_since(self, position: int) -> str:
         """The end of what the processes wrote since then."""

@@ -1,9 +1,9 @@
 """``python -m mmopt.comparison.worker``: the process that does the tasks of a comparison.
 
-It solves combinations and evaluates baselines. With ``--fork`` it loads the solvers once and then forks for
-each task that arrives on standard input, passes on what the child says, and tells how it ended; without, it
-does one task itself and exits. It never sees the user's main module, so a script needs no
-``if __name__ == "__main__"``.
+It solves combinations and evaluates baselines. With ``--fork`` it loads the solvers once, before the first
+task that needs one, and forks for each task that arrives on standard input, passes on what the child says,
+and tells how it ended; without, it does one task itself and exits. It never sees the user's main module, so
+a script needs no ``if __name__ == "__main__"``.
 
 Linux forks. macOS does not: its Accelerate framework, which numpy may use, breaks in forked children.
 """
@@ -30,6 +30,7 @@ from mmopt.comparison.worker_processes import (
     Done,
     Ended,
     Failed,
+    Predictions,
     Solving,
     Started,
     Task,
@@ -73,12 +74,15 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the child that solves, not for this one
     with _streams() as (orders, answers):
         if "--fork" in sys.argv:
-            _preload()
+            is_loaded = False
             while (task := receive(orders)) is not None:
+                if task.needs_conic and not is_loaded:
+                    _preload()
+                    is_loaded = True
                 send(answers, Ended(_in_child(task, orders, answers)))
         elif (task := receive(orders)) is not None:
             threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
-            if isinstance(task, Solving):
+            if task.needs_conic:
                 _preload()
             perform(task, answers)
 
@@ -105,14 +109,14 @@ def _preload() -> None:
 
 
 def perform(task: Task, answers: BinaryIO) -> None:
-    """Do one task; say that it started, each certified point, and how it went.
+    """Do one task; say that it started, each certified point, how it went, and what that predicts.
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
     """
     started, cpu = time.monotonic(), time.process_time()
     pid = os.getpid()
     start = held(pid)
-    certified = False
+    certified = False  # or done
 
     def pressed(number: int, frame: FrameType | None) -> None:
         # While a solver runs, its clock listens instead of this.
@@ -125,12 +129,15 @@ def perform(task: Task, answers: BinaryIO) -> None:
         # Seconds since the start of the process: those of the solver begin anew with each step.
         send(answers, replace(point, seconds=time.monotonic() - started))
 
-    answer: Done | Failed
+    answer: Done | Failed | Predictions
     signal.signal(signal.SIGINT, pressed)  # before our parent knows whom to interrupt
     send(answers, Started(pid, start))
     try:
         with limited(task.memory_limit):
-            answer = Done(task.result(report), peak_above(start, pid), time.process_time() - cpu)
+            found = task.result(report)
+            certified = True
+            send(answers, Done(found, peak_above(start, pid), time.process_time() - cpu))
+            answer = Predictions(task.predictions(found))
     except Error as error:
         word = next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)

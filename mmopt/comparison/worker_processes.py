@@ -16,11 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
+from mmopt.driver.accepted_inputs import named_givens
+from mmopt.driver.search.rank_search import predicted_search
 from mmopt.driver.solve import solve
-from mmopt.driver.solve_plan import FEW_CELLS, Report
-from mmopt.errors import OptionError
-from mmopt.language import Program
-from mmopt.solvers import memory_limit
+from mmopt.driver.solve_plan import FEW_CELLS, Report, plan_solve
+from mmopt.errors import OptionError, TooLargeError
+from mmopt.language import Program, check, shipped
+from mmopt.results import Solution
+from mmopt.solvers import KERNELS, memory_limit
 from mmopt.strategies.baselines import Evaluated, evaluate
 from mmopt.workloads import Workload
 
@@ -29,6 +33,7 @@ __all__ = [
     "Done",
     "Ended",
     "Failed",
+    "Predictions",
     "Solving",
     "Started",
     "Task",
@@ -44,6 +49,7 @@ __all__ = [
 
 
 LENGTH_BYTES = 8  # bytes of the length
+PATIENCE_SHARE = 3  # of its time limit, one over: what a search that nobody named may be predicted to take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,29 +57,70 @@ class Task(ABC):
     """Something to be done for a workload in a process of its own.
 
     ``time_limit`` in seconds, a solver's where there is one; ``memory_limit`` counts bytes above the start of
-    the process.
+    the process. ``stated``: the privacy that errors are predicted for.
     """
 
     workload: Workload
     time_limit: float
     memory_limit: int | None = None
+    stated: Stated | None = None
 
     @abstractmethod
     def result(self, report: Report) -> Any:
         """Do it there, and report each certified point on the way."""
 
+    @abstractmethod
+    def predictions(self, found: Any) -> dict[int, Predicted]:
+        """What a release would be like, by norm, for the result."""
+
+    @property
+    def needs_conic(self) -> bool:
+        """Whether a conic solver is to be loaded for it: that is done once for all tasks."""
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class Solving(Task):
-    """One combination; ``options`` are further keywords of ``solve``."""
+    """One combination; ``options`` are further keywords of ``solve``.
+
+    was_named : by the caller; else a search is left out that is predicted to take more than its share of the
+        time limit: forecasts are right to a factor of about three.
+    """
 
     program: Program
     solver: str | None
     tolerance: float | None
     options: Mapping[str, Any] = field(default_factory=dict)
+    was_named: bool = True
+
+    @property
+    def needs_conic(self) -> bool:
+        """Unless the program is solved by a kernel, or in closed form."""
+        kernels = {name for kernel in KERNELS for name in kernel.programs}
+        name, text = self.program.name, self.program.text
+        is_plain = self.program.klass == "closed form" or (
+            name in kernels and text == shipped(name).program.text
+        )
+        return not (self.solver in (None, *(kernel.name for kernel in KERNELS)) and is_plain)
 
     def result(self, report: Report) -> dict[str, Any]:
-        """``Solution.fields()``: plain numbers, texts and arrays."""
+        """``Solution.fields()``: plain numbers, texts and arrays.
+
+        Raises
+        ------
+        TooLargeError : a search that was not named is predicted to take too long.
+        mmopt.Error : as ``solve``.
+        """
+        if not self.was_named and self.program.klass == "rank":
+            checked = check(self.program)
+            named = named_givens(self.options.get("givens"), checked.written, self.workload)
+            seconds = predicted_search(plan_solve(checked, self.workload, named).instance, self.solver)
+            if seconds * PATIENCE_SHARE > self.time_limit:
+                raise TooLargeError(
+                    f"a search that may take {seconds:.0f} s over {self.workload.n} cells, as predicted",
+                    hint=f"it is tried where it is named (--programs {self.program.name}), or where every "
+                    f"combination may take {PATIENCE_SHARE * seconds:.0f} s (--time-limit)",
+                )
         return solve(
             self.workload,
             self.program,
@@ -86,6 +133,11 @@ class Solving(Task):
             **self.options,
         ).fields()
 
+    def predictions(self, found: Mapping[str, Any]) -> dict[int, Predicted]:
+        """One, for the norm of the strategy."""
+        solution = Solution.from_fields(found)
+        return {solution.strategy.norm: predicted(self.workload, solution, self.stated)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Costing(Task):
@@ -97,6 +149,13 @@ class Costing(Task):
     def result(self, report: Report) -> Evaluated:
         """What the baseline costs."""
         return evaluate(self.baseline, self.workload, self.norms)
+
+    def predictions(self, found: Evaluated) -> dict[int, Predicted]:
+        """One for each norm that it was evaluated for."""
+        return {
+            cost.norm: predicted_baseline(self.workload, self.baseline, cost, self.stated)
+            for cost in found.costs
+        }
 
 
 @dataclass(frozen=True)
@@ -117,6 +176,13 @@ class Done:
     found: Any
     memory: int | None
     cpu: float | None = None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What comes after ``Done``: what releases would be like, by norm."""
+
+    by_norm: Mapping[int, Predicted]
 
 
 @dataclass(frozen=True)

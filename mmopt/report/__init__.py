@@ -6,6 +6,7 @@
 - ``forecast_tables.py``: what a solve will take
 - ``solution_tables.py``: what was solved, tuned, verified
 - ``comparison_tables.py``: programs side by side
+- ``ranking_tables.py``: programs and baselines at a stated privacy, best first
 - ``baseline_tables.py``: baselines, and their factors to programs
 - ``accuracy_tables.py``: how accurate answers will be, and what they cost
 - ``accuracy_chart.py``: the half widths of all queries

@@ -7,8 +7,9 @@ from math import inf, isfinite
 
 from rich.table import Table
 
-from mmopt.comparison import Factors
-from mmopt.report.table_style import bold, clipped, figure, gap, pairs_table, rows_table
+from mmopt.comparison import Factors, Ranking
+from mmopt.report.ranking_tables import ranking_legend, ranking_table
+from mmopt.report.table_style import bold, cell, clipped, figure, gap, left_out, pairs_table, rows_table
 from mmopt.strategies.baselines import NOISES, Baseline, Cost, Evaluated
 
 __all__ = ["baseline_costs", "baselines_table", "factors_legend", "factors_tables"]
@@ -25,17 +26,27 @@ def baselines_table(rows: Iterable[Baseline]) -> Table:
     )
 
 
-def baseline_costs(evaluated: Sequence[Evaluated]) -> list[object]:
-    """A table for each noise; then what was chosen for the workload, and why some do not apply."""
+def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None) -> list[object]:
+    """The least error first; then what was chosen for the workload, and why some do not apply.
+
+    ranked : of the baselines at a stated privacy; without it a table for each noise, at unit noise.
+    """
+    notes = [(one.name, note) for one in evaluated if (note := _note(one))]
+    if ranked is not None and ranked.stated is not None:
+        tables = [ranking_table(ranked)] if ranked.places else []
+        blocks: list[object] = [*tables, *[pairs_table(notes)] * bool(notes)]
+        unranked = ((clipped(reason), f"{entry.noise} noise") for reason, entry in ranked.left_out)
+        lines = [*left_out("Not ranked:", unranked), *ranking_legend(ranked)]
+        return [part for block in blocks for part in (block, "")] + [cell(line) for line in lines]
     numbers = ("rows", "sensitivity", "total error", "rmse")
     parts: list[object] = []
     for norm, noise in NOISES.items():
         costs = [(one.name, cost) for one in evaluated for cost in one.costs if cost.norm == norm]
+        costs.sort(key=lambda named: named[1].error)
         rows = ((bold(name), *_cost(cost)) for name, cost in costs)
         title = f"{noise} noise (for unit noise per unit of sensitivity)"
         if costs:
             parts += [rows_table(("baseline", *numbers), rows, numbers, title), ""]
-    notes = [(one.name, note) for one in evaluated if (note := _note(one))]
     return [*parts, pairs_table(notes)] if notes else parts[:-1]
 
 

@@ -7,37 +7,52 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.console import Group
 from rich.table import Table
 
-from mmopt.comparison import Factors, Outcome, standards
+from mmopt.comparison import Factors, Outcome, Ranking, ranking, standards
+from mmopt.comparison.ranking import best_first
 from mmopt.report.baseline_tables import factors_legend, factors_tables
+from mmopt.report.ranking_tables import ranking_legend, ranking_table
 from mmopt.report.table_style import cell, clipped, figure, gap, left_out, memory, rows_table
 
 __all__ = ["comparison_report", "in_groups"]
 
 
-def comparison_report(outcomes: Sequence[Outcome], factors: Sequence[Factors] = ()) -> Group:
-    """Three tables with a row for each outcome that was tried, then notes and what was left out.
+def comparison_report(
+    outcomes: Sequence[Outcome], factors: Sequence[Factors] = (), ranked: Ranking | None = None
+) -> Group:
+    """What is best, then two tables with a row for each outcome that was tried, notes and what was left out.
 
-    The baselines stand below the strategies, in a table for each noise.
+    Where a privacy is stated, all that can be released there stands in one ranking, programs and baselines.
+    Else strategies and baselines are in a table for each noise, as their errors have no common unit.
 
-    A program and its other formulations, which must agree in objective and bound up to their gaps, stand
-    together; so do the solvers and tolerances of one program.
+    In the other tables a program and its formulations, which must agree in objective and bound up to their
+    gaps, stand together; so do the solvers and tolerances of one program.
+
+    ranked : of the same outcomes and factors; by default at unit noise.
     """
-    ordered = in_groups(outcomes)
+    if ranked is None:
+        ranked = ranking(outcomes, factors)
+    ordered = in_groups(best_first(ranked, outcomes))
     tried = [o for o in ordered if o.was_tried]
     notes: dict[str, list[str]] = {}
     parts: list[object] = []
     if tried:
         work = _table("Work", ("off by", "compile", "solve", "iter.", "memory"), tried, outcomes, _work)
-        parts = [_certificates(tried, outcomes, notes), "", work]
-    if any(o.solution for o in tried):
+        title = "Certificates" if ranked.stated is None else "Certificates (objectives are at unit noise)"
+        parts = [_certificates(title, tried, outcomes, notes), "", work]
+    if ranked.stated is not None and ranked.places:
+        parts = [ranking_table(ranked, lambda outcome: _only_name(outcome, outcomes)), "", *parts]
+    elif any(o.solution for o in tried):
         names = {norm: _only_name(best, outcomes) for norm, best in standards(outcomes).items()}
-        baselines = [part for table in factors_tables(factors, names) for part in ("", table)]
-        parts[1:1] = ["", _strategies(tried, outcomes), *baselines]
+        tables = [*_strategies(ranked, outcomes), *factors_tables(factors, names)]
+        parts[1:1] = [part for table in tables for part in ("", table)]
+    unranked = ((clipped(reason), _entry_name(entry, outcomes)) for reason, entry in ranked.left_out)
     remarks = (f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1))
     programs = left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried))
     beside = ((clipped(one.reason), one.name) for one in factors if one.reason)
-    reasons = [*remarks, *programs, *left_out("Baselines left out:", beside)]
-    sections = [reasons, [*_legend(tried), *factors_legend(factors)]]
+    reasons = [*remarks, *left_out("Not ranked:", unranked), *programs]
+    reasons += left_out("Baselines left out:", beside)
+    about = factors_legend(factors) if ranked.stated is None else ranking_legend(ranked)
+    sections = [reasons, [*about, *_legend(tried, ranked)]]
     lines = [line for section in sections if section for line in ("", *section)]
     shown = [*parts, *lines[0 if tried else 1 :]]
     return Group(*(cell(part) if isinstance(part, str) else part for part in shown))  # type: ignore[arg-type]
@@ -54,8 +69,12 @@ def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return sorted(outcomes, key=place)
 
 
+def _entry_name(entry: Outcome | Factors, outcomes: Sequence[Outcome]) -> str:
+    return _only_name(entry, outcomes) if isinstance(entry, Outcome) else entry.name
+
+
 def _certificates(
-    tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
+    title: str, tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
 ) -> Table:
     def cells(outcome: Outcome) -> tuple[object, ...]:
         solution, said = outcome.solution, outcome.reason
@@ -75,20 +94,26 @@ def _certificates(
             status.append(f" ({list(notes).index(said) + 1})")
         return (*figures, status)
 
-    return _table("Certificates", ("objective", "bound", "gap"), tried, outcomes, cells, "status")
+    return _table(title, ("objective", "bound", "gap"), tried, outcomes, cells, "status")
 
 
-def _strategies(tried: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
-    scaled = _is_scaled(tried)
+def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]:
+    """At unit noise: a table for each noise, the best first."""
+    scaled = _is_scaled(outcomes)
+    costs = {id(place.entry): place.cost for place in ranked.places} if ranked.by_cost else {}
 
     def cells(outcome: Outcome) -> tuple[object, ...]:
         solution = outcome.solution
         assert solution is not None
         value = [figure(solution.value)] * scaled
-        return (*value, figure(solution.error, up=True), figure(solution.rmse, 4, up=True))
+        cost = [figure(costs.get(id(outcome)), 4, up=True)] * ranked.by_cost
+        return (*value, *cost, figure(solution.error, up=True), figure(solution.rmse, 4, up=True))
 
-    numbers = (*["value"] * scaled, "total error", "rmse")
-    return _table("Strategies", numbers, [o for o in tried if o.solution], outcomes, cells)
+    numbers = (*["value"] * scaled, *["privacy cost"] * ranked.by_cost, "total error", "rmse")
+    ordered = [o for o in best_first(ranked, outcomes) if o.solution]
+    for noise in dict.fromkeys(o.noise for o in ordered):
+        own = [o for o in ordered if o.noise == noise]
+        yield _table(f"Strategies, {noise} noise", numbers, own, outcomes, cells)
 
 
 def _work(outcome: Outcome) -> tuple[object, ...]:
@@ -146,7 +171,7 @@ def _only_name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     return _name(outcome, outcomes) if several else outcome.program
 
 
-def _legend(tried: Sequence[Outcome]) -> list[str]:
+def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
     """What the words in the tables mean, as far as they occur."""
     solutions = [o.solution for o in tried if o.solution is not None]
     lines = []
@@ -158,13 +183,16 @@ def _legend(tried: Sequence[Outcome]) -> list[str]:
         lines += [
             "gap: objective / bound - 1, recomputed from the program file; solvers are not believed. "
             "Objective and bound are proved where no note says otherwise.",
-            "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: no "
-            f"strategy of L2 sensitivity 1 has less than {figure(lowest, up=False)}. "
-            "rmse: per query, unweighted.",
+            *[
+                "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: "
+                f"no strategy of L2 sensitivity 1 has less than {figure(lowest, up=False)}. "
+                "rmse: per query, unweighted."
+            ]
+            * (ranked.stated is None),
             "off by: largest relative violation of a constraint by the solver's point, before its repair.",
             "memory: the most that the process held above what it held at its start.",
         ]
-    if _is_scaled(tried):
+    if _is_scaled(tried) and ranked.stated is None:
         lines.insert(1, "value: the objective on the scale that all formulations of a program share.")
     return lines
 

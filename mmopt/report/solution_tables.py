@@ -10,10 +10,11 @@ import numpy as np
 from rich.console import Group
 from rich.table import Table
 
+from mmopt.comparison import Stated, TemplatePlace
 from mmopt.driver import Tuned
-from mmopt.driver.templates import Templates
 from mmopt.mechanism import Plan
 from mmopt.numerics.outward import rounded
+from mmopt.report.ranking_tables import CONTINUOUS
 from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_table
 from mmopt.results import AnySolution, Solution, Verification
 from mmopt.results.rows_and_json import levels
@@ -184,23 +185,33 @@ def _error(rmse: float | None, noise: float) -> str:
     return figure(None if rmse is None else noise * rmse, 5, up=True)
 
 
-def templates_table(found: Templates) -> Table:
-    """A row per template, then the bound: total error, root mean square per query, factor above the bound."""
+def templates_table(
+    places: Sequence[TemplatePlace], bound: float, bound_from: str, stated: Stated | None
+) -> Table:
+    """A row per template and noise, then the bound on total error at unit noise, which holds for all.
+
+    At a privacy rmse is the root mean square of the standard errors of a release there, rounded up; without
+    one it is at unit noise, beside the total error.
+    """
+    best = min((place.rmse for place in places), default=math.inf)
 
     def shown_up(value: float, digits: int = 6) -> str:
         return figure(value if math.isfinite(value) else None, digits, up=True)
 
-    rows = [
-        (
-            bold(c.template),
-            shown_up(c.error),
-            shown_up(c.rmse),
-            shown_up(c.error / found.bound, 5),
-            duration(c.seconds),
-            c.reason if c.strategy is None else repr(c.strategy),
-        )
-        for c in found.candidates
-    ]
-    rows.append((bold("bound"), figure(found.bound, up=False), "", "1", "", f"by {found.bound_from}"))
-    numbers = ("total error", "rmse", "error / bound", "time")
-    return rows_table(("template", *numbers, "strategy"), rows, numbers)
+    rows = []
+    for place in places:
+        c = place.candidate
+        errors = [shown_up(c.error), shown_up(c.rmse)]
+        if stated is not None:
+            factor = place.rmse / best if math.isfinite(place.rmse) else math.inf
+            mark = CONTINUOUS * place.predicted.is_continuous
+            errors = [f"{shown_up(place.rmse, 5)}{mark}", shown_up(factor, 4)]
+        over, took = shown_up(c.error / bound, 5), duration(c.seconds)
+        about = repr(c.strategy) if c.strategy is not None and not place.reason else place.reason
+        rows.append((bold(c.template), place.noise, *errors, over, took, about))
+    least = ["", ""] if stated is not None else [figure(bound, up=False), ""]
+    rows.append((bold("bound"), "", *least, "1", "", f"by {bound_from}"))
+    errors = ["rmse", "factor"] if stated is not None else ["total error", "rmse"]
+    numbers = (*errors, "error / bound", "time")
+    title = "" if stated is None else f"Best first, at {stated}"
+    return rows_table(("template", "noise", *numbers, "strategy"), rows, numbers, title)

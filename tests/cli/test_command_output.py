@@ -66,6 +66,10 @@ def test_display_begins_anew() -> None:
     display(POINT)
     display.begin("second (2 of 3)")
     assert display.line() == "second (2 of 3): 0 s, no certified point yet"
+    display(replace(POINT, program="second"))
+    assert display.line().startswith("second (2 of 3), clarabel: 0 s, 7 iterations, gap 4.2e-02, ")
+    display(replace(POINT, program="its_step"))
+    assert display.line().startswith("second (2 of 3), its_step, clarabel: 0 s, ")
     display.begin("baseline wavelet (1 of 3)", awaited="")
     assert display.line() == "baseline wavelet (1 of 3): 0 s"
 

@@ -100,7 +100,12 @@ def test_one_json_object_each(processes: Isolated) -> None:
         "rows": 15,
         "sensitivity": tree.cost.sensitivity,
         "error": tree.cost.error,
+        "noise": "Gaussian",
         "rmse": tree.cost.rmse,
+        "unit_rmse": tree.cost.rmse,
+        "cost": None,
+        "not_ranked": "",
+        "is_continuous": False,
         "against": {"program": "l2_strategy", "solver": outcome.solver, "tolerance": None},
         "error_factor": tree.error,
         "rmse_factor": tree.rmse,
@@ -113,7 +118,7 @@ def test_one_json_object_each(processes: Isolated) -> None:
     lacking = none.summary()
     assert lacking.pop("reason") == "for one attribute it is hierarchical(branching=2)"
     assert {name for name, value in lacking.items() if value is None} == {
-        *("norm", "rows", "sensitivity", "error", "rmse", "against"),
+        *("norm", "rows", "sensitivity", "error", "noise", "rmse", "unit_rmse", "cost", "against"),
         *("error_factor", "rmse_factor", "bound_factor"),
         *("privacy_cost", "privacy_against", "privacy_factor", "privacy_bound_factor"),
     }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +16,8 @@ import numpy as np
 import pytest
 
 from mmopt import Error, OptionError, Program, Solution, Workload, compare, solve
-from mmopt.comparison import Isolated, combinations, with_formulations
+from mmopt.comparison import Isolated, combinations, outcomes, with_formulations
+from mmopt.comparison.compare import CLASSES
 from mmopt.driver import Progress
 from mmopt.language import program_names
 
@@ -38,7 +42,10 @@ def untimed(solution: Solution) -> Solution:
 def test_all_programs_by_default_and_the_same_as_solve() -> None:
     seen: list[Progress] = []
     outcomes = compare(W, progress=seen.append)
-    assert [o.program for o in outcomes] == list(program_names())
+    problems = [name for name in program_names() if not Program.load(name).formulation_of]
+    assert sorted(o.program for o in outcomes) == problems
+    classes = [Program.load(o.program).klass for o in outcomes]
+    assert [klass for klass, _ in itertools.groupby(classes)] == list(CLASSES)  # those that search come last
     for o in outcomes:
         if o.solution is None:  # a program that asks for more than a workload
             with pytest.raises(Error) as error:
@@ -81,6 +88,12 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
         "status": None,
         "formulation_of": "",
         "tolerance": 1e-2,
+        "noise": None,
+        "rmse": None,
+        "unit_rmse": None,
+        "cost": None,
+        "not_ranked": "",
+        "is_continuous": False,
         "stop": "does not apply",
         "cpu": None,
         "problem": "'l2_strategy' does not work with qoco: it must have the psd cone\n"
@@ -89,7 +102,7 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
     }
     solved = outcomes[-1]
     assert solved.solution is not None
-    assert solved.summary().items() >= solved.solution.summary().items()
+    assert solved.summary().items() >= solved.solution.summary().items()  # rmse too: no privacy is stated
     (point,) = solved.summary()["points"][-1:]
     assert point["gap"] == solved.history[-1].gap and point["seconds"] <= solved.seconds
 
@@ -118,6 +131,40 @@ def test_givens_go_to_the_programs_that_declare_them() -> None:
     assert passed is not None and passed.givens["W"].tolist() == np.tri(4).tolist()
 
 
+@pytest.mark.usefixtures("shared")
+def test_a_search_that_nobody_named_is_left_out_where_it_would_take_long() -> None:
+    twelve = Workload.from_matrix(np.tri(12))
+    (combination,) = (c for c in combinations() if c.program.name == "min_error")
+    assert not combination.was_named
+    (left_out,) = outcomes(twelve, [combination])
+    assert (left_out.stop, left_out.was_tried) == ("too large", False)
+    seconds = re.fullmatch(
+        r"a search that may take (\d+) s over 12 cells, as predicted; it is tried where it is named "
+        r"\(--programs min_error\), or where every combination may take (\d+) s \(--time-limit\)",
+        left_out.reason,
+    )
+    assert seconds is not None
+    assert int(seconds[2]) == pytest.approx(3 * int(seconds[1]), abs=3)
+    # Named, it is tried; and so it is where there is time.
+    (tried,) = compare(twelve, ["min_error"], time_limit=0.5)
+    assert tried.was_tried
+    (tried,) = outcomes(twelve, [combination], time_limit=4.0 * int(seconds[2]), max_iterations=1)
+    assert tried.was_tried
+
+
+@pytest.mark.usefixtures("shared")
+def test_time_for_all() -> None:
+    late = compare(W, ["query_weighting", "l2_strategy"], total_time=1e-9)
+    for outcome in late:
+        assert (outcome.stop, outcome.was_tried) == ("not started", False)
+        assert outcome.reason == outcome.problem == "not started: the 1e-09 s for all programs were over"
+    begun: list[str] = []
+    chosen = combinations(["query_weighting", "l2_strategy"])
+    in_time = list(outcomes(W, chosen, total_time=1e9, time_limit=math.inf, begin=begun.append))
+    assert all(outcome.solution is not None for outcome in in_time)
+    assert begun == ["query_weighting (1 of 2)", "l2_strategy (2 of 2)"]
+
+
 def test_formulations_of_a_program_and_of_its_base() -> None:
     names = [
         p.name for p in with_formulations([Program.load("l2_strategy_lmi"), Program.load("query_weighting")])
@@ -136,6 +183,7 @@ def test_formulations_of_a_program_and_of_its_base() -> None:
         ({"solvers": ["sdp"]}, "there is no solver 'sdp'\n  did you mean 'sdpa'?"),
         ({"tolerances": [1e-4, 2]}, "a tolerance lies between 0 and 1, not 2"),
         ({"time_limit": 0.0}, "a time limit is a positive number of seconds, not 0.0"),
+        ({"total_time": 0.0}, "a time limit is a positive number of seconds, not 0.0"),
         ({"memory_limit": 0.0}, "a memory limit is a positive number of GiB, not 0.0"),
         ({"max_iterations": 0}, "'max_iterations' is at least 1, not 0"),
         (

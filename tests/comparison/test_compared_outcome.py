@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from mmopt.comparison import Outcome
-from mmopt.comparison.compared_outcome import Run, costs_of, outcome_of
-from mmopt.comparison.worker_processes import Costing, Done, Ended, Failed, Solving, Started
+from mmopt.comparison import Outcome, Predicted, Stated
+from mmopt.comparison.compared_outcome import Costed, Run, costs_of, outcome_of
+from mmopt.comparison.worker_processes import Costing, Done, Ended, Failed, Predictions, Solving, Started
 from mmopt.driver import Progress
+from mmopt.driver.solve import solve
 from mmopt.language import Program
-from mmopt.strategies.baselines import Evaluated, evaluate
+from mmopt.privacy import Privacy
+from mmopt.strategies.baselines import evaluate
 from mmopt.workloads import Workload
 
 pytestmark = pytest.mark.quick
@@ -89,7 +93,7 @@ def test_a_solution_that_cannot_be_read_is_a_bug_of_ours_and_ends_nothing() -> N
 COSTING = Costing(workload=TASK.workload, baseline="wavelet", norms=(2,), time_limit=10.0, memory_limit=2**31)
 
 
-def costs(status: int, *messages: object, said: str = "", killed: str = "") -> Evaluated:
+def costs(status: int, *messages: object, said: str = "", killed: str = "") -> Costed:
     run = Run(COSTING, killed=killed)
     for message in (Started(1, 0), *messages, Ended(status)):
         run.take(message)
@@ -98,7 +102,7 @@ def costs(status: int, *messages: object, said: str = "", killed: str = "") -> E
 
 def test_what_became_of_a_baseline() -> None:
     found = evaluate("wavelet", COSTING.workload, (2,))
-    assert costs(0, Done(found, 7)) is found
+    assert costs(0, Done(found, 7)).evaluated is found
     for one, reason in (
         (costs(-9, killed="interrupted"), "interrupted"),
         (costs(-9), "the process was killed (signal 9), as the system does when memory runs out"),
@@ -109,7 +113,33 @@ def test_what_became_of_a_baseline() -> None:
             "a bug in mmopt (ValueError: x)",
         ),
     ):
-        assert (one.name, one.title, one.costs) == ("wavelet", found.title, ())
-        assert one.reason == reason
-    late = costs(-9, killed="time limit").reason
+        evaluated = one.evaluated
+        assert (evaluated.name, evaluated.title, evaluated.costs) == ("wavelet", found.title, ())
+        assert (evaluated.reason, one.predicted) == (reason, {})
+    late = costs(-9, killed="time limit").evaluated.reason
     assert late is not None and late.endswith(" s by the time limit of 10 s")
+
+
+@pytest.mark.parametrize(
+    ("then", "killed", "predicted"),
+    [
+        ((Predictions({2: Predicted(3.5)}),), "", Predicted(3.5)),
+        ((Failed("memory limit", "", "", 5),), "", "its release was not predicted: memory limit"),
+        ((), "time limit", "its release was not predicted: time limit"),
+        ((), "", "its release was not predicted: its process ended"),
+    ],
+    ids=["predicted", "memory", "time", "crash"],
+)
+def test_a_solution_outlives_what_comes_after_it(
+    then: tuple[object, ...], killed: str, predicted: Predicted | str
+) -> None:
+    task = replace(TASK, stated=Stated(Privacy(epsilon=1.0, delta=1e-6)))
+    found = solve(TASK.workload, "l2_strategy")
+    outcome = ended(-9, Done(found.fields(), 7), *then, killed=killed, task=task)
+    expected = Predicted(reason=predicted) if isinstance(predicted, str) else predicted
+    assert (outcome.stop, outcome.memory, outcome.predicted) == (found.status.stop, 7, expected)
+    assert outcome.solution is not None and outcome.solution.rmse == found.rmse
+    assert (outcome.noise, outcome.rmse) == ("Gaussian", expected.rmse)
+    # Without a privacy nothing is missing.
+    outcome = ended(-9, Done(found.fields(), 7), *then[:0], killed=killed)
+    assert (outcome.predicted, outcome.rmse) == (Predicted(), found.rmse)

@@ -966,4 +966,29 @@ MUTANTS = (
         ("_sdpa", "options.threads or 1", "1"),
         ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),
     ),
+    # -- what a comparison says of a release
+    *_rows(
+        "mmopt/comparison/predicted_errors.py",
+        "comparison/test_predicted_errors.py",
+        (
+            "predicted",
+            "if not noise.takes(stated.privacy):\n            return Predicted(reason=_not",
+            "if False:\n            return Predicted(reason=_not",
+        ),
+        (
+            "predicted",
+            "plan(workload, strategy, stated.privacy, stated.neighbours)",
+            "plan(workload, strategy, stated.privacy)",
+        ),
+        ("_continuous", 'if stated.neighbours != "add-remove":', "if False:"),
+        ("_of_a_row", "-planned.integer.bits", "0 * planned.integer.bits"),
+        ("_of_a_row", "float(own) / part.relative", "float(own)"),
+        ("_cost", "math.sqrt(noise.continuous.variance * ratio)", "math.sqrt(ratio)"),
+    ),
+    *_rows(
+        "mmopt/report/ranking_tables.py",
+        "report/test_comparison_tables.py",
+        ("ranking_table", "figure(place.rmse, 4, up=True)", "figure(place.rmse, 4)"),
+        ("ranking_table", "figure(place.cost, 4, up=True)", "figure(place.cost, 4)"),
+    ),
 )

@@ -213,7 +213,14 @@ def skeleton(folder: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", folder)
     package = folder / "mmopt"
     package.mkdir()
-    for name in ("__init__.py", "errors.py", "limits.py", "resources.py", "stop_reasons.py"):
+    for name in (
+        "__init__.py",
+        "errors.py",
+        "limits.py",
+        "resources.py",
+        "stop_reasons.py",
+        "worker_start.py",
+    ):
         shutil.copy(ROOT / "mmopt" / name, package)
     folders = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
     folders["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")

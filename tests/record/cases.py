@@ -106,6 +106,7 @@ CASES = (
             "templates scalars.yaml --noise laplace --templates marginals,identity --json",
             "templates total.yaml --noise laplace --templates product --seed 2 --json",
             "templates parts.yaml --templates union",
+            "templates total.yaml --templates identity,product",
         ),
     ),
     # what is printed of a solve
@@ -181,12 +182,20 @@ CASES = (
     Case("release-rho", "secondary", released("rho.yaml", "solve --program eigen_design")),
     Case("release-component", "secondary", released("scalars.yaml", "solve", table="places.csv")),
     Case("release-product", "local", released("pure.yaml", "templates --templates product --noise laplace")),
-    Case("release-product-gaussian", "local", released("total.yaml", "templates --templates product")),
-    Case("release-union", "local", released("total.yaml", "templates --templates union")),
+    Case(
+        "release-product-gaussian",
+        "local",
+        released("total.yaml", "templates --templates product --noise gaussian"),
+    ),
+    Case("release-union", "local", released("total.yaml", "templates --templates union --noise gaussian")),
     Case(
         "release-union-laplace", "local", released("pure.yaml", "templates --templates union --noise laplace")
     ),
-    Case("release-marginals", "local", released("total.yaml", "templates --templates marginals")),
+    Case(
+        "release-marginals",
+        "local",
+        released("total.yaml", "templates --templates marginals --noise gaussian"),
+    ),
     Case(
         "release-marginals-laplace",
         "local",

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mmopt.comparison import Outcome
+from mmopt import Privacy
+from mmopt.comparison import Factors, Outcome, Predicted, Stated, ranking
 from mmopt.driver import solve
 from mmopt.report import comparison_report
 from mmopt.report.comparison_tables import in_groups
 from mmopt.report.table_style import figure, gap
 from mmopt.results import Solution
+from mmopt.strategies.baselines import Cost
 from mmopt.workloads import Workload
 
 
@@ -164,3 +166,34 @@ def test_a_program_that_maximizes_is_rounded_the_other_way(solution: Solution) -
     rows = dict(found.solution.rows())
     assert rows["objective"].startswith("0.3333333333 ") and rows["bound"].startswith("0.6666666667 ")
     assert "objective 0.33333333," in repr(found.solution)
+
+
+def test_a_ranking_shows_no_error_lower_than_it_is(solution: Solution) -> None:
+    """Errors and costs are rounded up, factors to the nearest; baselines and programs in one list."""
+    stated = Stated(Privacy(epsilon=1.0, delta=1e-6))
+    w = Workload.from_matrix(np.tri(4))
+    outcomes = [
+        replace(solved("second", solution), predicted=Predicted(2.00001, 0.500001)),
+        replace(solved("refused", solution), predicted=Predicted(reason="not allowed")),
+        replace(solved("first", solution), predicted=Predicted(1.00001, 0.25)),
+    ]
+    factors = [
+        Factors("huge", "", cost=Cost(1, 4, 1.0, 4.0, 1.0), predicted=Predicted(3.0, is_continuous=True))
+    ]
+    text = printed(comparison_report(outcomes, factors, ranking(outcomes, factors, w, stated)))
+    rows = [line.split() for line in text[: text.index("Certificates")].splitlines()[-5:] if line.split()]
+    assert rows[-3:] == [
+        ["first", "program", "Gaussian", "1.001", "1", "0.25"],
+        ["second", "program", "Gaussian", "2.001", "2", "0.5001"],
+        ["huge", "baseline", "Laplace*", "3", "3", "-"],
+    ]
+    assert "Not ranked:\n  refused: not allowed\n" in text
+    words = " ".join(text.split())
+    assert (
+        "Best first, by the root mean square of the standard errors, at epsilon = 1, delta = 1e-06" in words
+    )
+    assert "epsilon needed: the least at this delta at which every query with a target meets it." in words
+    assert "*: of noise on real numbers, where rows are too many to be rounded to integers;" in words
+    assert text.index("first ") < text.index("Certificates") < text.index("Work")
+    # Where a bound or an objective is shown, it is said to be at unit noise.
+    assert "Certificates (objectives are at unit noise)" in text and "total error" not in text

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from mmopt.comparison import Factors, Outcome
-from mmopt.comparison.baseline_factors import PrivacyFactors
+from mmopt.comparison.least_costs import PrivacyFactors
 from mmopt.driver import solve
 from mmopt.report import comparison_report
 from mmopt.report.table_style import figure, gap

@@ -35,8 +35,10 @@ def baselines(
 ) -> None:
     """What is used without optimising: hierarchies, wavelets, marginals; and what each costs.
 
-    Errors are total squared errors for noise of unit variance per unit of sensitivity, as everywhere.
+    Where the file has privacy, errors are standard errors of a release there, the least first, whatever the
+    noise; else total squared errors for noise of unit variance per unit of sensitivity.
     """
+    from mmopt.comparison import Predicted, Stated, at_privacy, ranking
     from mmopt.report import baseline_costs, baselines_table
     from mmopt.results.rows_and_json import finite
     from mmopt.strategies.baselines import CATALOGUE, baseline_names as all_names, evaluate, read
@@ -61,11 +63,16 @@ def baselines(
         answer(as_json, summaries, [baselines_table(rows), "", words])
         return
     request = read_request(workload)
+    stated = None if request.privacy is None else Stated(request.privacy, request.neighbours)
     evaluated: list[Evaluated] = []
-    for call in calls:
-        note(f"baseline: {call}")
+    each = []
+    for number, call in enumerate(calls, 1):
+        note(f"baseline: {call} ({number} of {len(calls)})")
         evaluated.append(evaluate(call, request.workload))
+        each.append(at_privacy(evaluated[-1], request.workload, stated))
     note_request(request)
+    ranked = ranking([], [one for own in each for one in own], request.workload, stated)
+    places = {id(place.entry): place.number for place in ranked.places}
     costs = [
         {
             "name": one.name,
@@ -75,15 +82,19 @@ def baselines(
             "costs": [
                 {
                     "norm": cost.norm,
+                    "noise": own.noise,
                     "rows": cost.rows,
                     "sensitivity": cost.sensitivity,
                     "error": finite(cost.error),
-                    "rmse": finite(cost.rmse),
+                    "rmse": finite(own.errors_rmse),
+                    "unit_rmse": finite(cost.rmse),
                     "privacy_cost": finite(cost.privacy_cost or None),
+                    "rank": places.get(id(own)),
+                    **(own.predicted or Predicted()).summary(),
                 }
-                for cost in one.costs
+                for cost, own in zip(one.costs, beside, strict=True)
             ],
         }
-        for one in evaluated
+        for one, beside in zip(evaluated, each, strict=True)
     ]
-    answer(as_json, costs, baseline_costs(evaluated))
+    answer(as_json, costs, baseline_costs(evaluated, ranked))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,9 @@ from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError
 from mmopt.stop_reasons import Stop
 
+if TYPE_CHECKING:
+    from mmopt.comparison import Factors, Outcome, Place
+
 __all__ = ["compare"]
 
 
@@ -33,7 +36,8 @@ def compare(
         typer.Option(
             metavar="A,B",
             help="Programs, separated by commas: shipped names, or paths ending in .program. Default: all "
-            "that are shipped.",
+            "that are shipped, but for other formulations of the same problem, and for searches predicted to "
+            "take more than a third of --time-limit.",
         ),
     ] = None,
     formulations: Annotated[
@@ -62,6 +66,14 @@ def compare(
             "two seconds later.",
         ),
     ] = 60.0,
+    total_time: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="For all programs; those that are not started by then are listed. Default: 300, none with "
+            "--programs.",
+        ),
+    ] = None,
     memory_limit: Annotated[
         float | None,
         typer.Option(
@@ -93,84 +105,106 @@ def compare(
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Solve several programs for one workload and lay them side by side, with the baselines.
+    """Solve several programs for one workload and rank them, with the baselines, best first.
 
+    Where the file has privacy, by the standard error that a release would have there (where every query has
+    a target, by the privacy at which all are met), whatever the noise; else noise by noise, at unit noise.
     Every program with every solver at every tolerance, each in a process of its own. What cannot be solved
-    is listed with the reason. Baselines stand beside the best program for the same noise, with the factor
-    between them. Ctrl-C ends the comparison with what there is.
+    is listed with the reason. Ctrl-C ends the comparison with what there is.
     """
-    from mmopt.comparison import Factors, Isolated, baseline_factors, combinations, outcomes
-    from mmopt.report import check_chart, comparison_report, write_chart
-    from mmopt.report.table_style import counted
-    from mmopt.strategies.baselines import baseline_names, read
+    from mmopt.worker_start import starting_worker
 
-    options = options_for(
-        time_limit=time_limit, max_iterations=max_iterations, threads=threads, verbose=verbose
-    )
-    check_out(chart, "--chart", "gaps.svg")
-    if chart is not None:
-        check_chart(chart)
-    if no_baselines and baselines:
-        raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
-    asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
-    gaps = numbers_in(tolerance, "--tolerance")
-    request = read_request(workload)
-    chosen = combinations(
-        _programs(programs),
-        names_in(solvers, "--solvers") or None,
-        gaps or None,
-        formulations=formulations,
-    )
-    beside: list[Factors] = []
-    with live(verbose=verbose) as display, Isolated(verbose) as isolated:
-        compared = list(
-            outcomes(
-                request.workload,
-                chosen,
-                memory_limit=memory_limit,
-                progress=display,
-                begin=display.begin,
-                isolated=isolated,
-                **options,
-            )
+    with starting_worker(verbose) as worker:  # loads while this process does
+        from mmopt.comparison import (
+            Isolated,
+            Stated,
+            baseline_factors,
+            combinations,
+            outcomes,
+            ranking,
         )
-        solved = any(o.solution for o in compared)
-        was_interrupted = isolated.interrupted
-        numbers = count(1)
-        if solved and not was_interrupted:
-            beside = baseline_factors(
-                compared,
-                request.workload,
-                asked,
-                time_limit=time_limit,
-                memory_limit=memory_limit,
-                isolated=isolated,
-                begin=lambda name: display.begin(
-                    f"baseline {name} ({next(numbers)} of {len(asked)})", awaited=""
-                ),
-            )
-        is_cut = isolated.interrupted and not was_interrupted
-    if was_interrupted and not solved:
-        raise KeyboardInterrupt
-    if was_interrupted:
-        left_out = sum(o.stop == Stop.NOT_STARTED for o in compared)
-        note(f"interrupted: {left_out} of {len(compared)} are left out")
-    if is_cut:
-        note("interrupted: not all baselines are there")
-    note_request(request)
-    answer(
-        as_json,
-        [*(one.summary() for one in compared), *(one.summary() for one in beside)],
-        [comparison_report(compared, beside)],
-    )
-    if not solved:
-        raise SolverError("nothing could be solved", hint="the reason stands beside each program")
-    if chart is not None:
-        w = request.workload
-        write_chart(
-            compared, chart, f"{Path(request.path).name}: {counted(w.m, 'query')} over {counted(w.n, 'cell')}"
+        from mmopt.report import check_chart, comparison_report, write_chart
+        from mmopt.report.table_style import counted
+        from mmopt.strategies.baselines import baseline_names, read
+
+        options = options_for(
+            time_limit=time_limit, max_iterations=max_iterations, threads=threads, verbose=verbose
         )
-        note(f"chart: {chart}")
+        check_out(chart, "--chart", "gaps.svg")
+        if chart is not None:
+            check_chart(chart)
+        if no_baselines and baselines:
+            raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
+        asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
+        gaps = numbers_in(tolerance, "--tolerance")
+        request = read_request(workload)
+        stated = None if request.privacy is None else Stated(request.privacy, request.neighbours)
+        chosen = combinations(
+            _programs(programs),
+            names_in(solvers, "--solvers") or None,
+            gaps or None,
+            formulations=formulations,
+        )
+        beside: list[Factors] = []
+        with live(verbose=verbose) as display, Isolated(verbose, worker=worker) as isolated:
+            compared = list(
+                outcomes(
+                    request.workload,
+                    chosen,
+                    stated=stated,
+                    total_time=total_time,
+                    memory_limit=memory_limit,
+                    progress=display,
+                    begin=display.begin,
+                    isolated=isolated,
+                    **options,
+                )
+            )
+            solved = any(o.solution for o in compared)
+            was_interrupted = isolated.interrupted
+            numbers = count(1)
+            if solved and not was_interrupted:
+                beside = baseline_factors(
+                    compared,
+                    request.workload,
+                    asked,
+                    stated=stated,
+                    time_limit=time_limit,
+                    memory_limit=memory_limit,
+                    isolated=isolated,
+                    begin=lambda name: display.begin(
+                        f"baseline {name} ({next(numbers)} of {len(asked)})", awaited=""
+                    ),
+                )
+            is_cut = isolated.interrupted and not was_interrupted
+        if was_interrupted and not solved:
+            raise KeyboardInterrupt
+        if was_interrupted:
+            left_out = sum(o.stop == Stop.NOT_STARTED for o in compared)
+            note(f"interrupted: {left_out} of {len(compared)} are left out")
+        if is_cut:
+            note("interrupted: not all baselines are there")
+        note_request(request)
+        ranked = ranking(compared, beside, request.workload, stated)
+        entries: list[Outcome | Factors] = [*compared, *beside]
+        about = {id(place.entry): place for place in ranked.places}
+        answer(
+            as_json,
+            [{**one.summary(), **_placed(about.get(id(one)))} for one in entries],
+            [comparison_report(compared, beside, ranked)],
+        )
+        if not solved:
+            raise SolverError("nothing could be solved", hint="the reason stands beside each program")
+        if chart is not None:
+            w = request.workload
+            size = f"{counted(w.m, 'query')} over {counted(w.n, 'cell')}"
+            write_chart(compared, chart, f"{Path(request.path).name}: {size}")
+            note(f"chart: {chart}")
+
+
+def _placed(place: Place | None) -> dict[str, Any]:
+    """Where an entry stands, in its JSON object."""
+    return {"rank": None, "rank_factor": None} if place is None else place.summary()
 
 
 def _programs(text: str | None) -> list[str] | None:

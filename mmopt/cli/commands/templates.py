@@ -17,9 +17,13 @@ __all__ = ["templates"]
 def templates(
     workload: WorkloadFile,
     noise: Annotated[
-        str,
-        typer.Option(metavar="laplace|gaussian", help="laplace for ε, gaussian for (ε, δ)."),
-    ] = "gaussian",
+        str | None,
+        typer.Option(
+            metavar="laplace|gaussian",
+            help="laplace for ε, gaussian for (ε, δ). Default: those that the file's privacy allows, all "
+            "templates in one list; without privacy gaussian.",
+        ),
+    ] = None,
     names: Annotated[
         str | None,
         typer.Option("--templates", metavar="A,B", help="identity, product, union, marginals. Default: all."),
@@ -35,27 +39,40 @@ def templates(
 ) -> None:
     """Optimise strategies kept in factors: a product, a union of products, weighted marginals.
 
-    For workloads of products over domains too large for a matrix. The bound holds for every strategy.
+    For workloads of products over domains too large for a matrix. The bound holds for every strategy. Where
+    the file has privacy, rmse is the standard error of a release there, and the best first.
     """
-    from mmopt.driver.templates import templates as optimise
+    from mmopt.comparison import Stated, template_places
+    from mmopt.driver.templates import Templates, templates as optimise
+    from mmopt.privacy.table_of_noises import noise_for
     from mmopt.report import templates_table
-    from mmopt.results.rows_and_json import finite
 
-    norm = norm_of(noise)
+    named = None if noise is None else norm_of(noise)
     check_out(out, example="strategy.npz")
-    asked = read_request(workload).workload
-    optimised = optimise(asked, norm, names_in(names, "--templates") or None, seed=seed, report=note)
-    rows = [
-        {
-            "template": c.template,
-            "error": finite(c.error),
-            "rmse": finite(c.rmse),
-            "seconds": c.seconds,
-            "reason": c.reason,
-        }
-        for c in optimised.candidates
-    ]
-    summary = {"templates": rows, "bound": optimised.bound, "bound_from": optimised.bound_from}
-    answer(as_json, summary, [templates_table(optimised)])
+    request = read_request(workload)
+    asked, chosen = request.workload, names_in(names, "--templates") or None
+    stated = None if request.privacy is None else Stated(request.privacy, request.neighbours)
+    norms = (named,) if named is not None else (2,) if stated is None else stated.norms
+    found: dict[int, Templates] = {}
+    bound: tuple[float, str] | None = None
+    for norm in norms:
+        of = f", {noise_for(norm).name} noise" * (len(norms) > 1)
+
+        def report(what: str, of: str = of) -> None:
+            note(what if what == "bound" else f"{what}{of}")
+
+        found[norm] = optimise(asked, norm, chosen, seed=seed, report=report, bound=bound)
+        bound = found[norm].bound, found[norm].bound_from
+    assert bound is not None
+    places = template_places(found, asked, stated)
+    summary = {
+        "templates": [place.summary() for place in places],
+        "privacy": None if stated is None else stated.summary(),
+        "bound": bound[0],
+        "bound_from": bound[1],
+    }
+    answer(as_json, summary, [templates_table(places, *bound, stated)])
     if out is not None:
-        note(f"saved: {optimised.solution(asked).save(out)} ({optimised.best.template})")
+        best = places[0]
+        saved = found[best.norm].solution(asked, best.candidate).save(out)
+        note(f"saved: {saved} ({best.candidate.template})")

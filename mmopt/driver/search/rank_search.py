@@ -37,7 +37,7 @@ from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run
 from mmopt.stop_reasons import Stop
 
-__all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "solve_rank"]
+__all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "predicted_search", "solve_rank"]
 
 
 DIRECTION = "?direction"
@@ -199,6 +199,14 @@ class _Search:
             rank = f"{Stop.NO_RANK} (residual {smallest:.1e})"
             stop = stop or (Stop.ITERATIONS if limited else None)
         return f"{stop}, {rank}" if stop else rank
+
+
+def predicted_search(instance: Instance, solver: str | None = None) -> float:
+    """Seconds that all rounds of all starts would take, each predicted as the first; most need fewer.
+
+    Errors as ``conic_solver``.
+    """
+    return predicted(instance, conic_solver(instance, solver)).seconds * STARTS * ROUNDS
 
 
 def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:

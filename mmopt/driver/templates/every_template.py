@@ -90,14 +90,14 @@ class Templates:
         """Error of the best over the bound, less 1."""
         return self.best.error / self.bound - 1.0
 
-    def solution(self, workload: Workload) -> FactoredSolution:
-        """The best one for this workload, to be saved and released.
+    def solution(self, workload: Workload, candidate: Candidate | None = None) -> FactoredSolution:
+        """A candidate, by default the best one, for this workload, to be saved and released.
 
         Raises
         ------
-        TooLargeError : there is none.
+        TooLargeError : it has no strategy.
         """
-        best = self.best
+        best = self.best if candidate is None else candidate
         if best.strategy is None:
             raise TooLargeError(f"no template has a strategy: {best.reason}")
         return FactoredSolution(
@@ -119,6 +119,7 @@ def templates(
     *,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
+    bound: tuple[float, str] | None = None,
 ) -> Templates:
     """Optimise every template for a workload.
 
@@ -126,6 +127,7 @@ def templates(
     ----------
     workload : from products. norm : 1 for Laplace noise (epsilon), 2 for Gaussian (epsilon and delta).
     names : of ``TEMPLATES``; all by default. seed : of random starts. report : called with what comes next.
+    bound : that of the other noise, where it is known, and where it is from: it is the same.
 
     Raises
     ------
@@ -144,9 +146,10 @@ def templates(
     for name in chosen:
         say(name)
         found.append(_candidate(name, workload, norm, seed))
-    say("bound")
-    bound, source = template_bound(workload, BOUND_GAP)
-    return Templates(tuple(sorted(found, key=lambda c: c.error)), bound, source)
+    if bound is None:
+        say("bound")
+        bound = template_bound(workload, BOUND_GAP)
+    return Templates(tuple(sorted(found, key=lambda c: c.error)), *bound)
 
 
 def _candidate(name: str, workload: Workload, norm: int, seed: int) -> Candidate:

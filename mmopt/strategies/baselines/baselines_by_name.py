@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.numerics.arrays import Array
-from mmopt.strategies import Strategy, largest_ratio
+from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, largest_ratio
 from mmopt.strategies.baselines.baseline_catalogue import ALIASES, CATALOGUE
 from mmopt.strategies.baselines.catalogue_row import Baseline, Design, Parameter
-from mmopt.workloads import Workload
+from mmopt.workloads import Kron, Workload
 
 __all__ = [
     "Call",
@@ -20,6 +20,7 @@ __all__ = [
     "Evaluated",
     "baseline",
     "baseline_names",
+    "baseline_strategy",
     "baseline_words",
     "design_rows",
     "evaluate",
@@ -129,6 +130,7 @@ def _check(head: str, parameter: Parameter, value: object) -> None:
         )
 
 
+MOST_ENTRIES = 10**6  # of a matrix, above which a baseline is kept in factors
 NOISES = {1: "Laplace", 2: "Gaussian"}
 
 
@@ -182,14 +184,34 @@ def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
     return Strategy(design_rows(text, workload, norm), norm)
 
 
+def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
+    """The same, where that is large in factors or as marginals, if it is that.
+
+    Small ones are matrices: their sensitivity is exact where rows are replaced.
+
+    Errors as for ``baseline``.
+    """
+    design = _design(_applied(read(text), workload), workload, norm)
+    is_large = math.prod(design.rows.shape) > MOST_ENTRIES
+    if is_large and isinstance(design.known, MarginalStrategy):
+        return design.known
+    if is_large and isinstance(design.rows, Kron) and workload.products is not None:
+        return ProductStrategy(tuple(Strategy(part.matrix(), norm) for part in design.rows.parts))
+    return Strategy(design.rows.matrix(), norm)
+
+
 def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
     """The rows (p, n) of a baseline, to be weighted by a program; errors as for ``baseline``."""
     _check_arguments(text, workload)
-    call = read(text)
+    return _design(_applied(read(text), workload), workload, norm).rows.matrix()
+
+
+def _applied(call: Call, workload: Workload) -> Call:
+    """The same; OptionError where it does not apply."""
     reason = call.baseline.reason_against(workload)
     if reason is not None:
         raise OptionError(f"the baseline '{call}' does not apply: {reason}")
-    return _design(call, workload, norm).rows.matrix()
+    return call
 
 
 def _check_arguments(text: object, workload: object) -> None:

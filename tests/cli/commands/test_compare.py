@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from processes import Marked, linux_only, wait_for
 
-from mmopt import comparison
+from mmopt import comparison, worker_start
 from mmopt.comparison import Isolated, Outcome
+from mmopt.comparison.compared_outcome import Costed
 from mmopt.comparison.worker_processes import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
@@ -38,16 +39,17 @@ def processes() -> Iterator[Isolated]:
 @pytest.fixture
 def compared(run: Any, processes: Isolated, monkeypatch: pytest.MonkeyPatch) -> Any:
     """``run``, where the process that loads the solvers is shared with other tests."""
-    monkeypatch.setattr(comparison, "Isolated", lambda verbose: contextlib.nullcontext(processes))
+    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
+    monkeypatch.setattr(comparison, "Isolated", lambda verbose, worker: contextlib.nullcontext(processes))
     return run
 
 
 @pytest.mark.slow
 def test_compare_all(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml", "--time-limit", "20")
+    done = run("compare", "total.yaml", "--time-limit", "20", "--formulations")
     assert (done.status, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
-    first = done.out[: done.out.index("Strategies")]
+    first = done.out[done.out.index("Certificates") : done.out.index("Work")]
     rows = [
         line.split()[0] for line in first.splitlines() if line.split() and line.split()[0] in program_names()
     ]
@@ -55,6 +57,11 @@ def test_compare_all(run: Any, files: Path) -> None:
     assert sorted(
         [*rows, *(n for n in program_names() if f"{n}:" in left_out or f"{n}," in left_out)]
     ) == sorted(program_names())
+    ranked = [line.split() for line in done.out[: done.out.index("Certificates")].splitlines()]
+    errors = [float(row[3]) for row in ranked if row[1:2] == ["program"]]
+    assert errors == sorted(errors) and len(errors) > 20
+    unranked = done.out[done.out.index("Not ranked:") : done.out.index("Left out:")]
+    assert len(errors) + sum(f" {name}:" in unranked for name in rows) == len(rows)
     text = " ".join(done.out.split())
     assert "fitness_for_use" in left_out
     assert (
@@ -127,7 +134,7 @@ def test_a_memory_limit(compared: Any, files: Path) -> None:
     options = ("--programs", "l2_strategy", "--solvers", "cvxopt,scs", "--memory-limit", "0.05")
     done = compared("compare", "long.yaml", *options, "--no-baselines")
     assert done.status == 0
-    assert "aselines" not in done.out and "Strategies" in done.out
+    assert "aselines" not in done.out and "Strategies, Gaussian noise" in done.out
     assert "memory limit (1)" in done.out
     assert "(1) l2_strategy with cvxopt: needed more than 0.05 GiB" in done.out
 
@@ -136,17 +143,49 @@ def test_baselines(compared: Any, files: Path) -> None:
     done = compared("compare", "total.yaml", "--programs", "l2_strategy")
     assert (done.status, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
-    table = done.out[done.out.index("Baselines, Gaussian noise: factors to l2_strategy") :]
-    table = table[: table.index("Work\n")]
-    names = [line.split()[0] for line in table.splitlines()[3:] if line]
-    assert names[0] == "l2_strategy"
+    title = "Best first, by the root mean square of the standard errors, at epsilon = 1, delta = 1e-06"
+    table = done.out[: done.out.index("Certificates (objectives are at unit noise)\n")]
+    assert " ".join(table.split()).startswith(f"{title} kind noise rmse factor same noise ")
+    rows = [line.split() for line in table.splitlines() if line.split()[1:2] in (["program"], ["baseline"])]
+    assert [float(row[3]) for row in rows] == sorted(float(row[3]) for row in rows)
+    assert [row[0] for row in rows if row[1] == "program"] == ["l2_strategy"]
     shown = {name for name in baseline_names() if f"\n{name} " in table}
-    assert set(names[1:]) == shown and len(names) == len(shown) + 1
+    noises = ("Gaussian", "Laplace")  # also where no program is for that
+    assert sorted((row[0], row[2]) for row in rows if row[1] == "baseline") == [
+        (name, noise) for name in sorted(shown) for noise in noises
+    ]
+    assert {row[2]: row[5] == "-" for row in rows} == {"Gaussian": False, "Laplace": True}
     left_out = done.out[done.out.index("Baselines left out:\n") :]
     assert {name for name in baseline_names() if name not in shown} == {"greedy_h", "fourier", "datacube"}
     assert "  greedy_h: it splits one attribute, the workload has 2\n" in left_out
     assert "  fourier, datacube: the queries are not marginals" in left_out
-    assert "Laplace" not in done.out
+
+
+def test_by_what_targets_cost_where_every_query_has_one(compared: Any, files: Path) -> None:
+    text = (files / "targets.yaml").read_text(encoding="utf-8")
+    (files / "all.yaml").write_text(f"{text}privacy: {{epsilon: 1.0, delta: 1.0e-6}}\n", encoding="utf-8")
+    arguments = ("compare", "all.yaml", "--programs", "l2_strategy,fitness_for_use", "--baseline", "identity")
+    done = compared(*arguments)
+    title = "Best first, by the epsilon at which every target is met; rmse at epsilon = 1, delta = 1e-06"
+    assert " ".join(done.out.split()).startswith(f"{title} kind noise epsilon needed factor rmse ")
+    assert max(map(len, done.out.splitlines())) <= 80
+    found = json.loads(compared(*arguments, "--json").out)
+    assert sorted(one["cost"] for one in found) == [
+        one["cost"] for one in sorted(found, key=lambda one: one["rank"])
+    ]
+    fitness = next(one for one in found if one.get("program") == "fitness_for_use")
+    released = run_release(compared, files, fitness["cost"])
+    assert released["privacy"]["epsilon"] == pytest.approx(fitness["cost"], rel=1e-6)
+
+
+def run_release(run: Any, files: Path, cost: float) -> Any:
+    """A release whose noise the targets set, at a privacy that just allows it."""
+    text = (files / "targets.yaml").read_text(encoding="utf-8")
+    (files / "own.yaml").write_text(
+        f"{text}privacy: {{epsilon: {cost * 1.001}, delta: 1.0e-6}}\n", encoding="utf-8"
+    )
+    options = ("--program", "fitness_for_use", "--json")
+    return json.loads(run("release", "own.yaml", "people.csv", *options).out)
 
 
 def test_baselines_by_name_as_json(compared: Any, files: Path) -> None:
@@ -215,8 +254,25 @@ def test_a_chart(compared: Any, files: Path, name: str) -> None:
 def test_compare_refuses(
     refused: Any, options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subprocess, "Popen", None)  # before anything is solved
+    monkeypatch.setattr(Isolated, "_begin", None)  # before anything is solved
+    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
     assert refused("compare", "total.yaml", *options) == message
+
+
+@linux_only
+def test_no_process_is_left_where_a_file_is_refused(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = Marked(monkeypatch)
+    begun = []
+    start = worker_start.start_worker
+
+    def started(*arguments: Any) -> Any:
+        begun.append(start(*arguments))
+        return begun[-1]
+
+    monkeypatch.setattr(worker_start, "start_worker", started)
+    assert refused("compare", "nowhere.yaml").startswith("error: ")
+    assert [worker.process.returncode for worker in begun] == [-signal.SIGKILL]
+    assert wait_for(lambda: not marked.alive(), 10.0)
 
 
 def test_a_chart_without_matplotlib(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +280,8 @@ def test_a_chart_without_matplotlib(refused: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "matplotlib" else found(name)
     )
-    monkeypatch.setattr(subprocess, "Popen", None)
+    monkeypatch.setattr(Isolated, "_begin", None)
+    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
     assert refused("compare", "total.yaml", "--chart", "gaps.svg") == (
         "error: a chart needs matplotlib, which is not installed\n  pip install mmopt[chart]"
     )
@@ -299,11 +356,11 @@ def test_ctrl_c_during_the_baselines(
     cost = Isolated.cost
     monkeypatch.setattr(processes, "interrupted", False)
 
-    def pressed(self: Isolated, task: Costing) -> Evaluated:
+    def pressed(self: Isolated, task: Costing) -> Costed:
         found = cost(self, task)
         if task.baseline == "workload":
             self.interrupted = True
-            return Evaluated(found.name, found.title, "", (), "interrupted")
+            return Costed(Evaluated(task.baseline, found.evaluated.title, "", (), "interrupted"))
         return found
 
     monkeypatch.setattr(Isolated, "cost", pressed)

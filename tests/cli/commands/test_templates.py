@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,53 @@ def test_table_and_json(run: Any, files: Path, noise: str) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
     assert done.out.splitlines()[-1].split()[0] == "bound"
     found = json.loads(run("templates", "total.yaml", "--noise", noise, "--json").out)
-    errors = [row["error"] for row in found["templates"]]
-    assert errors == sorted(errors) and errors[0] >= found["bound"] > 0
+    errors = [row["rmse"] for row in found["templates"]]
+    assert errors == sorted(errors) and {row["noise"].lower() for row in found["templates"]} == {noise}
+    assert min(row["error"] for row in found["templates"]) >= found["bound"] > 0
+
+
+def test_both_noises_in_one_list_by_default(run: Any, files: Path) -> None:
+    done = run("templates", "total.yaml", "--templates", "identity,product", "--out", "s.npz", "--json")
+    assert done.err.splitlines() == [
+        "identity, Gaussian noise",
+        "product, Gaussian noise",
+        "bound",
+        "identity, Laplace noise",
+        "product, Laplace noise",
+        f"saved: s.npz ({json.loads(done.out)['templates'][0]['template']})",
+    ]
+    found = json.loads(done.out)
+    rows = found["templates"]
+    assert [row["rmse"] for row in rows] == sorted(row["rmse"] for row in rows)
+    assert sorted((row["noise"], row["template"]) for row in rows) == [
+        (noise, name) for noise in ("Gaussian", "Laplace") for name in ("identity", "product")
+    ]
+    assert found["privacy"] == {"epsilon": 1.0, "delta": 1e-06, "neighbours": "add-remove"}
+    # What is saved is the first, and is released with the error that was shown.
+    assert rows[0]["noise"] == "Laplace" != rows[-1]["noise"]
+    done = run("release", "total.yaml", "people.csv", "--strategy", "s.npz", "--json")
+    released = json.loads(done.out)
+    assert released["noise"]["kind"] == "discrete Laplace"
+    with (files / "release" / "answers.csv").open(encoding="utf-8", newline="") as lines:
+        errors = [float(row["standard_error"]) for row in csv.DictReader(lines)]
+    assert math.sqrt(sum(e * e for e in errors) / len(errors)) == pytest.approx(rows[0]["rmse"])
+
+
+def test_the_files_privacy_chooses_the_noise(run: Any, files: Path) -> None:
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    for privacy, noises in (
+        ("privacy: {epsilon: 1.0}", {"Laplace"}),
+        ("privacy: {rho: 0.1}", {"Gaussian"}),
+        ("", {"Gaussian"}),
+    ):
+        (files / "other.yaml").write_text(text[: text.index("privacy")] + privacy, encoding="utf-8")
+        done = run("templates", "other.yaml", "--templates", "identity", "--json")
+        assert {row["noise"] for row in json.loads(done.out)["templates"]} == noises
+    done = run("templates", "other.yaml", "--templates", "identity")
+    assert "Best first" not in done.out and "total error" in done.out
+    (files / "pure.yaml").write_text(text.replace(", delta: 1.0e-6", ""), encoding="utf-8")
+    done = run("templates", "pure.yaml", "--noise", "gaussian", "--templates", "identity")
+    assert "Gaussian noise does not satisfy pure epsilon: it needs a delta" in " ".join(done.out.split())
 
 
 @pytest.mark.some(2)
@@ -47,7 +93,8 @@ def test_saved_verified_and_released(run: Any, files: Path, noise: str, name: st
 
 
 def test_saved_strategies_are_refused_elsewhere(run: Any, refused: Any, files: Path) -> None:
-    assert run("templates", "total.yaml", "--templates", "product", "--out", "s.npz").status == 0
+    options = ("--templates", "product", "--noise", "gaussian", "--out", "s.npz")
+    assert run("templates", "total.yaml", *options).status == 0
     message = refused("release", "targets.yaml", "people.csv", "--strategy", "s.npz")
     assert message.startswith("error: 's.npz' was solved for another workload: its hash is ")
     assert message.endswith("…\n  solve this one: mmopt templates targets.yaml --out FILE.npz")

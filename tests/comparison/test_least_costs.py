@@ -12,7 +12,7 @@ from tolerances import FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt import ContradictionError, Workload, baseline_factors, solve
 from mmopt.comparison import Isolated, Outcome
-from mmopt.comparison.baseline_factors import PrivacyFactors, least_costs
+from mmopt.comparison.least_costs import PrivacyFactors, least_costs
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import evaluate
 

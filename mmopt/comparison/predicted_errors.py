@@ -1,0 +1,185 @@
+"""What a release of a strategy would be like at a stated privacy: its error, and what its targets would cost.
+
+It is what ``mmopt.mechanism.plan`` predicts, of the noise that is drawn. Without a privacy, what targets cost
+at unit noise.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from mmopt.errors import Error, OptionError, TooLargeError
+from mmopt.mechanism import Plan, plan
+from mmopt.mechanism.accuracy import deviations
+from mmopt.privacy.noise import Noise
+from mmopt.privacy.privacy_parameters import Neighbours, Privacy
+from mmopt.privacy.rounding.integer_strategy import check_type
+from mmopt.privacy.table_of_noises import NOISES, noise_for
+from mmopt.results import AnySolution
+from mmopt.results.rows_and_json import finite
+from mmopt.strategies import StrategyForm, largest_ratio, privacy_cost
+from mmopt.strategies.baselines import Cost, baseline_strategy, read
+from mmopt.workloads import Workload
+
+__all__ = ["Predicted", "Stated", "predicted", "predicted_baseline"]
+
+SLACK = 1e-6  # relative: an epsilon at which targets hold before a strategy is rounded to integers
+MOST_EPSILON = 1e4  # that ``Privacy`` takes
+ON_ANSWERS = "workload"  # the baseline whose answers are what it measured, without least squares
+
+
+@dataclass(frozen=True)
+class Stated:
+    """The privacy that errors are for, and what neighbouring tables are.
+
+    Raises
+    ------
+    OptionError : privacy or neighbours of another kind.
+    """
+
+    privacy: Privacy
+    neighbours: Neighbours = "add-remove"
+
+    def __post_init__(self) -> None:
+        check_type("privacy", self.privacy, Privacy, "Privacy")
+        if self.neighbours not in get_args(Neighbours):
+            raise OptionError(f"neighbours is {self.neighbours!r}, expected 'add-remove' or 'replace-one'")
+
+    @property
+    def norms(self) -> tuple[int, ...]:
+        """Of the noises that it allows, Gaussian noise (2) first."""
+        return tuple(sorted((noise.norm for noise in NOISES if noise.takes(self.privacy)), reverse=True))
+
+    @property
+    def cost_name(self) -> str:
+        """What its costs are counted in: "epsilon" or "rho"."""
+        return "rho" if self.privacy.epsilon is None else "epsilon"
+
+    def __str__(self) -> str:
+        """For the heading of a table."""
+        suffix = "" if self.neighbours == "add-remove" else f", {self.neighbours}"
+        return f"{self.privacy}{suffix}"
+
+    def summary(self) -> dict[str, Any]:
+        """Fields of a JSON object."""
+        return {
+            **{name: value for name, value in vars(self.privacy).items() if value is not None},
+            "neighbours": self.neighbours,
+        }
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What is known of a release, before any data.
+
+    rmse : root mean square of the queries' standard errors, in counts; None for the ``reason``, and without
+        a privacy.
+    cost : the least epsilon (at the delta stated) or rho at which every query with a target meets it; without
+        a privacy Δ at unit noise. None where no query has a target, or where that is not known.
+    is_continuous : the error is that of noise on real numbers, as the rows do not fit in memory as integers.
+    """
+
+    rmse: float | None = None
+    cost: float | None = None
+    reason: str = ""
+    is_continuous: bool = False
+
+    def error(self, unit: float) -> float | None:
+        """The rmse; that at ``unit`` noise where no privacy was stated."""
+        return self.rmse if self.rmse is not None or self.reason else unit
+
+    def summary(self) -> dict[str, Any]:
+        """Fields of a JSON object."""
+        return {
+            "cost": None if self.cost is None else finite(self.cost),
+            "not_ranked": self.reason,
+            "is_continuous": self.is_continuous,
+        }
+
+
+def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None) -> Predicted:
+    """What a release of a strategy, or of a solution's, is predicted to be; a refusal is the reason.
+
+    Where that needs more than fits in memory, and neighbours add or remove a row: that of continuous noise.
+    """
+    form = strategy.strategy if isinstance(strategy, AnySolution) else strategy
+    if stated is None:
+        with suppress(TooLargeError):  # more queries than variances can be held of
+            return Predicted(cost=privacy_cost(form, workload))
+        return Predicted()
+    try:
+        noise = noise_for(form.norm, stated.privacy)
+        if not noise.takes(stated.privacy):
+            return Predicted(reason=_not_allowed(noise, stated))
+        planned = plan(workload, strategy, stated.privacy, stated.neighbours)
+        ratio = largest_ratio(form.variances(workload), workload) if workload.has_targets else None
+        return Predicted(planned.rmse, _cost(workload, form, ratio, noise, stated))
+    except TooLargeError as error:
+        return _continuous(form.rmse(workload), noise, stated, error)
+    except Error as error:
+        return Predicted(reason=error.message)
+
+
+def predicted_baseline(workload: Workload, name: str, cost: Cost, stated: Stated | None) -> Predicted:
+    """The same for a baseline under one noise, which ``cost`` is of."""
+    if stated is None:
+        return Predicted(cost=cost.privacy_cost)
+    noise = noise_for(cost.norm, stated.privacy)
+    if not noise.takes(stated.privacy):
+        return Predicted(reason=_not_allowed(noise, stated))
+    if not math.isfinite(cost.error):
+        return Predicted(reason="what it measures does not tell the answers")
+    try:
+        form = baseline_strategy(name, workload, cost.norm)
+        planned = plan(workload, form, stated.privacy, stated.neighbours)
+        is_answers = read(name).baseline.name == ON_ANSWERS
+        rmse = _of_a_row(planned) if is_answers else planned.rmse
+        ratio = None if cost.privacy_cost is None else (cost.privacy_cost / cost.sensitivity) ** 2
+        return Predicted(rmse, _cost(workload, form, ratio, noise, stated))
+    except TooLargeError as error:
+        return _continuous(cost.rmse, noise, stated, error)
+    except Error as error:
+        return Predicted(reason=error.message)
+
+
+def _not_allowed(noise: Noise, stated: Stated) -> str:
+    if stated.privacy.is_pure:
+        return f"{noise.name} noise does not satisfy pure epsilon: it needs a delta"
+    return f"{noise.name} noise is calibrated for epsilon, and {stated.cost_name} is stated"
+
+
+def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeError) -> Predicted:
+    """From the rmse at unit noise per unit of sensitivity; the error where rows are replaced."""
+    if stated.neighbours != "add-remove":
+        return Predicted(reason=error.message)
+    own = noise.continuous
+    return Predicted(unit_rmse * own.scale(stated.privacy, 1.0) * math.sqrt(own.variance), is_continuous=True)
+
+
+def _of_a_row(planned: Plan) -> float:
+    """The standard error of what is measured, of one part, in the units of the unrounded strategy."""
+    (own,) = deviations(planned.law, planned.integer, planned.scale, planned.fineness)
+    (part,) = planned.integer.parts
+    return math.ldexp(float(own) / part.relative, -planned.integer.bits)
+
+
+def _cost(
+    workload: Workload, form: StrategyForm, ratio: float | None, noise: Noise, stated: Stated
+) -> float | None:
+    """What the targets cost, for the largest ``ratio`` of a variance at unit noise on the rows to its target.
+
+    Gaussian noise: what ``plan`` claims of unit noise on rows so long that the largest ratio is 1. Laplace
+    noise: its variance is at most twice its squared scale, and the scale goes with 1 / epsilon.
+    """
+    if ratio is None or not math.isfinite(ratio):
+        return ratio
+    if noise.takes_targets:
+        most = None if stated.privacy.rho is not None else Privacy(MOST_EPSILON, stated.privacy.delta)
+        scaled = form.divided(1.0 / math.sqrt(ratio))
+        planned = plan(workload, scaled, most, stated.neighbours, absolute=True)
+        return planned.rho if most is None else planned.epsilon
+    at_one = plan(workload, form, Privacy(1.0), stated.neighbours)
+    return at_one.noise * math.sqrt(noise.continuous.variance * ratio) * (1.0 + SLACK)
