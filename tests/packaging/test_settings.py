@@ -170,6 +170,7 @@ FOLDERS = (
     "data",
     "mechanism",
     "comparison",
+    "answers",
 )
 
 

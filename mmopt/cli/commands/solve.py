@@ -29,7 +29,7 @@ from mmopt.cli.command_options import (
 )
 from mmopt.cli.command_output import answer, note, run_solve
 from mmopt.cli.command_strategy import plan_of, planned_accuracy
-from mmopt.errors import OptionError, PrivacyError
+from mmopt.errors import OptionError, PrivacyError, WorkloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,12 +125,12 @@ def solve(
 def _at_privacy(
     request: Request, solver: str | None, options: Mapping[str, Any]
 ) -> tuple[AnySolution | None, Plan | None]:
-    """The default strategy and its release, where privacy or targets decide and that can be."""
-    if request.privacy is None and not request.workload.has_all_targets:
+    """The default strategy and its release, where a privacy decides and a release can be."""
+    if request.privacy is None:
         return None, None
     try:
         planned = planned_accuracy(request, solver=solver, options=options, keep_interrupted=True)
-    except PrivacyError as error:
+    except (PrivacyError, WorkloadError) as error:  # of the plan; what is wrong with a solve comes again
         note(f"errors are at unit noise: {error.message}")
         return None, None
     return planned.solution, planned.plan
