@@ -21,7 +21,7 @@ __all__ = ["Accuracy", "accuracy"]
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """How accurate the answers of a release will be; it holds for ``mmopt.release`` of the same arguments.
+    """How accurate the answers of a release will be; it holds for a release of the same plan.
 
     words : one line: what was chosen, and what else there is.
     """

@@ -195,13 +195,13 @@ def _why_not_laplace(offers: list[Offer], privacy: Privacy | None, neighbours: N
     """Why Laplace noise cannot be better than the Gaussian noise offered: by the bound on every strategy.
 
     An L1 norm is no less than the L2 norm, so the bound on the total error of every strategy is one for
-    norm 1 too. None where it may be better.
+    norm 1 too. On integers of sensitivity S >= 1 noise has the variance v(S / epsilon), where v(t) is a part
+    of 2 t² that grows with t: at least S² v(1 / epsilon). None where it may be better.
     """
     if not offers or privacy is None or neighbours != "add-remove" or offers[0].plan.absolute:
         return None
     best = offers[0]
-    noise = LAPLACE.continuous
-    least = noise.variance * noise.scale(privacy, 1.0) ** 2 * best.solution.error_bound
+    least = LAPLACE.variance(LAPLACE.continuous.scale(privacy, 1.0)) * best.solution.error_bound
     least /= best.plan.workload.weights.sum()
     if least <= best.cost:
         return None

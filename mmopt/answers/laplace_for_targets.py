@@ -48,7 +48,7 @@ def laplace_for_targets(workload: Workload, best: Callable[[Workload], AnySoluti
         strategy = solution.strategy
         ratios = strategy.sensitivity**2 * strategy.variances(workload) / targets
         found.append((float(ratios.max()), solution))
-        if isinstance(solution, FactoredSolution):
+        if isinstance(solution, FactoredSolution) or solution.status.is_interrupted:
             break
         weights *= np.array([ratios[rows].max() for rows in groups]) ** _POWER
         weights /= weights.mean()

@@ -75,10 +75,10 @@ def planned_accuracy(
 
 
 def plan_of(solution: AnySolution, request: Request) -> Plan | None:
-    """Its release at the file's privacy; None where there is none, and stderr says why."""
+    """Its release at the file's privacy, or by targets; None where there is none, and stderr says why."""
     from mmopt.answers.default_strategy import offer
 
-    if request.privacy is None:
+    if request.privacy is None and not solution.by_targets:
         return None
     try:
         return offer(request.workload, solution, request.privacy, request.neighbours).plan

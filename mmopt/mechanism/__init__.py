@@ -6,6 +6,7 @@ OpenDP is imported only when noise is drawn.
 - ``release_plan.py``: ``Plan``: what was decided, and the claim that its noise proves
 - ``noise_for_targets.py``: the scale that targets and wishes ask for
 - ``accuracy.py``: standard errors and intervals, before any data
+- ``accuracy_columns.py``: they as columns, a value a query, for tables and files
 - ``measurement.py``: ``measure`` is the only step that sees data
 - ``answer_columns.py``: answers as columns, rounded as they are published
 - ``release_folder.py``: ``write_release`` writes what may be published: answers, manifest, more files

@@ -23,6 +23,7 @@ from mmopt.privacy.rounding.rounded_rows import common_step
 from mmopt.workloads.query_product import LEAST_MISSED
 
 __all__ = [
+    "BEYOND",
     "NEARLY_NORMAL",
     "Intervals",
     "check_confidence",
@@ -38,6 +39,9 @@ NEARLY_NORMAL = 1e-6
 """Of probability: what may part drawn and normal noise where they are taken as one."""
 
 _SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
+
+BEYOND = 1e-9
+"""Relative: so much beyond its last number an interval ends, whatever is rounded."""
 
 _GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what smooths one without a lattice
 
@@ -201,4 +205,4 @@ def _half_width(
     width = at * unit if is_lattice else (at + 0.5 + blur) * unit + (0.0 if blur else moved)
     # Below 1: the law has no end.
     coverage = max(confidence, min(1.0 - 2.0**-53, float(covered[at])) - off)
-    return width * (1 + 1e-9), coverage, blur == 0 and moved <= _SAME * spread
+    return width * (1 + BEYOND), coverage, blur == 0 and moved <= _SAME * spread

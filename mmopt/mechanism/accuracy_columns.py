@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.release_plan import Plan
 from mmopt.workloads.query_product import wishes
 
@@ -20,8 +21,9 @@ def accuracy_columns(plan: Plan, confidence: float) -> dict[str, list[Any]]:
     """Columns of m values each, in the order of the queries; nothing in them depends on data.
 
     group, query : texts. standard_error, half_width : in counts, the latter of the interval of this
-    confidence; noise : its kind; max_variance, within, within_confidence : what was asked for, or None;
-    meets : whether that is held, None where nothing was asked for.
+    confidence; noise : its kind; max_variance, within, within_confidence : what was asked for, or None (a
+    max_variance that a wish implies is not asked for); meets : whether that is held, None where nothing was
+    asked for.
 
     Raises
     ------
@@ -29,13 +31,16 @@ def accuracy_columns(plan: Plan, confidence: float) -> dict[str, list[Any]]:
     """
     workload = plan.workload
     groups = [[name] * (rows.stop - rows.start) for name, rows in workload.groups()]
-    targets = np.asarray(workload.targets)
+    targets = np.array(workload.targets)
+    asked = np.isfinite(targets)
     meets = np.square(plan.standard_errors) <= targets
     half_widths, confidences = np.full(workload.m, np.inf), np.full(workload.m, np.nan)
     for rows, wish in wishes(workload.blocks):
         half_widths[rows], confidences[rows] = wish.half_width, wish.confidence
-        meets[rows] = plan.intervals(wish.confidence).widths[rows] <= wish.half_width
-    asked = np.isfinite(targets)
+        is_stricter = targets[rows] < wish.variance
+        widths = plan.intervals(wish.confidence).widths[rows]
+        meets[rows] = (widths <= wish.half_width * (1 + BEYOND)) & (meets[rows] | ~is_stricter)
+        targets[rows] = np.where(is_stricter, targets[rows], np.inf)
     return {
         "group": list(itertools.chain.from_iterable(groups)),
         "query": workload.labels(),

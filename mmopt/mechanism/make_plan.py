@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mmopt.errors import PrivacyError
 from mmopt.mechanism.accuracy import NEARLY_NORMAL, has_coefficients, standard_errors
@@ -23,9 +23,9 @@ from mmopt.strategies import StrategyForm
 __all__ = ["plan"]
 
 _WORTH = 0.99  # of variance or epsilon, below which answers that are not whole are worth it
-_SHRINKINGS = (
-    50  # of the noise; each takes the widest interval to what is asked, but for the shape of its law
-)
+_NO_NOISE = 1 / 200  # the scale on integers below which draws are zeros
+_LEAST_STEP = 2.0**-10  # by which noise is shrunk that is still too much after a first step
+_CLOSE = 1e-6  # relative: to which the most noise is found that is little enough
 
 
 def plan(
@@ -113,22 +113,43 @@ def plan(
                 found = fine
         return found
 
-    found = planned(target)
-    if target is not None:
-        # What noise on integers has wider intervals than the normal noise that wishes were turned into.
-        for _ in range(_SHRINKINGS):
-            if (excess := excess_over_asked(found)) <= 1:
-                break
-            target /= excess * (1 + 2.0**-40)
-            found = planned(target)
-        else:
+    if target is None:
+        return planned(target)
+    found = _shrunk(planned, target)
+    if privacy is not None:
+        check_cost(found, privacy)
+    return found
+
+
+def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
+    """The plan with the most noise, up to the scale `target`, whose intervals are as asked.
+
+    Noise on integers may have wider intervals than the normal noise that wishes were turned into. Dividing
+    by the excess takes the widest to what is asked, but for the shape of its law: where errors are whole
+    numbers, widths are too, and the scale at which one falls by 1 is found by halving.
+
+    Raises
+    ------
+    PrivacyError : rounding the strategy alone makes an interval too wide.
+    """
+    found, wide, step = planned(target), math.inf, 0.0
+    while (excess := excess_over_asked(found)) > 1:
+        if max(part.relative for part in found.parts) * found.scale < _NO_NOISE:
             raise PrivacyError(
                 "no noise is small enough for the half widths that are asked for: rounding the strategy "
                 "alone makes intervals wider",
                 hint="ask for wider ones",
             )
-        if privacy is not None:
-            check_cost(found, privacy)
+        wide = target
+        target /= max(excess * (1 + 2.0**-40), 1 + step)
+        step = max(2 * step, _LEAST_STEP)
+        found = planned(target)
+    while wide < math.inf and excess < 1 - _CLOSE and wide > target * (1 + _CLOSE):
+        between = planned(math.sqrt(wide * target))
+        if (own := excess_over_asked(between)) > 1:
+            wide = between.scale
+        else:
+            found, target, excess = between, between.scale, own
     return found
 
 

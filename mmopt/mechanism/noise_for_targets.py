@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.calibration import least_scale
@@ -63,7 +64,7 @@ def excess_over_asked(plan: Plan) -> float:
     0 where nothing is asked for. Noise whose unit targets refer to meets them by ``scale_for_targets``.
     """
     widths = [
-        float(plan.intervals(wish.confidence).widths[rows].max()) / wish.half_width
+        float(plan.intervals(wish.confidence).widths[rows].max()) / (wish.half_width * (1 + BEYOND))
         for rows, wish in wishes(plan.workload.blocks)
     ]
     deviations = [] if plan.law.takes_targets else [plan.standard_errors / np.sqrt(plan.workload.targets)]
@@ -80,10 +81,12 @@ def check_cost(plan: Plan, privacy: Privacy) -> None:
     if spent <= plan.allowed:
         return
     factor = (least_scale(plan.law, plan.integer, plan.fineness, plan.allowed, delta) / plan.scale) ** 2
-    widths = [wish.variance for _, wish in wishes(plan.workload.blocks)]
-    is_all_wishes = len(widths) == len(plan.workload.blocks)
-    changes = [] if is_all_wishes else [f"every max_variance by {_round_up(factor)}"]
-    changes += [f"every within by {_round_up(math.sqrt(factor))}"] if widths else []
+    asked = wishes(plan.workload.blocks)
+    targets = np.array(plan.workload.targets)
+    for rows, wish in asked:
+        targets[rows] = np.where(targets[rows] < wish.variance, targets[rows], np.inf)
+    changes = [f"every max_variance by {_round_up(factor)}"] if np.isfinite(targets).any() else []
+    changes += [f"every within by {_round_up(math.sqrt(factor))}"] if asked else []
     at = f" at delta {delta:g}" if delta is not None else ""
     raise PrivacyError(
         f"the targets cost {name} {rounded(str(spent), 6, up=True)}{at}, "

@@ -324,7 +324,8 @@ def _wish(found: Map) -> Wish | None:
     width = positive(half_width, "within", "leave within out for queries without such a wish")
     confidence = found.get("confidence")
     if confidence is None:
-        return Wish(width)
+        with placed(half_width.where):
+            return Wish(width)
     with placed(confidence.where):
         return Wish(width, number(confidence, "confidence"))
 

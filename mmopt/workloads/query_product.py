@@ -34,7 +34,8 @@ class Wish:
 
     Raises
     ------
-    WorkloadError : a half width that is not positive, or a confidence outside (0, 1 - 1e-8].
+    WorkloadError : a half width that is not positive, a confidence outside [1e-8, 1 - 1e-8], or a variance
+        beyond the numbers that a workload may have.
     """
 
     half_width: float
@@ -42,11 +43,14 @@ class Wish:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "half_width", positive(self.half_width, "the half width"))
-        if not 0 < self.confidence <= 1 - LEAST_MISSED:
+        confidence = positive(self.confidence, "the confidence")
+        if not LEAST_MISSED <= confidence <= 1 - LEAST_MISSED:
             raise WorkloadError(
-                f"confidence is {self.confidence!r}, expected a number above 0, at most 1 - {LEAST_MISSED:g}",
+                f"the confidence is {confidence!r}, expected {LEAST_MISSED:g} to 1 - {LEAST_MISSED:g}",
                 hint="for example 0.95",
             )
+        object.__setattr__(self, "confidence", confidence)
+        positive(self.variance, f"the variance of noise within {self.half_width:g}")
 
     @property
     def variance(self) -> float:

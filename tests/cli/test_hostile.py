@@ -135,7 +135,7 @@ def test_a_line_on_nothing_that_is_chosen(files: Path, run: Any) -> None:
     (files / "own.program").write_text(own(constraints=lines), encoding="utf-8")
     found = run("solve", "total.yaml", "--program", "own.program", "--json")
     assert found.status == 0, found
-    plain = json.loads(run("solve", "total.yaml", "--json").out)
+    plain = json.loads(run("solve", "total.yaml", "--program", "l2_strategy", "--json").out)
     assert json.loads(found.out)["error"] == pytest.approx(plain["error"], rel=1e-5)
 
 
@@ -185,9 +185,9 @@ def test_a_full_disk(command: list[str]) -> None:
 def test_the_watch_ends_what_does_not_end_itself(files: Path) -> None:
     """Inside native code nothing else would: here the main thread sleeps through its limit."""
     code = (
-        "import time, mmopt.cli.commands.solve, mmopt.cli.command_guard as command_guard\n"
+        "import time, mmopt.cli.command_strategy, mmopt.cli.command_guard as command_guard\n"
         "import mmopt.limits; mmopt.limits.GRACE = 0.0; command_guard.GRACE_SECONDS = 0.1\n"
-        "mmopt.cli.commands.solve.run_solve = lambda *a: time.sleep(60)\n"
+        "mmopt.cli.command_strategy.run_solve = lambda *a: time.sleep(60)\n"
         "from mmopt.cli import main; main()\n"
     )
     line = [sys.executable, "-c", code, "solve", "total.yaml", "--time-limit", "0.1"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command_line import called
 
-from mmopt import Privacy, Workload, data_vector, load_request, solve
+from mmopt import Privacy, Workload, data_vector, load_request, plan, solve
 from mmopt.mechanism.simulated_releases import simulate_errors
 
 FOLDER = Path(__file__).parents[2] / "examples" / "relative-error"
@@ -41,7 +41,8 @@ def expected(w: Workload, program: str, optimised: Workload, counts: np.ndarray)
     """Mean relative errors in closed form, then the root mean square at ε = ½."""
     strategy = solve(optimised, program).strategy
     privacies = [Privacy(epsilon=e, delta=1e-4) for e in EPSILONS]
-    found = simulate_errors(w, strategy, counts, privacies, trials=2)
+    plans = [plan(w, strategy, privacy) for privacy in privacies]
+    found = simulate_errors(w, strategy, counts, plans, trials=2)
     means = [own.whole.expected for own in found]
     return [mean for mean in means if mean is not None] + [found[1].whole.predicted]
 

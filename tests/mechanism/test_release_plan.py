@@ -88,8 +88,8 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
         ),
         (
             (TRI, Strategy(np.eye(8), 1), Privacy(epsilon=1.0), "add-remove", True),
-            "targets set the scale of Gaussian noise, and the strategy bounds the L1 norm (Laplace noise)\n"
-            "  solve a program with 'norm 2', such as fitness_for_use",
+            "no query has a target that could set the scale of Laplace noise\n"
+            "  write max_variance or within beside the queries, or give an epsilon",
         ),
         (
             (

@@ -130,7 +130,7 @@ def _at_privacy(
         return None, None
     try:
         planned = planned_accuracy(request, solver=solver, options=options, keep_interrupted=True)
-    except (PrivacyError, WorkloadError) as error:
+    except (PrivacyError, WorkloadError) as error:  # of the plan; what is wrong with a solve comes again
         note(f"errors are at unit noise: {error.message}")
         return None, None
     return planned.solution, planned.plan

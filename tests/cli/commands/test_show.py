@@ -78,7 +78,7 @@ def test_check_a_workload(run: Any, files: Path) -> None:
         "up to an age 3 2 none age < 18; age < 65; …",
         "privacy epsilon = 1, delta = 1e-06",
         "neighbours add-remove",
-        "default program l2_strategy: not every query has a target, so total error is",
+        "default program l2_strategy (Gaussian noise) or p_identity (Laplace noise): the",
     ):
         assert line in lines, line
     assert "order row-major, last attribute fastest: cell 0 is (F, [0, 18))" in " ".join(lines)

@@ -65,7 +65,7 @@ def test_laplace_noise_for_strategies_of_norm_1(run: Any, files: Path) -> None:
     found.save("cells.npz")
     done = run("simulate", "total.yaml", "people.csv", "--strategies", "cells.npz", "--json")
     (row,) = json.loads(done.out)["runs"]
-    assert (row["noise"], row["scale"], row["whole"]["expected"]) == ("Laplace", 1.0, None)
+    assert (row["noise"], row["scale"], row["whole"]["expected"]) == ("Laplace", pytest.approx(1.0), None)
 
 
 def test_normalised_rows_are_shown(run: Any, files: Path) -> None:
@@ -90,8 +90,8 @@ REFUSED = [
         "--delta is 0.1 without --epsilon\n  for example --epsilon 0.1,0.5,1",
     ),
     (
-        ("simulate", "targets.yaml", "people.csv"),
-        "'targets.yaml' has no privacy parameters\n  give --epsilon 0.1,0.5,1 --delta 1e-6",
+        ("simulate", "open.yaml", "people.csv"),
+        "'open.yaml' has no privacy parameters\n  give --epsilon 0.1,0.5,1 --delta 1e-6",
     ),
     (
         ("simulate", "targets.yaml", "people.csv", "--epsilon", "1"),
@@ -103,34 +103,34 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "text"), REFUSED, ids=[text[:30] for _, text in REFUSED])
-def test_refused(refused: Callable[..., str], arguments: tuple[str, ...], text: str) -> None:
+def test_refused(files: Path, refused: Callable[..., str], arguments: tuple[str, ...], text: str) -> None:
+    no_privacy = (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0]
+    (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
     assert refused(*arguments).removeprefix("mmopt: ").removeprefix("error: ") == text
 
 
-@pytest.mark.parametrize(
-    ("line", "option", "text"),
-    [
-        (
-            "neighbours: replace-one",
-            (),
-            "'own.yaml' says replace-one, and the simulation scales noise for add-remove neighbours\n"
-            "  leave the line 'neighbours' out for a comparison",
-        ),
-        (
-            "normalise: rows",
-            ("--both",),
-            "--both adds 'normalise: rows', and 'own.yaml' says so already\n"
-            "  leave that line out of the file",
-        ),
-    ],
-)
-def test_refused_by_a_line_of_the_file(
-    files: Path, refused: Callable[..., str], line: str, option: tuple[str, ...], text: str
-) -> None:
+def test_refused_by_a_line_of_the_file(files: Path, refused: Callable[..., str]) -> None:
     own = (files / "total.yaml").read_text(encoding="utf-8")
-    (files / "own.yaml").write_text(f"{line}\n{own}", encoding="utf-8")
-    found = refused("simulate", "own.yaml", "people.csv", *option)
-    assert found.removeprefix("mmopt: ").removeprefix("error: ") == text
+    (files / "own.yaml").write_text(f"normalise: rows\n{own}", encoding="utf-8")
+    assert refused("simulate", "own.yaml", "people.csv", "--both") == (
+        "error: --both adds 'normalise: rows', and 'own.yaml' says so already\n"
+        "  leave that line out of the file"
+    )
+
+
+def test_targets_and_neighbours_of_the_file_are_those_of_the_release(run: Any, files: Path) -> None:
+    """Targets set the noise where there is no privacy; a replaced row changes more, and is told so."""
+    done = run("simulate", "targets.yaml", "people.csv", "--json")
+    (row,) = json.loads(done.out)["runs"]
+    assert (row["strategy"], row["privacy"]) == ("fitness_for_use", None)
+    by_sex, cells = row["groups"]
+    assert by_sex["predicted"] <= 10.0 and cells["predicted"] <= 200.0**0.5
+    own = (files / "total.yaml").read_text(encoding="utf-8")
+    (files / "own.yaml").write_text(f"neighbours: replace-one\n{own}", encoding="utf-8")
+    (row,) = json.loads(run("simulate", "own.yaml", "people.csv", "--trials", "400", "--json").out)["runs"]
+    released = json.loads(run("accuracy", "own.yaml", "--json").out)
+    assert row["whole"]["predicted"] == pytest.approx(released["rmse"], rel=1e-12)
+    assert row["whole"]["rmse"] == pytest.approx(row["whole"]["predicted"], rel=0.25)
 
 
 def test_an_epsilon_that_means_nothing(run: Any, files: Path) -> None:
