@@ -38,7 +38,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mmopt.answers import Accuracy, Budget, Release, accuracy, budget, load_release
+    from mmopt.answers import Accuracy, Budget, Release, accuracy, budget, load_release, release
     from mmopt.comparison import Factors, baseline_factors, compare
     from mmopt.data import data_vector
     from mmopt.driver import Tuned, solve, tune
@@ -114,6 +114,7 @@ __all__ = [
     "load_request",
     "measure",
     "plan",
+    "release",
     "solve",
     "tune",
     "verify",
@@ -121,7 +122,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "mmopt.answers": ("Accuracy", "Budget", "Release", "accuracy", "budget", "load_release"),
+    "mmopt.answers": ("Accuracy", "Budget", "Release", "accuracy", "budget", "load_release", "release"),
     "mmopt.data": ("data_vector",),
     "mmopt.errors": (
         "ContradictionError",

@@ -4,13 +4,16 @@
 - ``laplace_for_targets.py``: a strategy of norm 1 for targets, by weights that follow them
 - ``accuracy_at_privacy.py``: ``accuracy``: the standard error of each answer, before any data
 - ``least_budget.py``: ``budget``: the least privacy cost at which every wish holds
+- ``what_is_asked.py``: what callers pass for a workload and a privacy
+- ``one_call.py``: ``release``: from data and a workload to private answers
 - ``release_result.py``: ``Release``: the answers, how they were got, and how their errors go together
 - ``read_folder.py``: the folder of a release, read back and checked against its manifest
 """
 
 from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
 from mmopt.answers.least_budget import Budget, budget
+from mmopt.answers.one_call import release
 from mmopt.answers.release_result import Release, load_release
 from mmopt.results import Frame
 
-__all__ = ["Accuracy", "Budget", "Frame", "Release", "accuracy", "budget", "load_release"]
+__all__ = ["Accuracy", "Budget", "Frame", "Release", "accuracy", "budget", "load_release", "release"]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mmopt.answers.default_strategy import Solve, default_strategy, offer
+from mmopt.answers.what_is_asked import PrivacyLike, asked
 from mmopt.driver import solve
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.accuracy_columns import accuracy_columns
-from mmopt.privacy import Privacy
 from mmopt.privacy.privacy_parameters import Neighbours
-from mmopt.results import AnySolution
-from mmopt.workloads import Workload
+from mmopt.report.accuracy_chart import accuracy_figure
+from mmopt.request import WorkloadLike
+from mmopt.results import AnySolution, Frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Accuracy", "accuracy"]
 
@@ -31,19 +35,24 @@ class Accuracy:
     confidence: float
     words: str
 
-    def columns(self) -> dict[str, list[Any]]:
-        """A column each, m values: ``mechanism.accuracy_columns``."""
+    @property
+    def errors(self) -> Frame:
+        """One row a query: ``mechanism.accuracy_columns``."""
         return accuracy_columns(self.plan, self.confidence)
+
+    def plot(self) -> Figure:
+        """A matplotlib figure of the half widths of all queries; OptionError where it is not installed."""
+        return accuracy_figure(self.plan, self.confidence)
 
     def __repr__(self) -> str:
         return f"Accuracy({self.words})"
 
 
 def accuracy(
-    workload: Workload,
-    privacy: Privacy | None = None,
+    workload: WorkloadLike,
+    privacy: PrivacyLike = None,
     *,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | None = None,
     solution: AnySolution | None = None,
     confidence: float = 0.95,
     solved: Solve = solve,
@@ -53,7 +62,8 @@ def accuracy(
 
     Parameters
     ----------
-    privacy : what is asked for; None where every query has a target, which then sets the noise.
+    workload, privacy, neighbours : as for ``release``; no privacy where every query has a target, which then
+        sets the noise.
     confidence : of the intervals. solved, say : as for ``default_strategy``.
 
     Raises
@@ -62,8 +72,9 @@ def accuracy(
     mmopt.Error : as ``solve`` and ``plan``.
     """
     check_confidence(confidence)
+    what = asked(workload, privacy, neighbours)
     if solution is not None:
-        one = offer(workload, solution, privacy, neighbours)
+        one = offer(what.workload, solution, what.privacy, what.neighbours)
         return Accuracy(one.plan, solution, confidence, f"{one.words}: {one.figure}")
-    choice = default_strategy(workload, privacy, neighbours, solved, say)
+    choice = default_strategy(what.workload, what.privacy, what.neighbours, solved, say)
     return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words)

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mmopt.answers.default_strategy import Choice, Solve, default_strategy
+from mmopt.answers.what_is_asked import asked
 from mmopt.driver import solve
 from mmopt.errors import WorkloadError
 from mmopt.language import Program
@@ -31,7 +32,8 @@ from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.continuous_noise import continuous_gaussian_delta
 from mmopt.privacy.privacy_parameters import Neighbours
-from mmopt.results import Solution, gap_between
+from mmopt.request import WorkloadLike
+from mmopt.results import Frame, Solution, gap_between
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import wishes
@@ -105,9 +107,10 @@ class Budget:
             [1 - _epsilon(squared * part, self.delta) / whole if part > 0 else 1.0 for part in left]
         )
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Those of ``accuracy_columns``, and per query its share of the cost."""
-        return {**accuracy_columns(self.plan, 0.95), "share_of_cost": self.shares.tolist()}
+    @property
+    def errors(self) -> Frame:
+        """One row a query: ``accuracy_columns`` and its share of the cost."""
+        return Frame({**accuracy_columns(self.plan, 0.95).columns, "share_of_cost": self.shares})
 
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
@@ -123,18 +126,18 @@ class Budget:
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
         figures = {"unit": self.unit, "cost": self.cost, "bound": self.bound, "gap": self.gap}
-        return {**figures, "chosen": self.words, **self.plan.summary(), "queries": self.columns()}
+        return {**figures, "chosen": self.words, **self.plan.summary(), "queries": self.errors.to_dict()}
 
     def __repr__(self) -> str:
         return f"Budget({self.choice.words})"
 
 
 def budget(
-    workload: Workload,
+    workload: WorkloadLike,
     *,
     delta: float | None = None,
     pure: bool = False,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | None = None,
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Budget:
@@ -143,21 +146,25 @@ def budget(
     Parameters
     ----------
     workload : targets and wishes of its queries (``max_variance``, ``within``); queries without are left out.
-    delta : for epsilon at this delta, with the better of both noises; by default rho. pure : for epsilon
-        alone, with Laplace noise. solved, say : as for ``default_strategy``.
+    delta : for epsilon at this delta, with the better of both noises. pure : for epsilon alone, with Laplace
+        noise. By default the kind of the privacy that a workload file asks for, or rho.
+    solved, say : as for ``default_strategy``.
 
     Raises
     ------
     WorkloadError : no query has a wish. PrivacyError : no budget meets them. mmopt.Error : as ``solve``.
     """
-    asked = _wished(workload)
+    what = asked(workload, None, neighbours)
+    if what.privacy is not None and delta is None and not pure:
+        delta, pure = what.privacy.delta, what.privacy.is_pure
+    wished, neighbours = _wished(what.workload), what.neighbours
     privacy = Privacy(epsilon=_MOST, delta=delta) if pure or delta is not None else None
-    choice = default_strategy(asked, privacy, neighbours, solved, say)
+    choice = default_strategy(wished, privacy, neighbours, solved, say)
     offers = (choice.best, *choice.others)
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
     if not isinstance(fitness, Solution):
-        fitness = solved(asked, Program.load(_PROGRAM))
-    shares = _plain(fitness.multipliers["accuracy"]) * asked.targets
+        fitness = solved(wished, Program.load(_PROGRAM))
+    shares = _plain(fitness.multipliers["accuracy"]) * wished.targets
     return Budget(choice, fitness, delta, _bound(choice, fitness, delta, neighbours), shares / shares.sum())
 
 

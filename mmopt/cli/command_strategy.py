@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mmopt.language import Program
     from mmopt.mechanism import Plan
     from mmopt.request import Request
-    from mmopt.results import AnySolution, Solution
+    from mmopt.results import AnySolution, Frame, Solution
     from mmopt.workloads import Workload
 
 __all__ = ["check_files", "plan_of", "planned_accuracy", "solution_in", "solver_of", "write_files"]
@@ -110,20 +110,14 @@ def check_files(out: Path | None, chart: Path | None) -> None:
 
 
 def write_files(
-    plan: Plan,
-    columns: Mapping[str, Sequence[Any]],
-    confidence: float,
-    out: Path | None,
-    chart: Path | None,
-    title: str,
+    plan: Plan, errors: Frame, confidence: float, out: Path | None, chart: Path | None, title: str
 ) -> None:
     """A row for each query as CSV, and a chart of their half widths, where they are asked for."""
-    from mmopt.mechanism.accuracy_columns import as_csv
     from mmopt.report import write_accuracy_chart
     from mmopt.report.charts import write_whole
 
     if out is not None:
-        write_whole(out, as_csv(columns).encode())
+        write_whole(out, errors.to_csv().encode())
         note(f"written: {out} ({plan.workload.m:,} rows)")
     if chart is not None:
         write_accuracy_chart(plan, confidence, chart, title)

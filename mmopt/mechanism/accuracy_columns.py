@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.release_plan import Plan
+from mmopt.results import Frame
 from mmopt.workloads.query_product import wishes
+from mmopt.workloads.tidy_columns import tidy_columns
 
-__all__ = ["accuracy_columns", "as_csv"]
+__all__ = ["NAMES", "accuracy_columns"]
+
+NAMES = (
+    *("group", "query", "standard_error", "half_width", "noise", "max_variance", "within"),
+    *("within_confidence", "meets", "share_of_cost"),
+)
+"""Of columns, that no attribute has."""
 
 
-def accuracy_columns(plan: Plan, confidence: float) -> dict[str, list[Any]]:
-    """Columns of m values each, in the order of the queries; nothing in them depends on data.
+def accuracy_columns(plan: Plan, confidence: float) -> Frame:
+    """One row a query, in their order; nothing in them depends on data.
 
-    group, query : texts. standard_error, half_width : in counts, the latter of the interval of this
-    confidence; noise : its kind; max_variance, within, within_confidence : what was asked for, or None (a
-    max_variance that a wish implies is not asked for); meets : whether that is held, None where nothing was
-    asked for.
+    group, query : texts; then what the query says of each attribute (``tidy_columns``).
+    standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
+    max_variance, within, within_confidence : what is asked for, or NaN (a max_variance that a wish implies is
+    not); meets : whether that is held, NaN where nothing is asked for. None of these where nothing is at all.
 
     Raises
     ------
@@ -41,27 +45,19 @@ def accuracy_columns(plan: Plan, confidence: float) -> dict[str, list[Any]]:
         widths = plan.intervals(wish.confidence).widths[rows]
         meets[rows] = (widths <= wish.half_width * (1 + BEYOND)) & (meets[rows] | ~is_stricter)
         targets[rows] = np.where(is_stricter, targets[rows], np.inf)
-    return {
-        "group": list(itertools.chain.from_iterable(groups)),
-        "query": workload.labels(),
-        "standard_error": plan.standard_errors.tolist(),
-        "half_width": plan.intervals(confidence).widths.tolist(),
-        "noise": [plan.kind] * workload.m,
-        "max_variance": _or_none(targets),
-        "within": _or_none(half_widths),
-        "within_confidence": _or_none(confidences),
-        "meets": [bool(met) if is_asked else None for met, is_asked in zip(meets, asked, strict=True)],
+    columns = {
+        "group": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
+        "query": np.array(workload.labels(), dtype=object),
+        **tidy_columns(workload, NAMES),
+        "standard_error": plan.standard_errors,
+        "half_width": plan.intervals(confidence).widths,
+        "noise": np.full(workload.m, plan.kind, dtype=object),
     }
-
-
-def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    """The columns as a CSV text; what is None is left empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
-
-
-def _or_none(values: np.ndarray[Any, Any]) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
+    if asked.any():
+        columns |= {
+            "max_variance": np.where(np.isfinite(targets), targets, np.nan),
+            "within": np.where(np.isfinite(half_widths), half_widths, np.nan),
+            "within_confidence": confidences,
+            "meets": np.where(asked, meets, np.nan),
+        }
+    return Frame(columns)

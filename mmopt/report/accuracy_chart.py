@@ -9,12 +9,12 @@ import numpy as np
 
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
-from mmopt.report.charts import plainly, save, stroke
+from mmopt.report.charts import need_matplotlib, plainly, save, stroke
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_accuracy", "write_accuracy_chart"]
+__all__ = ["accuracy_figure", "write_accuracy_chart"]
 
 GROUPS_NAMED = 12  # in the legend
 FEW_QUERIES = 60  # of a group, up to which each has a mark
@@ -22,16 +22,16 @@ FEW_QUERIES = 60  # of a group, up to which each has a mark
 
 def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
     """Draw into a file, whole or not at all. OptionError, ResultError as ``charts.save``."""
-    save(path, lambda: draw_accuracy(plan, confidence, title))
+    save(path, lambda: accuracy_figure(plan, confidence, title))
 
 
-def draw_accuracy(plan: Plan, confidence: float, title: str = "") -> Figure:
+def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     """Half widths by query, in the order of the workload; what was asked for as a dotted line above."""
+    need_matplotlib()
+    errors = accuracy_columns(plan, confidence)
+    widths, asked = errors["half_width"], errors["within"]
     from matplotlib.figure import Figure
 
-    columns = accuracy_columns(plan, confidence)
-    widths = np.array(columns["half_width"])
-    asked = np.array([np.nan if value is None else value for value in columns["within"]])
     figure = Figure(figsize=(8.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
     for number, (name, part) in enumerate(plan.workload.groups()):

@@ -26,39 +26,37 @@ def percent(confidence: float) -> str:
 
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     """Standard errors of each group, its largest half width, what was asked for and whether that is held."""
-    columns = accuracy_columns(plan, confidence)
-    widths = np.array(columns["half_width"])
-    is_asked = any(meets is not None for meets in columns["meets"])
+    errors = accuracy_columns(plan, confidence).columns
     numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
-    rows = []
-    for number, (name, part) in enumerate(plan.workload.groups()):
-        errors = plan.standard_errors[part]
-        values = (errors.min(), np.sqrt(np.mean(errors**2)), errors.max(), widths[part].max())
-        row = [bold(name), f"{len(errors):,}", *(figure(float(v), 4, up=True) for v in values)]
-        rows.append(row + [cell(text) for text in _asked(plan, number, columns["meets"][part])] * is_asked)
-    asked = ["asked", "held"] if is_asked else []
-    return rows_table(["standard error of", *numbers, *asked], rows, numbers, whole=asked)
+    words = wish_words(plan)
+    rows: list[list[object]] = []
+    for (name, part), asked in zip(plan.workload.groups(), words, strict=True):
+        own = plan.standard_errors[part]
+        values = (own.min(), np.sqrt(np.mean(own**2)), own.max(), errors["half_width"][part].max())
+        row: list[object] = [bold(name), f"{len(own):,}", *(figure(float(v), 4, up=True) for v in values)]
+        if any(words):
+            missed = int((errors["meets"][part] == 0).sum())
+            row += [asked, "" if not asked else f"{missed} missed" if missed else "yes"]
+        rows.append(row)
+    said = ["asked", "held"] if any(words) else []
+    return rows_table(["standard error of", *numbers, *said], rows, numbers, whole=said)
 
 
-def wish_words(plan: Plan, number: int) -> str:
-    """What was asked for of a group of queries, by its number."""
-    rows = plan.workload.groups()[number][1]
-    words = [
-        f"± {wish.half_width:g} at {percent(wish.confidence)}"
-        for part, wish in wishes(plan.workload.blocks)
-        if part == rows
-    ]
-    targets = np.asarray(plan.workload.targets)[rows]
-    if not words and np.isfinite(targets).any():
-        least, most = float(targets.min()), float(targets.max())
-        words = [f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}"]
-    return "".join(words)
-
-
-def _asked(plan: Plan, number: int, meets: Sequence[bool | None]) -> list[str]:
-    held = [met for met in meets if met is not None]
-    missed = held.count(False)
-    return [wish_words(plan, number), "" if not held else f"{missed} missed" if missed else "yes"]
+def wish_words(plan: Plan) -> list[str]:
+    """What was asked for of each group of queries; nothing where it was not."""
+    asked = {rows.start: wish for rows, wish in wishes(plan.workload.blocks)}
+    targets = np.asarray(plan.workload.targets)
+    words = []
+    for _, rows in plan.workload.groups():
+        wish, own = asked.get(rows.start), targets[rows][np.isfinite(targets[rows])]
+        if wish is not None and own.max() >= wish.variance:
+            words.append(f"± {wish.half_width:g} at {percent(wish.confidence)}")
+        elif own.size:
+            least, most = float(own.min()), float(own.max())
+            words.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
+        else:
+            words.append("")
+    return words
 
 
 def accuracy_by_query(plan: Plan, confidence: float) -> Table:
@@ -78,15 +76,10 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
 
 def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
     """What each group asks for, its share of the cost, and what relaxing all of it would save."""
+    groups = zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
     rows = [
-        (
-            bold(name),
-            f"{part.stop - part.start:,}",
-            wish_words(plan, number),
-            _part(shares[part].sum()),
-            f"≤ {_part(saved)}",
-        )
-        for number, ((name, part), saved) in enumerate(zip(plan.workload.groups(), savings, strict=True))
+        (bold(name), f"{part.stop - part.start:,}", asked, _part(shares[part].sum()), f"≤ {_part(saved)}")
+        for (name, part), asked, saved in groups
     ]
     numbers = ("queries", "share of cost", "10 % wider saves")
     return rows_table(("group", "queries", "asked", *numbers[1:]), rows, numbers)

@@ -28,6 +28,7 @@ __all__ = [
     "check_chart",
     "curves",
     "draw",
+    "need_matplotlib",
     "plainly",
     "save",
     "write_chart",
@@ -53,6 +54,11 @@ def check_chart(path: Path) -> None:
     """OptionError unless the file ends in .svg or .png and matplotlib is installed."""
     if path.suffix.lower() not in FORMATS:
         raise OptionError(f"a chart is written to an .svg or .png file, not to '{path}'")
+    need_matplotlib()
+
+
+def need_matplotlib() -> None:
+    """OptionError unless matplotlib is installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
 

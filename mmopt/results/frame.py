@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import html
 import importlib.util
 import io
@@ -102,6 +103,10 @@ class Frame:
 
         return polars.DataFrame(self)
 
+    def to_dict(self) -> dict[str, list[Any]]:
+        """As lists by name, for JSON: dates are texts, what is missing is None."""
+        return {name: [_plain(value) for value in values.tolist()] for name, values in self.columns.items()}
+
     def to_csv(self) -> str:
         """As text: floats with as many digits as give them back, what is missing empty."""
         text = io.StringIO()
@@ -145,6 +150,13 @@ def as_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """One value as JSON has it."""
+    if value is None or value != value:
+        return None
+    return value.isoformat() if isinstance(value, datetime.date) else value
 
 
 def _need(library: str) -> None:

@@ -61,12 +61,17 @@ def accuracy(
         confidence=confidence,
     )
     note_request(request)
-    plan, columns = planned.plan, planned.columns()
-    summary = {"chosen": planned.words, "confidence": confidence, **plan.summary(), "queries": columns}
+    plan, errors = planned.plan, planned.errors
+    summary = {
+        "chosen": planned.words,
+        "confidence": confidence,
+        **plan.summary(),
+        "queries": errors.to_dict(),
+    }
     tables = (
         accuracy_by_group(plan, confidence),
         pairs_table([("chosen", planned.words), *privacy_rows(plan)]),
         accuracy_by_query(plan, confidence),
     )
     answer(as_json, summary, [part for table in tables for part in (table, "")][:-1])
-    write_files(plan, columns, confidence, out, chart, f"{Path(request.path).name}: {planned.words}")
+    write_files(plan, errors, confidence, out, chart, f"{Path(request.path).name}: {planned.words}")

@@ -35,9 +35,8 @@ from mmopt.cli.command_output import answer, note, show
 from mmopt.cli.command_strategy import planned_accuracy
 
 if TYPE_CHECKING:
-    from mmopt.mechanism import Plan
+    from mmopt.answers import Accuracy
     from mmopt.request import Request
-    from mmopt.results import AnySolution
 
 __all__ = ["release"]
 
@@ -115,33 +114,28 @@ def release(
     origin = {
         "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
         "solution": about,
-        **solution.about_program(),
-        **({} if simulate is None else {"simulation_seed": simulate}),
     }
-    _measure_and_write(request, data, origin, plan, solution, out, simulate, confidence, as_json)
+    _measure_and_write(request, data, origin, planned, out, simulate, as_json)
 
 
 def _measure_and_write(
     request: Request,
     data: Path,
     origin: dict[str, Any],
-    planned: Plan,
-    solution: AnySolution,
+    planned: Accuracy,
     out: Path,
     simulate: int | None,
-    confidence: float,
     as_json: bool,
 ) -> None:
-    from mmopt.answers.release_result import CHART_FILE, STRATEGY_FILE, Release
+    from mmopt.answers.one_call import measured
+    from mmopt.answers.release_result import CHART_FILE, STRATEGY_FILE
     from mmopt.data import data_vector
-    from mmopt.mechanism import build_manifest, measure
     from mmopt.mechanism.answer_columns import SIMULATED
     from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE
     from mmopt.report import answers_table
 
     vector = data_vector(data, request.workload.domain, workload=request.workload, **asdict(request.table))
-    answers = measure(planned, vector.counts, simulate, confidence)
-    release = Release.of(planned, answers, build_manifest(planned, answers, **origin), solution)
+    release = measured(planned, vector, origin, simulate)
     folder = release.save(out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
@@ -159,12 +153,12 @@ def _measure_and_write(
         files = {what: str(folder / name) for what, name in names.items() if (folder / name).exists()}
         if "chart" not in files:
             note("no chart: matplotlib is not installed (pip install mmopt[chart])")
-        if as_json and not answers.private:
+        if as_json and not release.private:
             note(SIMULATED)
         parts = [
             answers_table(release.answers),
             "",
-            *([] if answers.private else [SIMULATED]),
+            *([] if release.private else [SIMULATED]),
             f"{len(release):,} answers: {files['answers']}",
             f"what was done:  {files['manifest']}",
             f"read it back:   mmopt show {folder}",

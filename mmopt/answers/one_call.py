@@ -1,0 +1,104 @@
+"""``mmopt.release``: from data and a workload to private answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
+from mmopt.answers.default_strategy import Solve
+from mmopt.answers.release_result import Release
+from mmopt.answers.what_is_asked import PrivacyLike, asked
+from mmopt.data import DataVector, data_vector
+from mmopt.data.data_vector import check_columns
+from mmopt.driver import solve
+from mmopt.language import Program
+from mmopt.mechanism import build_manifest, measure
+from mmopt.mechanism.accuracy import check_confidence
+from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.request import WorkloadLike, refuse_workload
+from mmopt.results import AnySolution
+
+__all__ = ["measured", "release"]
+
+
+def release(
+    data: object,
+    workload: WorkloadLike,
+    privacy: PrivacyLike = None,
+    *,
+    neighbours: Neighbours | None = None,
+    program: str | Path | Program | None = None,
+    solution: AnySolution | None = None,
+    confidence: float = 0.95,
+    table: str | None = None,
+    weight: str | None = None,
+    delimiter: str | None = None,
+    simulate_seed: int | None = None,
+    solved: Solve = solve,
+    say: Callable[[str], None] = lambda _: None,
+) -> Release:
+    """Answer a workload on a table with differential privacy.
+
+    Everything that can be refused is refused before the rows of the table are read. The answers' errors are
+    those of ``mmopt.accuracy`` with the same arguments.
+
+    Parameters
+    ----------
+    data, table, weight, delimiter : as ``data_vector`` takes them: a data frame, a dictionary of columns, an
+        Ibis table, or the path of a file or database.
+    workload : a Workload, or a workload file (its path, its Request, its dictionary), whose privacy,
+        neighbours and options of the table hold where no argument says otherwise.
+    privacy : a Privacy or a dictionary such as ``{"epsilon": 1.0, "delta": 1e-6}``. Every release of the same
+        data adds to what is spent.
+    program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
+        considered.
+    confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved, say : as
+        for ``default_strategy``.
+
+    Raises
+    ------
+    DataError : as ``data_vector``. PrivacyError, WorkloadError : as ``accuracy``.
+
+    >>> import mmopt
+    >>> domain = mmopt.Domain.of(sex=["F", "M"])
+    >>> people = {"sex": ["F", "M", "F"]}
+    >>> release = mmopt.release(people, domain.marginal("sex"), {"epsilon": 1.0}, simulate_seed=1)
+    >>> release.private, len(release)
+    (False, 2)
+    """
+    refuse_workload(data)
+    check_confidence(confidence)
+    what = asked(workload, privacy, neighbours)
+    given = {"table": table, "weight": weight, "delimiter": delimiter}
+    options = asdict(what.table) | {name: value for name, value in given.items() if value is not None}
+    check_columns(data, what.workload.domain, workload=what.workload, **options)
+    if solution is None and program is not None:
+        parsed = program if isinstance(program, Program) else Program.load(program)
+        solution = solved(what.workload, parsed)
+    planned = accuracy(
+        what.workload,
+        what.privacy,
+        neighbours=what.neighbours,
+        solution=solution,
+        confidence=confidence,
+        solved=solved,
+        say=say,
+    )
+    vector = data_vector(data, what.workload.domain, workload=what.workload, **options)
+    file = {} if what.file is None else {"workload_file": dict(what.file)}
+    return measured(planned, vector, {**file, "solution": planned.solution.summary()}, simulate_seed)
+
+
+def measured(
+    planned: Accuracy, vector: DataVector, origin: Mapping[str, Any], simulate_seed: int | None
+) -> Release:
+    """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data."""
+    answers = measure(planned.plan, vector.counts, simulate_seed, planned.confidence)
+    seed = {} if simulate_seed is None else {"simulation_seed": simulate_seed}
+    manifest = build_manifest(
+        planned.plan, answers, **origin, **planned.solution.about_program(), chosen=planned.words, **seed
+    )
+    return Release.of(planned.plan, answers, manifest, planned.solution)

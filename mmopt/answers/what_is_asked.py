@@ -1,0 +1,58 @@
+"""What callers pass for a workload and a privacy: a workload file says both, arguments go before it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mmopt.privacy import Privacy
+from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.request import Request, TableOptions, WorkloadLike, as_workload, load_request
+from mmopt.workloads import Workload
+
+__all__ = ["Asked", "PrivacyLike", "asked"]
+
+PrivacyLike = Privacy | Mapping[str, float] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A workload at a privacy. ``file``: name and sha256 of the workload file, where there is one."""
+
+    workload: Workload
+    privacy: Privacy | None
+    neighbours: Neighbours
+    table: TableOptions = field(default_factory=TableOptions)
+    file: Mapping[str, str] | None = None
+
+
+def asked(workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: Neighbours | None = None) -> Asked:
+    """What is asked for: by a Request, a workload file or its dictionary also the privacy and the neighbours.
+
+    Raises
+    ------
+    WorkloadError, PrivacyError : as ``as_workload`` and ``Privacy.of``.
+    """
+    request = _request(workload)
+    stated = None if privacy is None else Privacy.of(privacy)
+    if request is None:
+        return Asked(as_workload(workload), stated, neighbours or "add-remove")
+    return Asked(
+        request.workload,
+        stated or request.privacy,
+        neighbours or request.neighbours,
+        request.table,
+        {"name": Path(request.path).name, "sha256": request.text_hash},
+    )
+
+
+def _request(workload: WorkloadLike) -> Request | None:
+    if isinstance(workload, Request):
+        return workload
+    if isinstance(workload, Mapping):
+        return Request.of(workload)
+    if isinstance(workload, str | os.PathLike) and Path(workload).suffix.lower() in (".yaml", ".yml"):
+        return load_request(workload)
+    return None
