@@ -12,7 +12,7 @@ from mmopt.privacy.rounding.integer_dense import IntegerStrategy
 
 __all__ = ["covariance"]
 
-_MOST = 2**31  # numbers that are computed, one estimate of all queries for each measured row
+_MOST = 2**28  # cells or queries by measured queries: of each of these all estimates are found
 
 
 def covariance(plan: Plan, rows: Ints) -> Array:

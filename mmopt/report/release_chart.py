@@ -143,7 +143,7 @@ def _draw_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
         axes.legend(fontsize=8, frameon=False, loc="best")
     if scale.beside:
         said = "; ".join(_in_words(frame, row) for row in scale.beside)
-        axes.annotate(said, (1.0, 1.0), xycoords="axes fraction", ha="right", va="bottom", fontsize=8)
+        axes.set_xlabel(f"{_short(scale.attribute)}\nnot on this scale: {said}")
 
 
 def _in_words(frame: Frame, row: int) -> str:

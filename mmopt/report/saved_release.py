@@ -20,7 +20,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
     percent = f"{(100 * Decimal(repr(float(accuracy['confidence'])))).normalize():f}%"
-    least = f"at least {rounded(float(covered['least']), 6, up=False)} {covered['kind']}"
+    least = f"at least {rounded(float(covered['least']), 6, up=False)} ({covered['kind']})"
     rows = [
         ("not private", "" if manifest["private"] else SIMULATED),
         ("warning", manifest.get("warning", "")),
