@@ -58,7 +58,7 @@ class Budget:
         the queries with a wish.
     fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
     bound : no strategy needs less with continuous noise of the kind chosen, rounded down; None for Laplace
-        noise where a half width is asked for.
+        noise where a half width is asked for, for replaced rows, and where noise on integers needs less.
     shares : (m,) of the cost of the best Gaussian noise, by query; they sum to 1.
     """
 
@@ -116,7 +116,7 @@ class Budget:
         """What a reader wants to see first, as (name, text)."""
         at = "" if not self.plan.delta else f" at delta {self.plan.delta:g}"
         noise = self.plan.law.name
-        bound = "none (half widths are asked for)"
+        bound = "none (known for variances, continuous noise and add-remove alone)"
         if self.bound is not None:
             bound = f"{rounded(self.bound, 8, up=False)}   (whatever the strategy, with {noise} noise)"
         gap = [] if self.gap is None else [("gap", rounded(self.gap, 3, up=True, layout="e"))]
@@ -197,7 +197,11 @@ def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: N
     if choice.best.plan.rho is None:
         is_wide = bool(wishes(choice.best.plan.workload.blocks))
         return None if is_wide else math.sqrt(2 * fitness.bound) * (1 - _CLOSE)
-    return fitness.bound / 2 if delta is None else _epsilon(fitness.bound, delta) * (1 - _CLOSE)
+    if delta is None:
+        return fitness.bound / 2
+    bound = _epsilon(fitness.bound, delta) * (1 - _CLOSE)
+    # The exact delta of noise on integers may be below that of continuous noise.
+    return bound if bound <= choice.best.cost else None
 
 
 def _epsilon(squared: float, delta: float) -> float:
