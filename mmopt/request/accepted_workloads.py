@@ -68,10 +68,12 @@ def as_workload(value: object) -> Workload:
     kind = type(value).__name__
     if isinstance(value, list | tuple) and any(isinstance(item, Workload) for item in value):
         raise WorkloadError(f"a {kind} of workloads is no Workload", hint="add them up: sum(workloads)")
+    if kind in _HINTS:  # a DataVector is an array too
+        raise WorkloadError(f"a {kind} is no Workload", hint=_HINTS[kind])
     is_array = isinstance(value, list | tuple) or hasattr(value, "__array__") or scipy.sparse.issparse(value)
     if is_array or is_frame(value):
         return Workload.from_matrix(value)
-    raise WorkloadError(f"a {kind} is no Workload", hint=_HINTS.get(kind, _TAKEN))
+    raise WorkloadError(f"a {kind} is no Workload", hint=_TAKEN)
 
 
 def as_domain(value: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sqlite3
 from collections.abc import Callable
@@ -54,7 +55,8 @@ def test_release_and_simulate_from_every_kind_of_file(
     assert done.status == 0, done
     assert "confidential, for you alone: 807 rows in the table, dropped 7 by 'city'" in done.err
     lines = (tables / "out" / "answers.csv").read_text(encoding="utf-8").splitlines()
-    assert [round(float(line.split(",")[2])) for line in lines[1:]] == [500, 300]
+    rows = list(csv.DictReader(lines))
+    assert [round(float(row["estimate"])) for row in rows] == [500, 300]
     manifest = json.loads((tables / "out" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["privacy"]["not_covered"] == (
         "whether the table can be read, and has at most 2147483648 rows; whether a row is refused, for sex, "
