@@ -8,7 +8,6 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
-from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
@@ -80,6 +79,8 @@ def laplace_quantile(missed: float) -> float:
 
 def _laplace_exceeded(t: float) -> float:
     """E h(E₁) of ``laplace_quantile``: at least the probability of an error of t standard errors or more."""
+    from scipy.integrate import quad  # a tenth of a second, for the few who need it
+
     bend = t * t / 3
     below = quad(lambda y: 2 * ndtr(-t / math.sqrt(y)) * math.exp(-y), 0.0, bend, epsabs=1e-14)[0]
     slope = math.exp(-1.5) / math.sqrt(2 * math.pi) * t * bend**-1.5
