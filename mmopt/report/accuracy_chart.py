@@ -9,6 +9,7 @@ import numpy as np
 
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.numerics.outward import rounded
 from mmopt.report.charts import need_matplotlib, plainly, save, stroke
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     """Half widths by query, in the order of the workload; what was asked for as a dotted line above."""
     need_matplotlib()
     errors = accuracy_columns(plan, confidence)
-    widths, asked = errors["half_width"], errors["within"]
+    widths = errors["half_width"]
+    asked = errors.columns.get("within", np.full(len(widths), np.nan))
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(8.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
@@ -46,6 +49,9 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     axes.set_ylabel(f"± counts at {100 * confidence:g} %")
     if np.isfinite(asked).any():
         axes.plot([], [], color="0.4", linestyle=":", label="asked for")
-    plainly(axes, title)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    name, spent = ("rho", plan.rho) if plan.epsilon is None else ("epsilon", plan.epsilon)
+    at = f"{name} {rounded(str(spent), 4, up=True)}"
+    plainly(axes, f"{title}{': ' if title else ''}{plan.law.name} noise, {at}")
+    figure.legend(loc="outside center right", frameon=False, fontsize=8)
     return figure
