@@ -53,5 +53,5 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     name, spent = ("rho", plan.rho) if plan.epsilon is None else ("epsilon", plan.epsilon)
     at = f"{name} {rounded(str(spent), 4, up=True)}"
     plainly(axes, f"{title}{': ' if title else ''}{plan.law.name} noise, {at}")
-    figure.legend(loc="outside center right", frameon=False, fontsize=8)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
