@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,16 +44,14 @@ def accuracy_by_group(plan: Plan, confidence: float) -> Table:
 def wish_words(plan: Plan, number: int) -> str:
     """What was asked for of a group of queries, by its number."""
     rows = plan.workload.groups()[number][1]
-    words = [
-        f"± {wish.half_width:g} at {percent(wish.confidence)}"
-        for part, wish in wishes(plan.workload.blocks)
-        if part == rows
-    ]
+    wish = next((wish for part, wish in wishes(plan.workload.blocks) if part == rows), None)
+    words = [] if wish is None else [f"± {wish.half_width:g} at {percent(wish.confidence)}"]
     targets = np.asarray(plan.workload.targets)[rows]
-    if not words and np.isfinite(targets).any():
-        least, most = float(targets.min()), float(targets.max())
-        words = [f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}"]
-    return "".join(words)
+    targets = targets[np.isfinite(targets)]
+    least, most = float(targets.min(initial=math.inf)), float(targets.max(initial=0.0))
+    if len(targets) and (wish is None or least < wish.variance):
+        words.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
+    return ", ".join(words)
 
 
 def _asked(plan: Plan, number: int, meets: Sequence[bool | None]) -> list[str]:
