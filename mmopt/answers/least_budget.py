@@ -103,6 +103,8 @@ class Budget:
             return 1 - left
         squared = float(self.fitness.objective)
         whole = _epsilon(squared, self.delta)
+        if whole == 0:
+            return np.zeros(len(left))
         return np.array(
             [1 - _epsilon(squared * part, self.delta) / whole if part > 0 else 1.0 for part in left]
         )

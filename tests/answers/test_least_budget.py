@@ -134,6 +134,8 @@ def test_savings_are_of_the_cost_in_its_own_unit() -> None:
     whole = epsilon_of(0.01, DELTA)
     assert epsilon.savings([1.0])[0] == pytest.approx(1 - epsilon_of(0.01 * 0.79, DELTA) / whole, rel=1e-6)
     assert rho.savings([0.0]) == epsilon.savings([0.0]) == 0.0
+    nothing = budget(Workload.from_matrix(np.eye(2), targets=[1e12, 1e12]), delta=1e-3)
+    assert nothing.cost == nothing.bound == 0.0 and nothing.savings([1.0]) == 0.0
 
 
 def test_the_tightest_of_like_queries_has_the_whole_share() -> None:

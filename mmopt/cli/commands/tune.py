@@ -54,8 +54,8 @@ def tune(
 ) -> None:
     """Show what a sub-workload gains, and the others lose, when its queries count for more.
 
-    Errors are root mean squares per query, at the file's privacy; without one for unit noise per unit of
-    sensitivity.
+    Errors are root mean squares per query, at the file's privacy; without one, and for replaced rows, for
+    unit noise per unit of sensitivity.
     """
     from mmopt.driver import tune as tune_subworkload
     from mmopt.driver.templates import tune_templates
@@ -66,7 +66,7 @@ def tune(
     request = read_request(workload)
     asked = request.workload
     deviation = 1.0
-    if request.privacy is not None:
+    if request.privacy is not None and request.neighbours == "add-remove":
         law = noise_for(norm_of(noise), request.privacy).continuous
         deviation = math.sqrt(law.variance) * law.scale(request.privacy, 1.0)
     with live(verbose=verbose) as display:
