@@ -29,7 +29,8 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     """Half widths by query, in the order of the workload; what was asked for as a dotted line above."""
     need_matplotlib()
     errors = accuracy_columns(plan, confidence)
-    widths, asked = errors["half_width"], errors["within"]
+    widths = errors["half_width"]
+    asked = errors.columns.get("within", np.full(len(errors), np.nan))
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 4.0), layout="constrained")
