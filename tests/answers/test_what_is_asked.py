@@ -1,0 +1,49 @@
+"""What a workload file says beside its queries holds, however it is passed; arguments go before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mmopt
+from mmopt.answers.what_is_asked import asked
+from mmopt.errors import OptionError
+from mmopt.privacy import Privacy
+from mmopt.request import TableOptions, WorkloadLike
+
+TEXT = """
+domain: {sex: {values: [F, M]}}
+workload: [{marginal: [sex], max_variance: 10}]
+privacy: {rho: 0.5}
+neighbours: replace-one
+data: {table: people}
+"""
+DICTIONARY = {
+    "domain": {"sex": ["F", "M"]},
+    "workload": [{"marginal": ["sex"], "max_variance": 10}],
+    "privacy": {"rho": 0.5},
+    "neighbours": "replace-one",
+    "data": {"table": "people"},
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("form", ["file.yaml", "file.workload", "file", "request", "dictionary"])
+def test_a_file_says_all_of_it(form: str, tmp_path: Path) -> None:
+    workload: WorkloadLike = DICTIONARY
+    if form != "dictionary":
+        workload = tmp_path / form
+        workload.write_text(TEXT)
+    if form == "request":
+        workload = mmopt.load_request(workload)
+    what = asked(workload)
+    assert what.privacy == Privacy(rho=0.5) and what.neighbours == "replace-one"
+    assert what.table == TableOptions(table="people")
+    other = asked(workload, {"epsilon": 1}, "add-remove")
+    assert other.privacy == Privacy(epsilon=1.0) and other.neighbours == "add-remove"
+
+
+def test_a_workload_says_neither() -> None:
+    what = asked(mmopt.Domain.of(sex=["F", "M"]).marginal("sex"))
+    assert (what.privacy, what.neighbours, what.table, what.file) == (None, "add-remove", TableOptions(), None)
