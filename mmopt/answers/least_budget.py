@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from mmopt.answers.default_strategy import Choice, Solve, default_strategy
 from mmopt.answers.what_is_asked import asked
 from mmopt.driver import solve
-from mmopt.errors import WorkloadError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
@@ -152,8 +152,11 @@ def budget(
 
     Raises
     ------
-    WorkloadError : no query has a wish. PrivacyError : no budget meets them. mmopt.Error : as ``solve``.
+    OptionError : both delta and pure. WorkloadError : no query has a wish. PrivacyError : no budget meets
+    them. mmopt.Error : as ``solve``.
     """
+    if pure and delta is not None:
+        raise OptionError("delta and pure are two kinds of budget", hint="leave one of them out")
     what = asked(workload, None, neighbours)
     if what.privacy is not None and delta is None and not pure:
         delta, pure = what.privacy.delta, what.privacy.is_pure

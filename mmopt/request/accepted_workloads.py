@@ -23,7 +23,7 @@ WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.Path
 """What ``as_workload`` takes."""
 
 _YAML = (".yaml", ".yml")
-_TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db")
+_TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _FIRST = "the workload stands first: solve(workload, program)"
 _BASELINE = "write certify(workload, 'haar'), baseline('haar', workload)"
 _SOLVED = "pass the workload that was solved: a solution knows it by its hash only"

@@ -47,3 +47,9 @@ def test_a_file_says_all_of_it(form: str, tmp_path: Path) -> None:
 def test_a_workload_says_neither() -> None:
     what = asked(mmopt.Domain.of(sex=["F", "M"]).marginal("sex"))
     assert (what.privacy, what.neighbours, what.table, what.file) == (None, "add-remove", TableOptions(), None)
+
+
+def test_a_budget_is_of_one_kind() -> None:
+    with pytest.raises(OptionError) as caught:
+        mmopt.budget(DICTIONARY, delta=1e-6, pure=True)
+    assert str(caught.value) == "delta and pure are two kinds of budget\n  leave one of them out"
