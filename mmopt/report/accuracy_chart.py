@@ -26,7 +26,10 @@ def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str =
 
 
 def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
-    """Half widths by query, in the order of the workload; what was asked for as a dotted line above."""
+    """Half widths by query, in the order of the workload; what was asked for as a dotted line above.
+
+    OptionError where matplotlib is not installed.
+    """
     need_matplotlib()
     errors = accuracy_columns(plan, confidence)
     widths = errors["half_width"]

@@ -28,6 +28,7 @@ __all__ = [
     "check_chart",
     "curves",
     "draw",
+    "has_matplotlib",
     "need_matplotlib",
     "plainly",
     "save",
@@ -57,9 +58,14 @@ def check_chart(path: Path) -> None:
     need_matplotlib()
 
 
+def has_matplotlib() -> bool:
+    """Whether charts can be drawn."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
 def need_matplotlib() -> None:
     """OptionError unless matplotlib is installed."""
-    if importlib.util.find_spec("matplotlib") is None:
+    if not has_matplotlib():
         raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
 
 
