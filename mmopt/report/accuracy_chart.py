@@ -10,6 +10,7 @@ import numpy as np
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
 from mmopt.report.charts import need_matplotlib, plainly, save, stroke
+from mmopt.report.table_style import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +48,7 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
         axes.plot(queries, asked[part], color=style["color"], linestyle=":", linewidth=1.0)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("query, in the order of the workload")
-    axes.set_ylabel(f"± counts at {100 * confidence:g} %")
+    axes.set_ylabel(f"± counts at {percent(confidence)}")
     if np.isfinite(asked).any():
         axes.plot([], [], color="0.4", linestyle=":", label="asked for")
     plainly(axes, title)

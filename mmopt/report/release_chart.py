@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mmopt.errors import counted
 from mmopt.report.charts import COLOURS, need_matplotlib, plainly
 from mmopt.report.release_tables import answer_groups, decimals
+from mmopt.report.table_style import percent
 from mmopt.results import Frame
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
             axes.set(xlabel="queries in their order", ylabel="answer")
     words = [
         title,
-        f"answers with {100 * float(frame.metadata['confidence']):.10g}% intervals, each query alone",
+        f"answers with {percent(frame.metadata['confidence'])} intervals, each query alone",
         f"{counted(len(groups) - PANELS, 'more group')} not drawn" if len(groups) > PANELS else "",
     ]
     warning = frame.metadata.get("warning", "")
