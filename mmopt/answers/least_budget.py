@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mmopt.answers.default_strategy import Choice, Solve, default_strategy
 from mmopt.answers.what_is_asked import asked
@@ -30,8 +29,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.continuous_noise import continuous_gaussian_delta
-from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
+from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours
 from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.workloads import Product, Workload
@@ -44,7 +43,6 @@ WIDER = 0.1
 """Of a half width, by which a wish is relaxed where savings are stated."""
 
 _PROGRAM = "fitness_for_use"
-_MOST = 1e4  # epsilon: wishes may cost what they do
 _CLOSE = 1e-9  # relative: beyond what the root of a bound is off by
 
 
@@ -76,7 +74,7 @@ class Budget:
     @property
     def unit(self) -> str:
         """What the cost is: "epsilon", or "rho"."""
-        return "rho" if self.plan.epsilon is None else "epsilon"
+        return self.plan.spent[0]
 
     @property
     def cost(self) -> float:
@@ -101,11 +99,11 @@ class Budget:
         left = 1 - np.minimum(((1 + WIDER) ** 2 - 1) * np.asarray(shares), 1.0)
         if self.delta is None:
             return 1 - left
-        squared = float(self.fitness.objective)
-        whole = _epsilon(squared, self.delta)
-        return np.array(
-            [1 - _epsilon(squared * part, self.delta) / whole if part > 0 else 1.0 for part in left]
+        squared = float(self.fitness.objective) * np.array([1.0, *left])
+        whole, *parts = (
+            continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0 for part in squared
         )
+        return 1 - np.array(parts) / whole if whole > 0 else np.zeros(len(parts))
 
     @property
     def errors(self) -> Frame:
@@ -161,7 +159,7 @@ def budget(
     if what.privacy is not None and delta is None and not pure:
         delta, pure = what.privacy.delta, what.privacy.is_pure
     wished, neighbours = _wished(what.workload), what.neighbours
-    privacy = Privacy(epsilon=_MOST, delta=delta) if pure or delta is not None else None
+    privacy = Privacy(epsilon=MOST_COST, delta=delta) if pure or delta is not None else None
     choice = default_strategy(wished, privacy, neighbours, solved, say)
     offers = (choice.best, *choice.others)
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
@@ -202,17 +200,6 @@ def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: N
         return None if is_wide else math.sqrt(2 * fitness.bound) * (1 - _CLOSE)
     if delta is None:
         return fitness.bound / 2
-    bound = _epsilon(fitness.bound, delta) * (1 - _CLOSE)
+    bound = continuous_gaussian_epsilon(math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
     # The exact delta of noise on integers may be below that of continuous noise.
     return bound if bound <= choice.best.cost else None
-
-
-def _epsilon(squared: float, delta: float) -> float:
-    """The epsilon at a delta of continuous Gaussian noise of this squared sensitivity over its variance."""
-    mu = math.sqrt(squared)
-    if continuous_gaussian_delta(0.0, mu) <= delta:
-        return 0.0
-    most = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # by zCDP
-    return float(
-        brentq(lambda e: continuous_gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-14, rtol=1e-12)
-    )
