@@ -45,4 +45,3 @@ def asked(workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: Neigh
         request.table,
         {"name": Path(request.path).name, "sha256": request.text_hash},
     )
-

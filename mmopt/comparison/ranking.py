@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from mmopt.comparison.baseline_factors import Factors
 from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.least_costs import ratio
@@ -74,7 +72,7 @@ def ranking(
 
     workload : of these; without it the order is by rmse, whatever the targets.
     """
-    by_cost = workload is not None and bool(np.isfinite(workload.targets).all())
+    by_cost = workload is not None and workload.has_all_targets
     places, left_out = [], []
     entries: tuple[Outcome | Factors, ...] = (*outcomes, *factors)
     for entry in entries:
