@@ -24,7 +24,7 @@ from mmopt.strategies import StrategyForm, largest_ratio, privacy_cost
 from mmopt.strategies.baselines import Cost, baseline_strategy, read
 from mmopt.workloads import Workload
 
-__all__ = ["Predicted", "Stated", "predicted", "predicted_baseline"]
+__all__ = ["NOT_PREDICTED", "Predicted", "Stated", "predicted", "predicted_baseline"]
 
 SLACK = 1e-6  # relative: an epsilon at which targets hold before a strategy is rounded to integers
 ON_ANSWERS = "workload"  # the baseline whose answers are what it measured, without least squares
@@ -98,6 +98,10 @@ class Predicted:
         }
 
 
+NOT_PREDICTED = Predicted()
+"""Of what has no strategy, or no privacy stated and no targets."""
+
+
 def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None) -> Predicted:
     """What a release of a strategy, or of a solution's, is predicted to be; a refusal is the reason.
 
@@ -107,7 +111,7 @@ def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: 
     if stated is None:
         with suppress(TooLargeError):  # more queries than variances can be held of
             return Predicted(cost=privacy_cost(form, workload))
-        return Predicted()
+        return NOT_PREDICTED
     try:
         noise = noise_for(form.norm, stated.privacy)
         if not noise.takes(stated.privacy):
