@@ -14,6 +14,5 @@ from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
 from mmopt.answers.least_budget import Budget, budget
 from mmopt.answers.one_call import release
 from mmopt.answers.release_result import Release, load_release
-from mmopt.results import Frame
 
-__all__ = ["Accuracy", "Budget", "Frame", "Release", "accuracy", "budget", "load_release", "release"]
+__all__ = ["Accuracy", "Budget", "Release", "accuracy", "budget", "load_release", "release"]
