@@ -1,4 +1,4 @@
-"""``mmopt.budget``: the least privacy cost at which every accuracy that is wished for holds.
+"""``mmopt.budget``: the least privacy cost at which every target holds (``max_variance``, ``within``).
 
 For Gaussian noise the program ``fitness_for_use`` finds it: the least squared sensitivity Δ² of a strategy
 whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With its
@@ -40,7 +40,7 @@ from mmopt.workloads.query_product import wishes
 __all__ = ["WIDER", "Budget", "budget"]
 
 WIDER = 0.1
-"""Of a half width, by which a wish is relaxed where savings are stated."""
+"""Of a half width, by which a target is relaxed where savings are stated."""
 
 _PROGRAM = "fitness_for_use"
 _CLOSE = 1e-9  # relative: beyond what the root of a bound is off by
@@ -48,12 +48,12 @@ _CLOSE = 1e-9  # relative: beyond what the root of a bound is off by
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """The least cost of all wishes, the release that has it, and which queries it is spent on.
+    """The least cost of all targets, the release that has it, and which queries it is spent on.
 
     Attributes
     ----------
     choice : the strategy and its plan, what else was considered, and why there is no more. Its workload are
-        the queries with a wish.
+        the queries with a target.
     fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
     bound : no strategy needs less with continuous noise of the kind chosen, rounded down; None for Laplace
         noise where a half width is asked for, for replaced rows, and where noise on integers needs less.
@@ -139,18 +139,18 @@ def budget(
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Budget:
-    """The least rho, epsilon at a delta, or pure epsilon, at which every wish of the workload holds.
+    """The least rho, epsilon at a delta, or pure epsilon, at which every target of the workload holds.
 
     Parameters
     ----------
-    workload : targets and wishes of its queries (``max_variance``, ``within``); queries without are left out.
+    workload : with targets of its queries (``max_variance``, ``within``); queries without are left out.
     delta : for epsilon at this delta, with the better of both noises. pure : for epsilon alone, with Laplace
         noise. By default the kind of the privacy that a workload file asks for, or rho.
     solved, say : as for ``default_strategy``.
 
     Raises
     ------
-    OptionError : both delta and pure. WorkloadError : no query has a wish. PrivacyError : no budget meets
+    OptionError : both delta and pure. WorkloadError : no query has a target. PrivacyError : no budget meets
     them. mmopt.Error : as ``solve``.
     """
     if pure and delta is not None:
@@ -158,27 +158,27 @@ def budget(
     what = asked(workload, None, neighbours)
     if what.privacy is not None and delta is None and not pure:
         delta, pure = what.privacy.delta, what.privacy.is_pure
-    wished, neighbours = _wished(what.workload), what.neighbours
+    targeted, neighbours = _targeted(what.workload), what.neighbours
     privacy = Privacy(epsilon=MOST_COST, delta=delta) if pure or delta is not None else None
-    choice = default_strategy(wished, privacy, neighbours, solved, say)
+    choice = default_strategy(targeted, privacy, neighbours, solved, say)
     offers = (choice.best, *choice.others)
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
     if not isinstance(fitness, Solution):
-        fitness = solved(wished, Program.load(_PROGRAM))
-    shares = _plain(fitness.multipliers["accuracy"]) * wished.targets
+        fitness = solved(targeted, Program.load(_PROGRAM))
+    shares = _plain(fitness.multipliers["accuracy"]) * targeted.targets
     return Budget(choice, fitness, delta, _bound(choice, fitness, delta, neighbours), shares / shares.sum())
 
 
-def _wished(workload: Workload) -> Workload:
+def _targeted(workload: Workload) -> Workload:
     """The queries that have a target."""
     blocks = []
     for block in workload.blocks:
-        targeted = np.isfinite(block.target if isinstance(block, Product) else block.targets)
-        if np.all(targeted):
+        is_asked = np.isfinite(block.target if isinstance(block, Product) else block.targets)
+        if np.all(is_asked):
             blocks.append(block)
-        elif isinstance(block, Explicit) and np.any(targeted):
-            rows = block.queries.take(np.flatnonzero(targeted))
-            blocks.append(Explicit.read(rows, block.targets[targeted], block.weights[targeted]))
+        elif isinstance(block, Explicit) and np.any(is_asked):
+            rows = block.queries.take(np.flatnonzero(is_asked))
+            blocks.append(Explicit.read(rows, block.targets[is_asked], block.weights[is_asked]))
     if not blocks:
         raise WorkloadError(
             "no query says how accurate its answer must be, so there is nothing to find a budget for",
