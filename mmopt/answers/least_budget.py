@@ -11,6 +11,7 @@ that meets the targets costs at least epsilon = √2 Δ.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -177,8 +178,9 @@ def _targeted(workload: Workload) -> Workload:
         if np.all(is_asked):
             blocks.append(block)
         elif isinstance(block, Explicit) and np.any(is_asked):
-            rows = block.queries.take(np.flatnonzero(is_asked))
-            blocks.append(Explicit.read(rows, block.targets[is_asked], block.weights[is_asked]))
+            queries = block.queries.take(np.flatnonzero(is_asked))
+            names = list(itertools.compress(block.labels(workload.domain), is_asked))
+            blocks.append(Explicit.read(queries, block.targets[is_asked], block.weights[is_asked], names))
     if not blocks:
         raise WorkloadError(
             "no query says how accurate its answer must be, so there is nothing to find a budget for",

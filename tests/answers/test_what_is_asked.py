@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import mmopt
@@ -60,3 +62,13 @@ def test_what_delta_alone_covers_costs_nothing_and_saves_nothing() -> None:
     """It was divided by zero here."""
     least = mmopt.budget(mmopt.Domain.of(sex=["F", "M"]).marginal("sex", within=1e6), delta=0.01)
     assert least.cost == 0.0 and least.savings(least.shares).tolist() == [0.0, 0.0]
+
+
+def test_queries_with_a_target_keep_their_names() -> None:
+    """They were numbered anew where others of the matrix have none."""
+    rows = [[1, 0], [0, 1], [1, 1]]
+    numbered = mmopt.budget(mmopt.Workload.from_matrix(rows, targets=[4.0, math.inf, 9.0]))
+    assert numbered.errors["query"].tolist() == ["query 0", "query 2"]
+    frame = pd.DataFrame(rows, index=["a", "b", "c"])
+    named = mmopt.budget(mmopt.Workload.from_matrix(frame, targets=[math.inf, 4.0, 9.0]))
+    assert named.errors["query"].tolist() == ["b", "c"]
