@@ -1,7 +1,7 @@
 """The commands, a file each: its options, the call, what is shown. What several share stands one level up.
 
 - ``programs.py``: the list of shipped programs
-- ``show.py``: a program's words, formulas, text and sizes
+- ``show.py``: a program's words, formulas, text and sizes; or a release, read back
 - ``explain.py``: why a program is convex, and what it becomes
 - ``check.py``: a workload file or a program, before anything is solved
 - ``accuracy.py``: the standard error of each answer, before any data
