@@ -42,7 +42,8 @@ NEARLY_NORMAL = 1e-6
 _SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
 
 BEYOND = 1e-9
-"""Relative: so much beyond its last number an interval ends, whatever is rounded."""
+"""Relative: so much beyond its last number an interval ends, whatever is rounded, unless errors are whole;
+one that is asked for may end twice as far beyond."""
 
 _GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what smooths one without a lattice
 
@@ -151,7 +152,10 @@ def coefficients(integer: Measured, own: Array, queries: Ints | slice = slice(No
 
 
 def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:
-    """Half width, coverage and whether that is exact for coefficients and scales (rows,)."""
+    """Half width, coverage and whether that is exact for coefficients and scales (rows,).
+
+    Whole coefficients make whole errors, and the interval ends on one of these.
+    """
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:
         return 0.0, 1.0, True
@@ -161,7 +165,9 @@ def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[
     terms = np.stack([sizes, scales])[:, (sizes > 1e-12) | (sizes * scales > 1e-12 * (sizes * scales).max())]
     distinct, counts = np.unique(terms, axis=1, return_counts=True)
     least = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), noise, confidence)
-    return least[0] * size, least[1], least[2]
+    width = least[0] * size
+    is_whole = bool((row == np.rint(row)).all())
+    return math.floor(width) if is_whole else width, least[1], least[2]
 
 
 @lru_cache(maxsize=2**14)

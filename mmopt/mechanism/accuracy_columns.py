@@ -43,7 +43,7 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
         half_widths[rows], confidences[rows] = wish.half_width, wish.confidence
         is_stricter = targets[rows] < wish.variance
         widths = plan.intervals(wish.confidence).widths[rows]
-        meets[rows] = (widths <= wish.half_width * (1 + BEYOND)) & (meets[rows] | ~is_stricter)
+        meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
         targets[rows] = np.where(is_stricter, targets[rows], np.inf)
     columns = {
         "group": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),

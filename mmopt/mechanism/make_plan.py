@@ -144,12 +144,13 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
         target /= max(excess * (1 + 2.0**-40), 1 + step)
         step = max(2 * step, _LEAST_STEP)
         found = planned(target)
-    while wide < math.inf and excess < 1 - _CLOSE and wide > target * (1 + _CLOSE):
-        between = planned(math.sqrt(wide * target))
-        if (own := excess_over_asked(between)) > 1:
-            wide = between.scale
+    more = target * (1 + _CLOSE)
+    while more < wide < math.inf:
+        if excess_over_asked(larger := planned(more)) > 1:
+            wide = more
         else:
-            found, target, excess = between, between.scale, own
+            found, target = larger, more
+        more = max(math.sqrt(wide * target), target * (1 + _CLOSE))
     return found
 
 

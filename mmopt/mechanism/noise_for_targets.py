@@ -64,7 +64,7 @@ def excess_over_asked(plan: Plan) -> float:
     0 where nothing is asked for. Noise whose unit targets refer to meets them by ``scale_for_targets``.
     """
     widths = [
-        float(plan.intervals(wish.confidence).widths[rows].max()) / (wish.half_width * (1 + BEYOND))
+        float(plan.intervals(wish.confidence).widths[rows].max()) / (wish.half_width * (1 + 2 * BEYOND))
         for rows, wish in wishes(plan.workload.blocks)
     ]
     deviations = [] if plan.law.takes_targets else [plan.standard_errors / np.sqrt(plan.workload.targets)]

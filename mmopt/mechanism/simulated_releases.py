@@ -25,7 +25,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.privacy.rounding.rounded_rows import unsupported
-from mmopt.strategies import StrategyForm
+from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
 from mmopt.workloads import Workload
 
 __all__ = ["SANITY", "GroupErrors", "Simulated", "simulate_errors"]
@@ -164,4 +164,7 @@ def _unit_errors(
     step = max(1, _ENTRIES // max(workload.m, workload.n))
     for start in range(0, trials, step):
         size = (min(step, trials - start), strategy.p)
-        yield start, workload.answers(strategy.estimate(noise.continuous.draw(rng, size)).T).T
+        drawn = noise.continuous.draw(rng, size)
+        is_dense = isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
+        found = strategy.estimate(drawn) if is_dense else np.stack([strategy.estimate(row) for row in drawn])
+        yield start, workload.answers(found.T).T

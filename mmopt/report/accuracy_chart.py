@@ -9,6 +9,7 @@ import numpy as np
 
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.numerics.outward import rounded
 from mmopt.report.charts import need_matplotlib, plainly, save, stroke
 from mmopt.report.table_style import percent
 
@@ -34,8 +35,9 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     need_matplotlib()
     errors = accuracy_columns(plan, confidence)
     widths = errors["half_width"]
-    asked = errors.columns.get("within", np.full(len(errors), np.nan))
+    asked = errors.columns.get("within", np.full(len(widths), np.nan))
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(8.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
@@ -51,6 +53,9 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     axes.set_ylabel(f"± counts at {percent(confidence)}")
     if np.isfinite(asked).any():
         axes.plot([], [], color="0.4", linestyle=":", label="asked for")
-    plainly(axes, title)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    unit, spent = plan.spent
+    said = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
+    plainly(axes, f"{title}: {said}" if title else said)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure

@@ -43,14 +43,12 @@ def wish_words(plan: Plan) -> list[str]:
     targets = np.asarray(plan.workload.targets)
     words = []
     for _, rows in plan.workload.groups():
-        wish, own = asked.get(rows.start), targets[rows][np.isfinite(targets[rows])]
-        if wish is not None and own.max() >= wish.variance:
-            words.append(f"± {wish.half_width:g} at {percent(wish.confidence)}")
-        elif own.size:
-            least, most = float(own.min()), float(own.max())
-            words.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
-        else:
-            words.append("")
+        wish, limits = asked.get(rows.start), targets[rows][np.isfinite(targets[rows])]
+        said = [] if wish is None else [f"± {wish.half_width:g} at {percent(wish.confidence)}"]
+        if limits.size and (wish is None or limits.min() < wish.variance):
+            least, most = float(limits.min()), float(limits.max())
+            said.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
+        words.append(", ".join(said))
     return words
 
 

@@ -18,6 +18,7 @@ from mmopt import (
     WorkloadError,
     solve,
 )
+from mmopt.driver.templates import templates
 from mmopt.mechanism import plan
 from mmopt.mechanism.simulated_releases import Simulated, simulate_errors
 from mmopt.privacy.continuous_noise import continuous_gaussian_scale
@@ -129,6 +130,23 @@ def test_chunks_of_trials_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("mmopt.mechanism.simulated_releases._ENTRIES", 4 * w.m)
     for one, other in zip(run(w, s, trials=11), whole, strict=True):
         assert one.whole.relative == pytest.approx(other.whole.relative, rel=RECOMPUTED)
+
+
+def test_strategies_in_factors(rng: np.random.Generator) -> None:
+    """They estimate from one vector of answers at a time; each is what its matrix is, trial by trial."""
+    sizes = (2, 3)
+    products = [Product((f.identity(2), f.prefix(3))), Product((f.total(2), f.identity(3)))]
+    w = Workload.from_products(Domain(tuple(Attribute(f"a{n}", tuple("xyz"[:n])) for n in sizes)), products)
+    x = rng.integers(0, 100, w.n)
+    for name in ("product", "union", "marginals"):
+        strategy = templates(w, 1, (name,)).best.strategy
+        assert strategy is not None
+        planned = [plan(w, strategy, Privacy(epsilon=0.1))]
+        (own,) = simulate_errors(w, strategy, x, planned, trials=300)
+        dense = Strategy(strategy.implicit().matrix(), 1)
+        (other,) = simulate_errors(w, dense, x, planned, trials=300)
+        assert own.whole.absolute == pytest.approx(other.whole.absolute, rel=1e-6), name
+        assert own.whole.rmse == pytest.approx(own.whole.predicted, rel=0.4)
 
 
 def test_sanity_bound() -> None:

@@ -10,6 +10,8 @@ __all__ = ["CASES"]
 STEPS = r"(?s)^(step [a-z]+ ).*?(?=^--)"  # as many as it takes
 WORK = r"(?s)^(Work\n).*?(?=^\()"  # what it took
 
+GAUSSIAN = "--program l2_strategy"  # not the better of both noises
+TARGETS = "--program fitness_for_use"
 TINY, SMALL = "examples/census2000/tiny.yaml", "examples/census2000/small.yaml"
 
 
@@ -87,14 +89,25 @@ CASES = (
     ),
     Case("soft-maxima-text", "secondary", (f"solve {TINY} --program fitness_softmax",), STEPS),
     # by component
-    Case("scalars", "exact", ("solve examples/marginals/workload.yaml --json", "solve scalars.yaml")),
-    Case("split", "solve", ("solve split.yaml --tolerance 1e-9 --json", "solve split.yaml --dry-run")),
+    Case(
+        "scalars",
+        "exact",
+        ("solve examples/marginals/workload.yaml --json", f"solve scalars.yaml {GAUSSIAN}"),
+    ),
+    Case(
+        "split",
+        "solve",
+        (f"solve split.yaml {GAUSSIAN} --tolerance 1e-9 --json", "solve split.yaml --dry-run"),
+    ),
     Case("adult", "solve", ("solve examples/marginals/adult.yaml --program l2_strategy --json",)),
     Case("adult-targets", "secondary", ("solve examples/marginals/adult.yaml --json",)),
     Case(
         "census",
         "solve",
-        ("check examples/sf1-like/workload.yaml", "solve examples/sf1-like/workload.yaml --json"),
+        (
+            "check examples/sf1-like/workload.yaml",
+            "solve examples/sf1-like/workload.yaml --program l2_strategy --json",
+        ),
         slow=True,
     ),
     # many attributes
@@ -110,9 +123,15 @@ CASES = (
         ),
     ),
     # what is printed of a solve
-    Case("solve-text", "solve", ("solve total.yaml --tolerance 1e-8", "solve parts.yaml --tolerance 1e-8")),
     Case(
-        "solve-text-targets", "secondary", ("solve targets.yaml", "solve targets.yaml --program softmax_step")
+        "solve-text",
+        "solve",
+        ("solve total.yaml --tolerance 1e-8", f"solve parts.yaml {GAUSSIAN} --tolerance 1e-8"),
+    ),
+    Case(
+        "solve-text-targets",
+        "secondary",
+        (f"solve targets.yaml {TARGETS}", "solve targets.yaml --program softmax_step"),
     ),
     Case(
         "certify",
@@ -163,6 +182,18 @@ CASES = (
         also=WORK,
         slow=True,
     ),
+    # accuracy first
+    Case(
+        "accuracy",
+        "local",
+        ("accuracy total.yaml --json", "accuracy wishes.yaml", "accuracy rho.yaml --confidence 0.9"),
+    ),
+    Case(
+        "budget",
+        "local",
+        ("budget wishes.yaml", "budget wishes.yaml --delta 1e-6 --json", "budget targets.yaml --pure"),
+    ),
+    Case("budget-refused", "exact", ("budget total.yaml", "budget wishes.yaml --delta 0.1 --pure")),
     Case("tune", "solve", ("tune parts.yaml ages --json", "tune parts.yaml sexes --factors 1,2")),
     Case("tune-laplace", "local", ("tune parts.yaml ages --noise laplace --factors 1,4 --json",)),
     Case(
@@ -174,13 +205,19 @@ CASES = (
         "simulate-text", "secondary", ("simulate total.yaml people.csv --trials 10 --seed 3 --epsilon 0.5,1",)
     ),
     # releases
-    Case("release-dense", "secondary", released("total.yaml", "solve --tolerance 1e-8")),
+    Case("release-dense", "secondary", released("total.yaml", f"solve {GAUSSIAN} --tolerance 1e-8")),
     Case(
-        "release-targets", "secondary", released("targets.yaml", "solve --tolerance 1e-8", "--confidence 0.5")
+        "release-targets",
+        "secondary",
+        released("targets.yaml", f"solve {TARGETS} --tolerance 1e-8", "--confidence 0.5"),
     ),
     Case("release-laplace", "local", released("pure.yaml", "solve --program p_identity")),
     Case("release-rho", "secondary", released("rho.yaml", "solve --program eigen_design")),
-    Case("release-component", "secondary", released("scalars.yaml", "solve", table="places.csv")),
+    Case(
+        "release-component",
+        "secondary",
+        released("scalars.yaml", f"solve {GAUSSIAN}", table="places.csv"),
+    ),
     Case("release-product", "local", released("pure.yaml", "templates --templates product --noise laplace")),
     Case(
         "release-product-gaussian",
@@ -205,7 +242,7 @@ CASES = (
         "release-text",
         "secondary",
         (
-            "release total.yaml people.csv --tolerance 1e-8 --simulate 3",
+            "release total.yaml people.csv --program l2_strategy --tolerance 1e-8 --simulate 3",
             "release total.yaml people.csv --out real",
         ),
         also=r"^(  \S.*?  +)[-\d.]+ +[\d.]+ +\[.*\]$",
@@ -250,7 +287,7 @@ CASES = (
             "solve total.yaml --tolerance -1",
             "solve total.yaml --given Q=haaar --program query_weighting",
             "solve total.yaml --given Z=3",
-            "solve total.yaml --starts 3",
+            "solve total.yaml --program l2_strategy --starts 3",
             "solve total.yaml --out no/such.npz",
             "solve total.yaml --nothing",
             "slve total.yaml",

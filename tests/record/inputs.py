@@ -32,6 +32,13 @@ INPUTS = {
   - {name: cells, marginal: [sex, age], max_variance: 200.0}
 privacy: {epsilon: 2.0, delta: 1.0e-6}
 """,
+    "wishes.yaml": DOMAIN
+    + """workload:
+  - {name: by sex, marginal: [sex], within: 10}
+  - {name: cells, marginal: [sex, age], within: 20.5, confidence: 0.9, max_variance: 100}
+  - {name: up to an age, product: {age: prefix}, max_variance: 30}
+"""
+    + BOTH,
     "parts.yaml": DOMAIN
     + """workload:
   - {marginal: [sex], subworkload: sexes}

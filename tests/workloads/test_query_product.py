@@ -8,9 +8,9 @@ import pytest
 from random_workloads import domain_of, random_factor
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
+from mmopt.workloads import Attribute, Bins, Domain, Product, Wish, Workload
 from mmopt.workloads.blocks import factor_blocks as f
-from mmopt.workloads.query_product import with_shared_factors
+from mmopt.workloads.query_product import wishes, with_shared_factors
 
 
 def dense(product: Product) -> np.ndarray:
@@ -140,3 +140,66 @@ def test_equal_factors_become_one_object():
     )
     assert workload.products == (one, two)
     assert all(a is b for a, b in zip(*(p.factors for p in workload.products), strict=True))
+
+
+WISH = Wish(50.0)
+
+
+@pytest.mark.quick
+def test_a_wish_is_a_variance_of_normal_noise():
+    assert WISH.variance == pytest.approx((50 / 1.959963984540054) ** 2, rel=1e-12)
+    assert Wish(1.0, 0.5).variance == pytest.approx((1 / 0.6744897501960817) ** 2, rel=1e-12)
+    assert math.isfinite(Wish(1.0, 1e-8).variance) and Wish(1.0, 1 - 1e-8).variance > 0
+
+
+@pytest.mark.quick
+def test_a_wish_is_a_target_of_a_product():
+    """The stricter one; the hash is that of the target, and does not see the wish beyond it."""
+    factors = (f.identity(2),)
+    assert Product(factors, within=WISH).target == WISH.variance
+    assert Product(factors, within=WISH, target=9.0).target == 9.0
+    assert Product(factors, within=WISH, target=1e9).target == WISH.variance
+    wished, targeted, looser = (
+        Workload.from_products(domain_of(2), [product])
+        for product in (
+            Product(factors, within=WISH),
+            Product(factors, target=WISH.variance),
+            Product(factors, within=WISH, target=1e9),
+        )
+    )
+    assert wished.hash == targeted.hash == looser.hash
+    assert wished.hash != Workload.from_products(domain_of(2), [Product(factors)]).hash
+    np.testing.assert_array_equal(wished.targets, [WISH.variance] * 2)
+    assert with_shared_factors([Product(factors, within=WISH)])[0].within == WISH
+
+
+@pytest.mark.quick
+def test_wishes_come_with_the_numbers_of_their_queries():
+    products = [
+        Product((f.identity(3),)),
+        Product((f.prefix(3),), within=WISH),
+        Product((f.total(3),), target=1.0),
+        Product((f.total(3),), within=Wish(2.0, 0.5)),
+    ]
+    assert wishes(products) == [(slice(3, 6), WISH), (slice(7, 8), Wish(2.0, 0.5))]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((0.0,), "the half width is 0, expected a positive number, not infinite"),
+        ((math.inf,), "the half width is inf, expected a positive number, not infinite"),
+        (("50",), "the half width is '50', expected a positive number, not infinite"),
+        ((1e200,), "the half width is 1e+200, expected between 1e-100 and 1e+100"),
+        ((1e99,), "the variance of noise within 1e+99 is 2.60318e+197, expected between 1e-100 and 1e+100"),
+        ((5.0, 1.0), "the confidence is 1.0, expected 1e-08 to 1 - 1e-08\n  for example 0.95"),
+        ((5.0, 1e-17), "the confidence is 1e-17, expected 1e-08 to 1 - 1e-08\n  for example 0.95"),
+        ((5.0, math.nan), "the confidence is nan, expected a positive number, not infinite"),
+        ((5.0, "0.9"), "the confidence is '0.9', expected a positive number, not infinite"),
+    ],
+)
+def test_wishes_that_are_none(arguments, text):
+    with pytest.raises(WorkloadError) as caught:
+        Wish(*arguments)
+    assert str(caught.value) == text

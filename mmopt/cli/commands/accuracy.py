@@ -74,4 +74,4 @@ def accuracy(
         accuracy_by_query(plan, confidence),
     )
     answer(as_json, summary, [part for table in tables for part in (table, "")][:-1])
-    write_files(plan, errors, confidence, out, chart, f"{Path(request.path).name}: {planned.words}")
+    write_files(plan, errors, confidence, out, chart, Path(request.path).name)

@@ -62,7 +62,7 @@ def budget(
     least = least_budget(request, delta=delta, pure=pure, solved=solver_of(solver, options), say=note)
     note_request(request)
     answer(as_json, least.summary(), _tables(least))
-    write_files(least.plan, least.errors, 0.95, out, chart, f"{Path(request.path).name}: {least.words}")
+    write_files(least.plan, least.errors, 0.95, out, chart, Path(request.path).name)
 
 
 def _tables(least: Budget) -> Iterator[object]:

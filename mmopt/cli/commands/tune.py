@@ -53,8 +53,8 @@ def tune(
 ) -> None:
     """Show what a sub-workload gains, and the others lose, when its queries count for more.
 
-    Errors are root mean squares per query, at the file's privacy; without one for unit noise per unit of
-    sensitivity.
+    Errors are root mean squares per query, at the file's privacy; without one, and for replaced rows, for
+    unit noise per unit of sensitivity.
     """
     from mmopt.driver import tune as tune_subworkload
     from mmopt.driver.templates import tune_templates
@@ -65,7 +65,7 @@ def tune(
     request = read_request(workload)
     asked = request.workload
     deviation = 1.0
-    if request.privacy is not None:
+    if request.privacy is not None and request.neighbours == "add-remove":
         deviation = noise_for(norm_of(noise), request.privacy).continuous.deviation(request.privacy)
     with live(verbose=verbose) as display:
 

@@ -1,0 +1,114 @@
+"""Accuracy before any data: that of the plan and of the release, and of what releases do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from random_workloads import domain_of, random_factor
+
+from mmopt import OptionError, Privacy, Workload, accuracy, plan, solve
+from mmopt.mechanism import measure
+from mmopt.workloads import Product, Wish
+from mmopt.workloads.blocks import factor_blocks as f
+
+PRIVACIES = {
+    "epsilon at a delta": Privacy(1.0, 1e-6),
+    "pure": Privacy(epsilon=0.7),
+    "rho": Privacy(rho=0.4),
+    "weak": Privacy(8.0, 1e-2),
+}
+SIMULATED = 500
+
+
+def drawn_workload(rng: np.random.Generator) -> Workload:
+    sizes = [int(size) for size in rng.integers(1, 5, size=int(rng.integers(1, 4)))]
+    products = [Product(tuple(random_factor(rng, size) for size in sizes)) for _ in range(2)]
+    return Workload.from_products(domain_of(*sizes), products)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("privacy", PRIVACIES.values(), ids=PRIVACIES.keys())
+def test_it_is_the_plan_s_and_the_release_s(privacy: Privacy) -> None:
+    w = Workload.from_products(domain_of(4), [Product((f.prefix(4),)), Product((f.identity(4),))])
+    found = accuracy(w, privacy, confidence=0.9)
+    again = plan(w, found.solution, privacy)
+    columns = found.errors.to_dict()
+    assert columns["standard_error"] == again.standard_errors.tolist()
+    answers = measure(again, np.array([3, 1, 4, 1]), 5, 0.9)
+    assert columns["standard_error"] == answers.standard_errors.tolist()
+    half_widths = (answers.high - answers.low) / 2
+    assert columns["half_width"] == pytest.approx(half_widths.tolist(), rel=1e-12)
+    assert found.confidence == 0.9 and repr(found) == f"Accuracy({found.words})"
+
+
+@pytest.mark.quick
+def test_a_solution_is_spoken_of_as_it_is() -> None:
+    w = Workload.from_matrix(np.tri(4))
+    found = accuracy(w, Privacy(1.0, 1e-6), solution=solve(w, "l2_strategy"))
+    assert found.plan.law.name == "Gaussian"
+    assert found.words.startswith("l2_strategy with Gaussian noise: rmse ")
+    wished = Workload.from_matrix(np.tri(4), targets=np.full(4, 9.0))
+    by_targets = accuracy(wished, solution=solve(wished, "fitness_for_use"))
+    assert by_targets.plan.absolute and by_targets.words.endswith(" for all targets")
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, float("nan")])
+def test_a_confidence_that_is_none_is_refused_before_a_solve(confidence: float) -> None:
+    def solved(*_: Any) -> Any:
+        raise AssertionError
+
+    with pytest.raises(OptionError, match=r"^confidence is "):
+        accuracy(Workload.from_matrix(np.eye(2)), Privacy(rho=1.0), confidence=confidence, solved=solved)
+
+
+def check_errors(w: Workload, found: Any, rng: np.random.Generator, releases: int) -> None:
+    """The squared errors of releases, over those predicted: mean 1, each query and all together."""
+    x = rng.integers(0, 1000, w.n)
+    true = w.answers(x)
+    seeds = rng.integers(0, 2**31, releases)
+    answers = [measure(found.plan, x, int(seed)) for seed in seeds]
+    # Of a query without an error nothing is drawn.
+    size = np.maximum(found.plan.standard_errors, 1e-9)
+    ratios = np.square((np.array([a.estimates for a in answers]) - true) / size)
+    assert (ratios[:, found.plan.standard_errors < 1e-9] < 1e-6).all()
+    ratios = ratios[:, found.plan.standard_errors >= 1e-9]
+    for each in (ratios.mean(axis=1), *ratios.T):
+        # Fourth moments: at most 9 times the squared variance for this noise, 24 where next to none is drawn.
+        spread = max(each.std(ddof=1), 0.5) / np.sqrt(releases)
+        assert abs(each.mean() - 1) < 6 * spread, (found.words, each.mean(), spread)
+
+
+@pytest.mark.draws(2)
+def test_releases_have_the_errors_predicted(rng: np.random.Generator) -> None:
+    w = drawn_workload(rng)
+    name = str(rng.choice(list(PRIVACIES)[:3]))
+    check_errors(w, accuracy(w, PRIVACIES[name]), rng, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("privacy", ["epsilon at a delta", "pure", "rho"])
+@pytest.mark.draws(10)
+def test_five_hundred_releases_have_the_errors_predicted(privacy: str, rng: np.random.Generator) -> None:
+    w = drawn_workload(rng)
+    check_errors(w, accuracy(w, PRIVACIES[privacy]), rng, SIMULATED)
+
+
+@pytest.mark.draws(2)
+@pytest.mark.parametrize("pure", [False, True])
+def test_releases_are_within_what_was_wished_for(rng: np.random.Generator, pure: bool) -> None:
+    """Of 400 releases a wish at 80 % fails in 80 at most, and in five deviations more with luck."""
+    size, width = int(rng.integers(2, 6)), float(rng.choice([0.9, 3.0, 7.5, 40.0]))
+    w = Workload.from_products(
+        domain_of(size), [Product((random_factor(rng, size),), within=Wish(width, 0.8))]
+    )
+    privacy = Privacy(epsilon=1e4) if pure else None
+    found = accuracy(w, privacy)
+    assert found.errors.to_dict()["meets"] == [True] * w.m
+    x = rng.integers(0, 100, size)
+    seeds = rng.integers(0, 2**31, 400)
+    estimates = np.array([measure(found.plan, x, int(seed)).estimates for seed in seeds])
+    misses = (np.abs(estimates - w.answers(x)) > width * (1 + 1e-8)).sum(axis=0)
+    assert misses.max() <= 80 + 5.5 * np.sqrt(400 * 0.16)

@@ -1,0 +1,170 @@
+"""The default strategy: the better of both noises, what is said of the other, when it is not sought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_workloads import random_workload
+
+from mmopt import Privacy, PrivacyError, Program, Solution, Workload, solve
+from mmopt.answers import default_strategy as module
+from mmopt.answers.default_strategy import default_strategy, default_words, offer
+from mmopt.errors import Error, WorkloadError
+from mmopt.stop_reasons import Stop
+
+TRI = Workload.from_matrix(np.tri(6))
+BOTH = Privacy(epsilon=1.0, delta=1e-6)
+
+
+def without_targets(workload: Workload) -> Workload:
+    blocks = tuple(replace(block, target=np.inf) for block in workload.products or ())
+    return replace(workload, blocks=blocks)
+
+
+def weighted_error(workload: Workload, name: str, privacy: Privacy) -> float:
+    """Σ weight variance / Σ weight of the program's release."""
+    plan = offer(workload, solve(workload, name), privacy).plan
+    return float(np.average(np.square(plan.standard_errors), weights=workload.weights))
+
+
+@pytest.mark.draws(4)
+def test_the_default_is_the_better_of_both_noises(rng: np.random.Generator) -> None:
+    """Whether the other was solved or skipped, at privacies from next to none to next to all."""
+    w = without_targets(random_workload(rng))
+    epsilon, delta = 10.0 ** rng.uniform(-2, 1.2), 10.0 ** rng.uniform(-12, -0.5)
+    privacy = Privacy(epsilon=float(epsilon), delta=float(delta))
+    choice = default_strategy(w, privacy)
+    errors = [weighted_error(w, name, privacy) for name in ("l2_strategy", "p_identity")]
+    assert choice.best.cost <= min(errors) * (1 + 1e-9)
+    assert choice.best.cost == pytest.approx(min(errors), rel=1e-9)
+    assert all(other.cost >= choice.best.cost for other in choice.others)
+    assert len(choice.others) + len(choice.reasons) == 1
+    assert choice.best.plan.epsilon is not None and choice.best.plan.epsilon <= privacy.epsilon  # type: ignore[operator]
+    words = choice.words.split("; ")
+    assert words[0] == f"{choice.best.words}: {choice.best.figure}"
+    assert len(words) >= 2, "something is said of the other noise"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("privacy", [BOTH, Privacy(30.0, 1e-3), Privacy(0.05, 0.4)], ids=str)
+def test_laplace_noise_that_is_skipped_is_not_better(privacy: Privacy, neighbours: str) -> None:
+    """At a large epsilon noise on integers has much less variance than 2 / epsilon²."""
+    for w in (TRI, Workload.from_matrix(np.eye(5)), Workload.from_matrix(np.vstack([np.eye(4), np.ones(4)]))):
+        choice = default_strategy(w, privacy, neighbours)  # type: ignore[arg-type]
+        laplace = offer(w, solve(w, "p_identity"), privacy, neighbours)  # type: ignore[arg-type]
+        assert choice.best.cost <= laplace.cost * (1 + 1e-12)
+        for reason in choice.reasons:
+            assert neighbours == "add-remove", "the bound is on columns, not on their differences"
+            least = float(reason.removeprefix("Laplace noise: ").split(" or more")[0])
+            assert least <= laplace.plan.rmse
+
+
+def test_what_noise_on_integers_has_less_is_not_forgotten() -> None:
+    """At epsilon 4 and a large delta 2 / epsilon² would rule Laplace noise out, which is better."""
+    privacy = Privacy(4.0, 0.5)
+    gaussian = offer(TRI, solve(TRI, "l2_strategy"), privacy)
+    assert gaussian.solution.error_bound * 2 / 4**2 / TRI.m > gaussian.cost
+    assert default_strategy(TRI, privacy).best.plan.law.name == "Laplace"
+
+
+@pytest.mark.quick
+def test_only_one_noise_is_taken_under_rho_and_pure_epsilon() -> None:
+    rho, pure = default_strategy(TRI, Privacy(rho=0.5)), default_strategy(TRI, Privacy(epsilon=1.0))
+    assert (rho.best.plan.law.name, rho.others, rho.reasons) == ("Gaussian", (), ())
+    assert (pure.best.plan.law.name, pure.others) == ("Laplace", ())
+    assert pure.reasons == ("Gaussian noise satisfies no pure epsilon",)
+    assert rho.words == f"l2_strategy with Gaussian noise: {rho.best.figure}"
+
+
+@pytest.mark.quick
+def test_weights_decide_and_are_spoken_of() -> None:
+    w = Workload.from_matrix(np.eye(2), weights=[1.0, 9.0])
+    choice = default_strategy(w, BOTH)
+    assert choice.words.endswith("; compared by weighted squares")
+    errors = np.square(choice.best.plan.standard_errors)
+    assert choice.best.cost == pytest.approx((errors[0] + 9 * errors[1]) / 10, rel=1e-12)
+
+
+@pytest.mark.quick
+def test_targets_are_met_at_the_least_epsilon() -> None:
+    w = Workload.from_matrix(np.eye(3), targets=[50.0, 60.0, 70.0])
+    choice = default_strategy(w, Privacy(2.0, 1e-6))
+    best, other = choice.best, choice.others[0]
+    assert best.plan.absolute and other.plan.absolute
+    assert best.plan.epsilon == best.cost <= other.cost == other.plan.epsilon
+    for one in (best, other):
+        assert (np.square(one.plan.standard_errors) <= w.targets).all()
+    assert choice.words == f"{best.words}: {best.figure}; {other.words} would need {other.figure}"
+    alone = default_strategy(w, None)
+    assert alone.best.plan.rho == alone.best.cost and alone.others == alone.reasons == ()
+
+
+def failing(names: dict[str, Error]) -> Callable[[Workload, Program], Solution]:
+    def solved(workload: Workload, program: Program) -> Solution:
+        if program.name in names:
+            raise names[program.name]
+        return solve(workload, program)
+
+    return solved
+
+
+@pytest.mark.quick
+def test_a_noise_that_fails_leaves_the_other_and_is_spoken_of() -> None:
+    error = WorkloadError("nothing to be had")
+    one = default_strategy(TRI, BOTH, solved=failing({"l2_strategy": error}))
+    assert (one.best.solution.program, one.reasons) == ("p_identity", ("nothing to be had",))
+    eye = Workload.from_matrix(np.eye(3))
+    other = default_strategy(eye, BOTH, solved=failing({"p_identity": error}))
+    assert (other.best.solution.program, other.reasons) == ("l2_strategy", ("nothing to be had",))
+    with pytest.raises(WorkloadError) as caught:
+        default_strategy(eye, BOTH, solved=failing({"l2_strategy": error, "p_identity": WorkloadError("b")}))
+    assert caught.value is error, "of the first noise"
+    with pytest.raises(PrivacyError) as none:
+        default_strategy(eye, None)
+    assert str(none.value).startswith("no privacy parameters, and the noise is not set by targets")
+
+
+@pytest.mark.quick
+def test_an_interrupted_solve_is_the_last() -> None:
+    asked: list[str] = []
+
+    def solved(workload: Workload, program: Program) -> Solution:
+        asked.append(program.name)
+        solution = solve(workload, program)
+        return replace(solution, status=replace(solution.status, stop=Stop.INTERRUPTED))
+
+    eye = Workload.from_matrix(np.eye(3))
+    choice = default_strategy(eye, BOTH, solved=solved)
+    assert asked == ["l2_strategy"] and choice.best.solution.program == "l2_strategy"
+    asked.clear()
+    w = Workload.from_matrix(np.eye(3), targets=[5.0, 6.0, 7.0])
+    default_strategy(w, Privacy(epsilon=9.0), solved=solved)
+    assert asked == ["p_identity"], "of the rounds of weights none follows"
+
+
+@pytest.mark.quick
+def test_words_say_what_is_considered() -> None:
+    assert default_words(TRI, BOTH) == (
+        "l2_strategy (Gaussian noise) or p_identity (Laplace noise): the one of least predicted error"
+    )
+    wished = Workload.from_matrix(np.eye(2), targets=[1.0, 2.0])
+    assert default_words(wished, BOTH).endswith("the one of least privacy cost for the targets")
+    assert default_words(TRI, None).startswith("l2_strategy: ")
+    assert default_words(TRI, Privacy(epsilon=1.0)).startswith("p_identity: ")
+
+
+def test_above_so_many_cells_laplace_noise_is_by_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    from random_workloads import domain_of
+
+    from mmopt.workloads import Product
+    from mmopt.workloads.blocks import factor_blocks as f
+
+    monkeypatch.setattr(module, "MOST_CELLS", 8)
+    w = Workload.from_products(domain_of(3, 4), [Product((f.identity(3), f.prefix(4)))])
+    said: list[str] = []
+    choice = default_strategy(w, Privacy(epsilon=1.0), say=said.append)
+    assert choice.best.solution.program.startswith("template ") and said[0].startswith("template: ")
