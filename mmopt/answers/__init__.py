@@ -3,7 +3,7 @@
 - ``default_strategy.py``: the strategy of least predicted error at a privacy, both noises considered
 - ``laplace_for_targets.py``: a strategy of norm 1 for targets, by weights that follow them
 - ``accuracy_at_privacy.py``: ``accuracy``: the standard error of each answer, before any data
-- ``least_budget.py``: ``budget``: the least privacy cost at which every wish holds
+- ``least_budget.py``: ``budget``: the least privacy cost at which every target holds
 - ``what_is_asked.py``: what callers pass for a workload and a privacy
 - ``one_call.py``: ``release``: from data and a workload to private answers
 - ``release_result.py``: ``Release``: the answers, how they were got, and how their errors go together
@@ -14,6 +14,5 @@ from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
 from mmopt.answers.least_budget import Budget, budget
 from mmopt.answers.one_call import release
 from mmopt.answers.release_result import Release, load_release
-from mmopt.results import Frame
 
-__all__ = ["Accuracy", "Budget", "Frame", "Release", "accuracy", "budget", "load_release", "release"]
+__all__ = ["Accuracy", "Budget", "Release", "accuracy", "budget", "load_release", "release"]

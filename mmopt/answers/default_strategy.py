@@ -50,9 +50,7 @@ class Offer:
         """What is to be least: the epsilon (rho) that targets take; else the weighted mean squared error."""
         plan = self.plan
         if plan.absolute:
-            cost = plan.rho if plan.epsilon is None else plan.epsilon
-            assert cost is not None
-            return cost
+            return plan.spent[1]
         weights = plan.workload.weights
         return float(weights @ np.square(plan.standard_errors) / weights.sum())
 
@@ -61,8 +59,7 @@ class Offer:
         """The same for a reader."""
         plan = self.plan
         if plan.absolute:
-            name = "rho" if plan.epsilon is None else "epsilon"
-            return f"{name} {rounded(self.cost, 5, up=True)} for all targets"
+            return f"{plan.spent[0]} {rounded(self.cost, 5, up=True)} for all targets"
         return f"rmse {rounded(plan.rmse, 5, up=True)}"
 
     @property

@@ -1,4 +1,4 @@
-"""``mmopt.budget``: the least privacy cost at which every accuracy that is wished for holds.
+"""``mmopt.budget``: the least privacy cost at which every target holds (``max_variance``, ``within``).
 
 For Gaussian noise the program ``fitness_for_use`` finds it: the least squared sensitivity Δ² of a strategy
 whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With its
@@ -11,18 +11,18 @@ that meets the targets costs at least epsilon = √2 Δ.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mmopt.answers.default_strategy import Choice, Solve, default_strategy
 from mmopt.answers.what_is_asked import asked
 from mmopt.driver import solve
-from mmopt.errors import WorkloadError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
@@ -30,8 +30,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.continuous_noise import continuous_gaussian_delta
-from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
+from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours
 from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.workloads import Product, Workload
@@ -41,21 +41,20 @@ from mmopt.workloads.query_product import wishes
 __all__ = ["WIDER", "Budget", "budget"]
 
 WIDER = 0.1
-"""Of a half width, by which a wish is relaxed where savings are stated."""
+"""Of a half width, by which a target is relaxed where savings are stated."""
 
 _PROGRAM = "fitness_for_use"
-_MOST = 1e4  # epsilon: wishes may cost what they do
 _CLOSE = 1e-9  # relative: beyond what the root of a bound is off by
 
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """The least cost of all wishes, the release that has it, and which queries it is spent on.
+    """The least cost of all targets, the release that has it, and which queries it is spent on.
 
     Attributes
     ----------
     choice : the strategy and its plan, what else was considered, and why there is no more. Its workload are
-        the queries with a wish.
+        the queries with a target.
     fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
     bound : no strategy needs less with continuous noise of the kind chosen, rounded down; None for Laplace
         noise where a half width is asked for, for replaced rows, and where noise on integers needs less.
@@ -76,7 +75,7 @@ class Budget:
     @property
     def unit(self) -> str:
         """What the cost is: "epsilon", or "rho"."""
-        return "rho" if self.plan.epsilon is None else "epsilon"
+        return self.plan.spent[0]
 
     @property
     def cost(self) -> float:
@@ -101,13 +100,11 @@ class Budget:
         left = 1 - np.minimum(((1 + WIDER) ** 2 - 1) * np.asarray(shares), 1.0)
         if self.delta is None:
             return 1 - left
-        squared = float(self.fitness.objective)
-        whole = _epsilon(squared, self.delta)
-        if whole == 0:
-            return np.zeros(len(left))
-        return np.array(
-            [1 - _epsilon(squared * part, self.delta) / whole if part > 0 else 1.0 for part in left]
+        squared = float(self.fitness.objective) * np.array([1.0, *left])
+        whole, *parts = (
+            continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0 for part in squared
         )
+        return 1 - np.array(parts) / whole if whole > 0 else np.zeros(len(parts))
 
     @property
     def errors(self) -> Frame:
@@ -143,43 +140,47 @@ def budget(
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Budget:
-    """The least rho, epsilon at a delta, or pure epsilon, at which every wish of the workload holds.
+    """The least rho, epsilon at a delta, or pure epsilon, at which every target of the workload holds.
 
     Parameters
     ----------
-    workload : targets and wishes of its queries (``max_variance``, ``within``); queries without are left out.
+    workload : with targets of its queries (``max_variance``, ``within``); queries without are left out.
     delta : for epsilon at this delta, with the better of both noises. pure : for epsilon alone, with Laplace
         noise. By default the kind of the privacy that a workload file asks for, or rho.
     solved, say : as for ``default_strategy``.
 
     Raises
     ------
-    WorkloadError : no query has a wish. PrivacyError : no budget meets them. mmopt.Error : as ``solve``.
+    OptionError : both delta and pure. WorkloadError : no query has a target. PrivacyError : no budget meets
+    them. mmopt.Error : as ``solve``.
     """
+    if pure and delta is not None:
+        raise OptionError("delta and pure are two kinds of budget", hint="leave one of them out")
     what = asked(workload, None, neighbours)
     if what.privacy is not None and delta is None and not pure:
         delta, pure = what.privacy.delta, what.privacy.is_pure
-    wished, neighbours = _wished(what.workload), what.neighbours
-    privacy = Privacy(epsilon=_MOST, delta=delta) if pure or delta is not None else None
-    choice = default_strategy(wished, privacy, neighbours, solved, say)
+    targeted, neighbours = _targeted(what.workload), what.neighbours
+    privacy = Privacy(epsilon=MOST_COST, delta=delta) if pure or delta is not None else None
+    choice = default_strategy(targeted, privacy, neighbours, solved, say)
     offers = (choice.best, *choice.others)
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
     if not isinstance(fitness, Solution):
-        fitness = solved(wished, Program.load(_PROGRAM))
-    shares = _plain(fitness.multipliers["accuracy"]) * wished.targets
+        fitness = solved(targeted, Program.load(_PROGRAM))
+    shares = _plain(fitness.multipliers["accuracy"]) * targeted.targets
     return Budget(choice, fitness, delta, _bound(choice, fitness, delta, neighbours), shares / shares.sum())
 
 
-def _wished(workload: Workload) -> Workload:
+def _targeted(workload: Workload) -> Workload:
     """The queries that have a target."""
     blocks = []
     for block in workload.blocks:
-        targeted = np.isfinite(block.target if isinstance(block, Product) else block.targets)
-        if np.all(targeted):
+        is_asked = np.isfinite(block.target if isinstance(block, Product) else block.targets)
+        if np.all(is_asked):
             blocks.append(block)
-        elif isinstance(block, Explicit) and np.any(targeted):
-            rows = block.queries.take(np.flatnonzero(targeted))
-            blocks.append(Explicit.read(rows, block.targets[targeted], block.weights[targeted]))
+        elif isinstance(block, Explicit) and np.any(is_asked):
+            queries = block.queries.take(np.flatnonzero(is_asked))
+            names = list(itertools.compress(block.labels(workload.domain), is_asked))
+            blocks.append(Explicit.read(queries, block.targets[is_asked], block.weights[is_asked], names))
     if not blocks:
         raise WorkloadError(
             "no query says how accurate its answer must be, so there is nothing to find a budget for",
@@ -201,17 +202,6 @@ def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: N
         return None if is_wide else math.sqrt(2 * fitness.bound) * (1 - _CLOSE)
     if delta is None:
         return fitness.bound / 2
-    bound = _epsilon(fitness.bound, delta) * (1 - _CLOSE)
+    bound = continuous_gaussian_epsilon(math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
     # The exact delta of noise on integers may be below that of continuous noise.
     return bound if bound <= choice.best.cost else None
-
-
-def _epsilon(squared: float, delta: float) -> float:
-    """The epsilon at a delta of continuous Gaussian noise of this squared sensitivity over its variance."""
-    mu = math.sqrt(squared)
-    if continuous_gaussian_delta(0.0, mu) <= delta:
-        return 0.0
-    most = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # by zCDP
-    return float(
-        brentq(lambda e: continuous_gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-14, rtol=1e-12)
-    )

@@ -17,6 +17,7 @@ from mmopt.errors import ResultError
 from mmopt.mechanism.answer_columns import SIMULATED
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE, guarantee
+from mmopt.report.saved_release import release_rows
 from mmopt.results import Frame
 from mmopt.results.npz_file import UNREADABLE
 
@@ -65,8 +66,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _check_values(manifest: Mapping[str, Any]) -> None:
     """Raise something where one is missing, or of another type, that is shown or computed with."""
-    from mmopt.report.saved_release import release_rows
-
     strategy, noise, privacy = manifest["strategy"], manifest["noise"], manifest["privacy"]
     texts = (strategy["hash"], manifest["workload"]["hash"], privacy["set_by"], manifest["time"])
     if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["private"], bool):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import operator
 import tempfile
@@ -25,6 +24,9 @@ from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.report.charts import has_matplotlib, save
+from mmopt.report.release_chart import release_figure
+from mmopt.report.saved_release import release_rows
 from mmopt.results import AnySolution, Frame, load_saved
 from mmopt.results.verification import as_html
 from mmopt.workloads import Workload
@@ -99,12 +101,6 @@ class Release:
         ------
         OptionError : matplotlib is not installed.
         """
-        if not _has_matplotlib():
-            raise OptionError(
-                "a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]"
-            )
-        from mmopt.report.release_chart import release_figure
-
         return release_figure(self.answers)
 
     def covariance(self, queries: int | str | slice | Iterable[int] | Iterable[str]) -> Array:
@@ -170,9 +166,7 @@ class Release:
         """
         files = {}
         with tempfile.TemporaryDirectory() as scratch:
-            if _has_matplotlib():
-                from mmopt.report.charts import save
-
+            if has_matplotlib():
                 with warnings.catch_warnings():
                     # Of a script that the font lacks: the chart has boxes there, the tables have the text.
                     warnings.filterwarnings("ignore", "Glyph")
@@ -189,8 +183,6 @@ class Release:
 
     def rows(self) -> list[tuple[str, str]]:
         """What was asked, spent and measured, as (name, text)."""
-        from mmopt.report.saved_release import release_rows
-
         return release_rows(self.manifest)
 
     def __repr__(self) -> str:
@@ -274,7 +266,3 @@ def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:
             hint="ask for them by number",
         )
     return rows[0]
-
-
-def _has_matplotlib() -> bool:
-    return importlib.util.find_spec("matplotlib") is not None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mmopt.privacy import Privacy
 from mmopt.privacy.privacy_parameters import Neighbours
-from mmopt.request import Request, TableOptions, WorkloadLike, as_workload, load_request
+from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
 from mmopt.workloads import Workload
 
 __all__ = ["Asked", "PrivacyLike", "asked"]
@@ -35,7 +34,7 @@ def asked(workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: Neigh
     ------
     WorkloadError, PrivacyError : as ``as_workload`` and ``Privacy.of``.
     """
-    request = _request(workload)
+    request = as_request(workload)
     stated = None if privacy is None else Privacy.of(privacy)
     if request is None:
         return Asked(as_workload(workload), stated, neighbours or "add-remove")
@@ -46,13 +45,3 @@ def asked(workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: Neigh
         request.table,
         {"name": Path(request.path).name, "sha256": request.text_hash},
     )
-
-
-def _request(workload: WorkloadLike) -> Request | None:
-    if isinstance(workload, Request):
-        return workload
-    if isinstance(workload, Mapping):
-        return Request.of(workload)
-    if isinstance(workload, str | os.PathLike) and Path(workload).suffix.lower() in (".yaml", ".yml"):
-        return load_request(workload)
-    return None

@@ -12,6 +12,7 @@ from mmopt.cli.command_output import note
 from mmopt.errors import OptionError, PrivacyError, suggest
 
 if TYPE_CHECKING:
+    from mmopt.comparison import Stated
     from mmopt.language import Program
     from mmopt.request import Request
     from mmopt.workloads import Workload
@@ -26,6 +27,7 @@ __all__ = [
     "read_program",
     "read_request",
     "refuse_with_strategy",
+    "stated_in",
 ]
 
 
@@ -168,6 +170,13 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
             f"'{request.path}' has no privacy parameters, and '{program}' does not set the noise by targets",
             hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
         )
+
+
+def stated_in(request: Request) -> Stated | None:
+    """The privacy that errors are for; None where the file has none, and they are at unit noise."""
+    from mmopt.comparison import Stated
+
+    return None if request.privacy is None else Stated(request.privacy, request.neighbours)
 
 
 def check_table(data: Path, request: Request) -> None:

@@ -114,7 +114,7 @@ def write_files(
 ) -> None:
     """A row for each query as CSV, and a chart of their half widths, where they are asked for."""
     from mmopt.report import write_accuracy_chart
-    from mmopt.report.charts import write_whole
+    from mmopt.results.whole_file import write_whole
 
     if out is not None:
         write_whole(out, errors.to_csv().encode())

@@ -19,7 +19,7 @@ from mmopt.comparison.least_costs import (
     named,
     ratio,
 )
-from mmopt.comparison.predicted_errors import Predicted, Stated, predicted_baseline
+from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted_baseline
 from mmopt.comparison.worker_processes import Costing, allowed
 from mmopt.errors import ContradictionError, ResultError
 from mmopt.results.rows_and_json import finite
@@ -43,7 +43,7 @@ class Factors:
     error, rmse, over_bound : the baseline's total error and rmse over those of the outcome, and its total
         error over the bound; infinity where that is zero.
     privacy : the same for the privacy cost at which all targets are met; None where no query has a target.
-    predicted : what its release would be like at the privacy stated; None for one without a cost.
+    predicted : what its release would be like at the privacy stated; of nothing for one without a cost.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Factors:
     rmse: float = math.nan
     over_bound: float = math.nan
     privacy: PrivacyFactors | None = None
-    predicted: Predicted | None = None
+    predicted: Predicted = NOT_PREDICTED
 
     @property
     def noise(self) -> str:
@@ -67,9 +67,7 @@ class Factors:
     @property
     def errors_rmse(self) -> float | None:
         """As ``Outcome.rmse``: ``rmse`` is a factor."""
-        if self.cost is None:
-            return None
-        return (self.predicted or Predicted()).error(self.cost.rmse)
+        return None if self.cost is None else self.predicted.error(self.cost.rmse)
 
     def summary(self) -> dict[str, Any]:
         """One JSON object, of the kind "baseline"."""
@@ -84,7 +82,7 @@ class Factors:
             "noise": self.noise or None,
             "rmse": self.errors_rmse,
             "unit_rmse": None if self.cost is None else self.cost.rmse,
-            **(self.predicted or Predicted()).summary(),
+            **self.predicted.summary(),
             "against": against,
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
@@ -221,5 +219,5 @@ def _beside(costed: Costed, best: dict[int, Outcome], bound: float, least: Least
             rmse=math.nan if solution is None else ratio(cost.rmse, solution.rmse),
             over_bound=ratio(cost.error, bound),
             privacy=least.beside(found.name, cost),
-            predicted=costed.predicted.get(cost.norm),
+            predicted=costed.predicted.get(cost.norm, NOT_PREDICTED),
         )

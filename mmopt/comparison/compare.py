@@ -64,7 +64,7 @@ def compare(
     solvers: Sequence[str | None] | None = None,
     tolerances: float | Sequence[float | None] | None = None,
     *,
-    privacy: Privacy | None = None,
+    privacy: Privacy | Mapping[str, float] | None = None,
     neighbours: Neighbours = "add-remove",
     formulations: bool = False,
     time_limit: float = TIME_LIMIT,
@@ -109,15 +109,15 @@ def compare(
     Raises
     ------
     OptionError : an unknown program, solver or given, one in place of a list, an option out of range, or
-        privacy and neighbours that are none.
-    WorkloadError : what is no workload.
+        neighbours that are none.
+    WorkloadError, PrivacyError : what is no workload, or no privacy.
     SolverError : a solver that is not installed; no process can be started.
     """
     workload = as_workload(workload)
     if isinstance(programs, str | Path | Program) or isinstance(solvers, str):
         hint = "write programs=['l2_strategy'], solvers=['clarabel']"
         raise OptionError("programs and solvers are lists, not one name", hint=hint)
-    stated = None if privacy is None else Stated(privacy, neighbours)
+    stated = None if privacy is None else Stated(Privacy.of(privacy), neighbours)
     chosen = combinations(programs, solvers, tolerances, formulations=formulations)
     return list(
         outcomes(

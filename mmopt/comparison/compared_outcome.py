@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmopt.comparison.predicted_errors import Predicted
+from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted
 from mmopt.comparison.worker_processes import Costing, Done, Failed, Predictions, Solving, Started, Task
 from mmopt.driver.solve_plan import Progress, Report
 from mmopt.errors import ResultError
@@ -37,7 +37,7 @@ class Outcome:
     seconds : from the start of its process to its end. cpu : CPU seconds of all its threads, with a solution.
     memory : largest number of bytes held above the start, None where it is not known.
     history : its certified points in order; their seconds count from the start of the process.
-    predicted : what its release would be like at the privacy stated; None without a solution.
+    predicted : what its release would be like at the privacy stated; of nothing without a solution.
     """
 
     program: str
@@ -52,7 +52,7 @@ class Outcome:
     cpu: float | None = None
     memory: int | None = None
     history: tuple[Progress, ...] = ()
-    predicted: Predicted | None = None
+    predicted: Predicted = NOT_PREDICTED
 
     @property
     def noise(self) -> str:
@@ -67,7 +67,7 @@ class Outcome:
         """
         if self.solution is None:
             return None
-        return (self.predicted or Predicted()).error(self.solution.rmse)
+        return self.predicted.error(self.solution.rmse)
 
     @property
     def was_tried(self) -> bool:
@@ -86,7 +86,7 @@ class Outcome:
             "noise": self.noise or None,
             "rmse": self.rmse,
             "unit_rmse": None if self.solution is None else self.solution.rmse,
-            **(self.predicted or Predicted()).summary(),
+            **self.predicted.summary(),
             "formulation_of": self.formulation_of,
             "tolerance": self.tolerance,
             "stop": self.stop,
@@ -168,7 +168,7 @@ class Run:
         if self.predictions is not None:
             return self.predictions[norm]
         if self.task.stated is None:
-            return Predicted()
+            return NOT_PREDICTED
         why = self.unpredicted or self.killed or "its process ended"
         return Predicted(reason=f"its release was not predicted: {why}")
 
@@ -204,7 +204,7 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
         cpu=run.answer.cpu if isinstance(run.answer, Done) else None,
         memory=run.memory,
         history=tuple(run.history),
-        predicted=None if solution is None else run.predicted(solution.strategy.norm),
+        predicted=NOT_PREDICTED if solution is None else run.predicted(solution.strategy.norm),
     )
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
-from mmopt.errors import Error, OptionError, TooLargeError
+from mmopt.errors import Error, TooLargeError
 from mmopt.mechanism import Plan, plan
 from mmopt.mechanism.accuracy import deviations
 from mmopt.privacy.noise import Noise
-from mmopt.privacy.privacy_parameters import Neighbours, Privacy
+from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours, Privacy, check_neighbours
 from mmopt.privacy.rounding.integer_strategy import check_type
 from mmopt.privacy.table_of_noises import NOISES, noise_for
 from mmopt.results import AnySolution
@@ -24,10 +24,9 @@ from mmopt.strategies import StrategyForm, largest_ratio, privacy_cost
 from mmopt.strategies.baselines import Cost, baseline_strategy, read
 from mmopt.workloads import Workload
 
-__all__ = ["Predicted", "Stated", "predicted", "predicted_baseline"]
+__all__ = ["NOT_PREDICTED", "Predicted", "Stated", "predicted", "predicted_baseline"]
 
 SLACK = 1e-6  # relative: an epsilon at which targets hold before a strategy is rounded to integers
-MOST_EPSILON = 1e4  # that ``Privacy`` takes
 ON_ANSWERS = "workload"  # the baseline whose answers are what it measured, without least squares
 
 
@@ -45,8 +44,7 @@ class Stated:
 
     def __post_init__(self) -> None:
         check_type("privacy", self.privacy, Privacy, "Privacy")
-        if self.neighbours not in get_args(Neighbours):
-            raise OptionError(f"neighbours is {self.neighbours!r}, expected 'add-remove' or 'replace-one'")
+        check_neighbours(self.neighbours)
 
     @property
     def norms(self) -> tuple[int, ...]:
@@ -100,6 +98,10 @@ class Predicted:
         }
 
 
+NOT_PREDICTED = Predicted()
+"""Of what has no strategy, or no privacy stated and no targets."""
+
+
 def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None) -> Predicted:
     """What a release of a strategy, or of a solution's, is predicted to be; a refusal is the reason.
 
@@ -109,7 +111,7 @@ def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: 
     if stated is None:
         with suppress(TooLargeError):  # more queries than variances can be held of
             return Predicted(cost=privacy_cost(form, workload))
-        return Predicted()
+        return NOT_PREDICTED
     try:
         noise = noise_for(form.norm, stated.privacy)
         if not noise.takes(stated.privacy):
@@ -155,8 +157,7 @@ def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeE
     """From the rmse at unit noise per unit of sensitivity; the error where rows are replaced."""
     if stated.neighbours != "add-remove":
         return Predicted(reason=error.message)
-    own = noise.continuous
-    return Predicted(unit_rmse * own.scale(stated.privacy, 1.0) * math.sqrt(own.variance), is_continuous=True)
+    return Predicted(unit_rmse * noise.continuous.deviation(stated.privacy), is_continuous=True)
 
 
 def _of_a_row(planned: Plan) -> float:
@@ -177,7 +178,7 @@ def _cost(
     if ratio is None or not math.isfinite(ratio):
         return ratio
     if noise.takes_targets:
-        most = None if stated.privacy.rho is not None else Privacy(MOST_EPSILON, stated.privacy.delta)
+        most = None if stated.privacy.rho is not None else Privacy(MOST_COST, stated.privacy.delta)
         scaled = form.divided(1.0 / math.sqrt(ratio))
         planned = plan(workload, scaled, most, stated.neighbours, absolute=True)
         return planned.rho if most is None else planned.epsilon

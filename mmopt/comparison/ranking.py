@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from mmopt.comparison.baseline_factors import Factors
 from mmopt.comparison.compared_outcome import Outcome
 from mmopt.comparison.least_costs import ratio
-from mmopt.comparison.predicted_errors import Predicted, Stated
+from mmopt.comparison.predicted_errors import Stated
 from mmopt.results.rows_and_json import finite
 from mmopt.workloads import Workload
 
@@ -74,19 +72,21 @@ def ranking(
 
     workload : of these; without it the order is by rmse, whatever the targets.
     """
-    by_cost = workload is not None and bool(np.isfinite(workload.targets).all())
+    by_cost = workload is not None and workload.has_all_targets
     places, left_out = [], []
     entries: tuple[Outcome | Factors, ...] = (*outcomes, *factors)
     for entry in entries:
         if (entry.solution if isinstance(entry, Outcome) else entry.cost) is None:
             continue
-        known = entry.predicted or Predicted()
+        predicted = entry.predicted
         rmse = entry.rmse if isinstance(entry, Outcome) else entry.errors_rmse
-        value = known.cost if by_cost else rmse
+        value = predicted.cost if by_cost else rmse
         if rmse is None or value is None or not math.isfinite(value):
-            left_out.append((known.reason or "it is not known what it costs that all targets hold", entry))
+            reason = predicted.reason or "it is not known what it costs that all targets hold"
+            left_out.append((reason, entry))
         else:
-            places.append(Place(entry, 0, value, rmse, known.cost, is_continuous=known.is_continuous))
+            is_continuous = predicted.is_continuous
+            places.append(Place(entry, 0, value, rmse, predicted.cost, is_continuous=is_continuous))
     groups = [places] if stated is not None else _by_noise(places)
     ordered = tuple(place for group in groups for place in _ordered(group))
     return Ranking(ordered, tuple(left_out), stated, by_cost)

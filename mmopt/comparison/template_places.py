@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.comparison.predicted_errors import Predicted, Stated, predicted
+from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted
 from mmopt.driver.templates import Candidate, Templates
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results.rows_and_json import finite
@@ -62,7 +62,7 @@ def template_places(
     places = []
     for norm, found in optimised.items():
         for candidate in found.candidates:
-            known = Predicted()
+            known = NOT_PREDICTED
             if candidate.strategy is not None and stated is not None:
                 known = predicted(workload, candidate.strategy, stated)
             places.append(TemplatePlace(candidate, norm, known))

@@ -22,8 +22,9 @@ from typing import Any
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.calendar_periods import date_of
+from mmopt.workloads.encodings import TableValue
 
-__all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds"]
+__all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds", "number_in", "typed"]
 
 OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
 
@@ -35,8 +36,6 @@ _DATE = (
     r"^\d{4}-\d{2}-\d{2}([T ]([01]\d|2[0-3])(:[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?)?"
     r" ?(Z|UTC|[+-]\d{2}(:?\d{2})?)?)?$"
 )
-
-Value = str | int | float | bool
 
 
 @dataclass(frozen=True)
@@ -85,14 +84,12 @@ def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
 def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
     import ibis
 
-    if column.type().is_unknown() or column.type().is_null():
-        column = column.cast("string")  # a Parquet column without any value has no type
+    column = typed(column)
     kind = column.type()
     declared = _kinds(attribute)
     blank = column.isnull()
     if kind.is_string():
-        # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; nor is anything with what is put there.
-        number: Any = column.replace("_", "?").replace("+-", "?").try_cast("float64")
+        number: Any = number_in(column)
         boolean: Any = column.strip().lower()
         missing, unreadable = blank, None
         if declared == {"numbers"}:
@@ -132,6 +129,17 @@ def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
     )
 
 
+def typed(column: Any) -> Any:
+    """A column of a type: one of Parquet without any value has none, and is text."""
+    return column.cast("string") if column.type().is_unknown() or column.type().is_null() else column
+
+
+def number_in(text: Any) -> Any:
+    """The numbers that a column of text spells, NULL where it spells none."""
+    # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; nor is anything with what is put there.
+    return text.replace("_", "?").replace("+-", "?").try_cast("float64")
+
+
 def declared_kinds(attribute: Attribute) -> str:
     """The kinds of values that an attribute declares, in words: "numbers", "numbers and text"."""
     return " and ".join(sorted(_kinds(attribute)))
@@ -143,13 +151,13 @@ def _kinds(attribute: Attribute) -> set[str]:
     return {_kind(value) for members in attribute.encoding.members for value in members}
 
 
-def _kind(value: Value) -> str:
+def _kind(value: TableValue) -> str:
     if isinstance(value, bool):  # before int: True is an int in Python
         return "booleans"
     return "text" if isinstance(value, str) else "numbers"
 
 
-def _holds(reading: _Reading, members: tuple[Value, ...]) -> Any:
+def _holds(reading: _Reading, members: tuple[TableValue, ...]) -> Any:
     """Whether a row holds one of the declared values, each compared as its own kind."""
     import ibis
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmopt.data.cell_codes import number_in, typed
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 
@@ -31,8 +32,7 @@ def weight_fault(column: Any, table: str, name: str) -> Any:
     """
     import ibis
 
-    if column.type().is_unknown() or column.type().is_null():
-        column = column.cast("string")  # a column without any value has no type
+    column = typed(column)
     kind = column.type()
     if not (kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_decimal()):
         raise DataError(
@@ -62,10 +62,8 @@ def weight_of(column: Any, fault: Any) -> Any:
 
 
 def _number(column: Any) -> Any:
-    if column.type().is_integer() or column.type().is_floating() or column.type().is_decimal():
-        return column.cast("float64")
-    # As for cells: DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers.
-    return column.cast("string").replace("_", "?").replace("+-", "?").try_cast("float64")
+    column = typed(column)
+    return number_in(column) if column.type().is_string() else column.cast("float64")
 
 
 def refuse_weights(

@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, Ints
 from mmopt.privacy.calibration import finer
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_strategy import Measured
@@ -27,6 +27,7 @@ __all__ = [
     "NEARLY_NORMAL",
     "Intervals",
     "check_confidence",
+    "coefficients",
     "deviations",
     "has_coefficients",
     "intervals",
@@ -121,8 +122,9 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
         is_exact = moved <= _SAME and (len(parts) == 1 or is_few)
         return Intervals(widths, np.full(len(errors), confidence), is_exact)
     if is_few:
-        coefficients, drawn = _coefficients(noise, integer, scale, fineness), np.repeat(scales, rows)
-        found = np.array([_query(row, drawn, noise, confidence) for row in coefficients])
+        drawn = np.repeat(scales, rows)
+        queries = _coefficients(noise, integer, scale, fineness)
+        found = np.array([_query(row, drawn, noise, confidence) for row in queries])
         return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], bool(found[:, 2].all()))
     # In parameters of the noise, not in its deviations: those of small scales are below it.
     parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
@@ -132,13 +134,21 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
 
 @lru_cache(maxsize=4)
 def _coefficients(noise: Noise, integer: Measured, scale: float, fineness: int) -> Array:
-    """a (m, rows) of the queries' errors: what is estimated from an answer of 1 to one measured row."""
-    own, found = deviations(noise, integer, scale, fineness), []
+    """a (m, rows) of the queries' errors."""
+    return coefficients(integer, deviations(noise, integer, scale, fineness))
+
+
+def coefficients(integer: Measured, own: Array, queries: Ints | slice = slice(None)) -> Array:
+    """a (k, rows) of some queries' errors: what is estimated from an answer of 1 to one measured row.
+
+    own : as ``deviations``.
+    """
+    columns = []
     for row in range(integer.rows):
         unit = np.zeros(integer.rows)
         unit[row] = 1.0
-        found.append(integer.estimate(unit, own))
-    return np.column_stack(found)
+        columns.append(integer.estimate(unit, own)[queries])
+    return np.column_stack(columns)
 
 
 def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:

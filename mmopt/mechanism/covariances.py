@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mmopt.errors import TooLargeError
-from mmopt.mechanism.accuracy import deviations
+from mmopt.mechanism.accuracy import coefficients, deviations
 from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy
@@ -46,9 +46,4 @@ def _coefficients(plan: Plan, rows: Ints, own: Array) -> Array:
             hint="release a workload of the queries that are compared, or one whose sum or difference is a "
             "query: its standard error says how far that is off",
         )
-    found = np.empty((len(rows), integer.rows))
-    for at in range(integer.rows):
-        unit = np.zeros(integer.rows)
-        unit[at] = 1.0
-        found[:, at] = integer.estimate(unit, own)[rows]
-    return found
+    return coefficients(integer, own, rows)

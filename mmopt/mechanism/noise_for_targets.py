@@ -75,9 +75,7 @@ def check_cost(plan: Plan, privacy: Privacy) -> None:
     """PrivacyError when the targets cost more than `privacy` allows."""
     assert plan.allowed is not None
     delta = None if plan.rho is None else privacy.delta
-    name = "rho" if plan.rho is not None and delta is None else "epsilon"
-    spent = plan.rho if name == "rho" else plan.epsilon
-    assert spent is not None
+    name, spent = plan.spent
     if spent <= plan.allowed:
         return
     factor = (least_scale(plan.law, plan.integer, plan.fineness, plan.allowed, delta) / plan.scale) ** 2

@@ -1,4 +1,4 @@
-"""What a release will cost and how accurate it will be, before any data is read."""
+"""A release as it was planned: what is measured with which noise, and the claim that this proves."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.mechanism.accuracy import (
-    Intervals,
-    intervals,
-)
+from mmopt.mechanism.accuracy import Intervals, intervals
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.calibration import (
-    approximate_epsilon,
-    finer,
-)
+from mmopt.privacy.calibration import approximate_epsilon, finer
 from mmopt.privacy.noise import Noise, cost
 from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_warning
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part
@@ -115,6 +109,14 @@ class Plan:
             assert self.epsilon is not None
             return self.epsilon
         return math.sqrt(2 * self.rho)
+
+    @property
+    def spent(self) -> tuple[str, float]:
+        """The claim as one number: ("epsilon", that at ``delta``), or ("rho", that) without a delta."""
+        if self.epsilon is not None:
+            return "epsilon", self.epsilon
+        assert self.rho is not None
+        return "rho", self.rho
 
     @property
     def set_by(self) -> str:

@@ -16,6 +16,7 @@ from mmopt.privacy.guarantee import check_approximate, gaussian_delta
 
 __all__ = [
     "continuous_gaussian_delta",
+    "continuous_gaussian_epsilon",
     "continuous_gaussian_mu",
     "continuous_gaussian_scale",
     "pvldb2012_rmse_factor",
@@ -32,6 +33,16 @@ def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
     if not (math.isfinite(epsilon) and epsilon >= 0):
         raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number, 0 or above")
     return float(gaussian_delta(epsilon, Decimal(mu)))
+
+
+def continuous_gaussian_epsilon(mu: float, delta: float) -> float:
+    """The least epsilon at which mu-GDP implies (epsilon, delta); absolute accuracy 1e-14, relative 1e-12."""
+    if continuous_gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    most = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # by zCDP
+    return float(
+        brentq(lambda e: continuous_gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-14, rtol=1e-12)
+    )
 
 
 def continuous_gaussian_mu(epsilon: float, delta: float) -> float:

@@ -42,6 +42,10 @@ class Continuous:
     draw: Callable[[np.random.Generator, tuple[int, ...]], Array]
     mean: float | None = None
 
+    def deviation(self, privacy: Privacy) -> float:
+        """Its standard deviation at a privacy, per unit of sensitivity; errors as ``scale``."""
+        return self.scale(privacy, 1.0) * math.sqrt(self.variance)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Noise:

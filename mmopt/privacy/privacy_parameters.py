@@ -6,19 +6,38 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from mmopt.errors import PrivacyError, suggest
+from mmopt.errors import OptionError, PrivacyError, suggest
 
-__all__ = ["Neighbours", "Privacy", "PrivacyFault", "privacy_fault", "privacy_warning"]
+__all__ = [
+    "MOST_COST",
+    "Neighbours",
+    "Privacy",
+    "PrivacyFault",
+    "check_neighbours",
+    "privacy_fault",
+    "privacy_warning",
+]
 
 Neighbours = Literal["add-remove", "replace-one"]
 
+
+def check_neighbours(neighbours: object) -> None:
+    """OptionError for what is none of ``Neighbours``."""
+    if neighbours not in get_args(Neighbours):
+        raise OptionError(f"neighbours is {neighbours!r}, expected 'add-remove' or 'replace-one'")
+
+
 _BOTH = "give epsilon, epsilon with delta, or rho"
 _PURE = "for pure epsilon (Laplace noise) leave delta out"
-# The standard deviation of a count is then below 1/70 at rho and far below at epsilon: noise on integers is
-# zero in every draw. exp(epsilon), which calibration needs, has no exponent from 1e19 on.
-_MOST = 1e4
+
+MOST_COST = 1e4
+"""Largest epsilon or rho.
+
+The standard deviation of a count is then below 1/70 at rho and far below at epsilon: noise on integers is
+zero in every draw. exp(epsilon), which calibration needs, has no exponent from 1e19 on.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,9 +64,9 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
     if rho is not None and not _positive(rho):
         return PrivacyFault("rho", f"rho must be a finite number > 0, not {rho!r}")
     for name, value in (("epsilon", epsilon), ("rho", rho)):
-        if value is not None and value > _MOST:
+        if value is not None and value > MOST_COST:
             return PrivacyFault(
-                name, f"{name} must be at most {_MOST:g}, not {value!r}", "it protects nobody"
+                name, f"{name} must be at most {MOST_COST:g}, not {value!r}", "it protects nobody"
             )
     if delta is not None and not (math.isfinite(delta) and 0.0 < delta < 1.0):
         hint = _PURE if delta == 0.0 else "a usual delta is well below 1 / (number of rows), such as 1.0e-6"

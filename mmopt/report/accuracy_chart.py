@@ -11,6 +11,7 @@ from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
 from mmopt.numerics.outward import rounded
 from mmopt.report.charts import need_matplotlib, plainly, save, stroke
+from mmopt.report.table_style import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +28,10 @@ def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str =
 
 
 def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
-    """Half widths by query, in the order of the workload; what was asked for as a dotted line above."""
+    """Half widths by query, in the order of the workload; what was asked for as a dotted line above.
+
+    OptionError where matplotlib is not installed.
+    """
     need_matplotlib()
     errors = accuracy_columns(plan, confidence)
     widths = errors["half_width"]
@@ -46,12 +50,12 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
         axes.plot(queries, asked[part], color=style["color"], linestyle=":", linewidth=1.0)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("query, in the order of the workload")
-    axes.set_ylabel(f"± counts at {100 * confidence:g} %")
+    axes.set_ylabel(f"± counts at {percent(confidence)}")
     if np.isfinite(asked).any():
         axes.plot([], [], color="0.4", linestyle=":", label="asked for")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    name, spent = ("rho", plan.rho) if plan.epsilon is None else ("epsilon", plan.epsilon)
-    at = f"{name} {rounded(str(spent), 4, up=True)}"
-    plainly(axes, f"{title}{': ' if title else ''}{plan.law.name} noise, {at}")
+    unit, spent = plan.spent
+    said = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
+    plainly(axes, f"{title}: {said}" if title else said)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure

@@ -10,18 +10,13 @@ from rich.table import Table
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
 from mmopt.numerics.arrays import Array
-from mmopt.report.table_style import bold, cell, figure, rows_table
+from mmopt.report.table_style import bold, cell, figure, percent, rows_table
 from mmopt.workloads.query_product import wishes
 
 __all__ = ["accuracy_by_group", "accuracy_by_query", "shares_by_group", "shares_by_query", "wish_words"]
 
 QUERIES_SHOWN = 10  # of a group
 SHARES_SHOWN = 10  # of the queries that a budget is spent on
-
-
-def percent(confidence: float) -> str:
-    """A confidence as 95%, in full."""
-    return f"{100 * confidence:.10g}%"
 
 
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,8 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mmopt.comparison import Outcome
-from mmopt.errors import OptionError, ResultError
+from mmopt.errors import OptionError
 from mmopt.report.comparison_tables import in_groups
+from mmopt.results.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,11 +28,11 @@ __all__ = [
     "check_chart",
     "curves",
     "draw",
+    "has_matplotlib",
     "need_matplotlib",
     "plainly",
     "save",
     "write_chart",
-    "write_whole",
 ]
 
 FORMATS = (".svg", ".png")
@@ -57,9 +57,14 @@ def check_chart(path: Path) -> None:
     need_matplotlib()
 
 
+def has_matplotlib() -> bool:
+    """Whether charts can be drawn."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
 def need_matplotlib() -> None:
     """OptionError unless matplotlib is installed."""
-    if importlib.util.find_spec("matplotlib") is None:
+    if not has_matplotlib():
         raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
 
 
@@ -106,17 +111,6 @@ def plainly(axes: Axes, title: str) -> None:
     axes.grid(which="major", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write the bytes, in place of what the file had; ResultError when that is not possible."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(data)
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None
 
 
 # -- the chart of a comparison: certified gap against seconds

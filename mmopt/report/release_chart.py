@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import counted
-from mmopt.report.charts import COLOURS, plainly
+from mmopt.report.charts import COLOURS, need_matplotlib, plainly
 from mmopt.report.release_tables import answer_groups, decimals
+from mmopt.report.table_style import percent
 from mmopt.results import Frame
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
 
     Ranges of one attribute stand at its values: bins in their middle, prefixes at their upper ends. Other
     queries stand in their order, with labels where there are few; many are a line in a band that holds all
-    their intervals. Simulated answers say so above.
+    their intervals. Simulated answers say so above. OptionError where matplotlib is not installed.
     """
+    need_matplotlib()
     from matplotlib.figure import Figure
 
     groups = answer_groups(frame)
@@ -70,7 +72,7 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
             axes.set(xlabel="queries in their order", ylabel="answer")
     words = [
         title,
-        f"answers with {100 * float(frame.metadata['confidence']):.10g}% intervals, each query alone",
+        f"answers with {percent(frame.metadata['confidence'])} intervals, each query alone",
         f"{counted(len(groups) - PANELS, 'more group')} not drawn" if len(groups) > PANELS else "",
     ]
     warning = frame.metadata.get("warning", "")

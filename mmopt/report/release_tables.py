@@ -12,7 +12,7 @@ from rich.text import Text
 from mmopt.mechanism import Plan
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.numerics.outward import rounded
-from mmopt.report.table_style import bold, cell, counted, figure, rows_table
+from mmopt.report.table_style import bold, cell, counted, figure, percent, rows_table
 from mmopt.results import Frame
 
 __all__ = [
@@ -74,8 +74,7 @@ def answer_groups(frame: Frame) -> list[tuple[str, slice]]:
 
 def answers_table(frame: Frame, first: int = 3) -> Table:
     """The first few answers of each group, with standard error and interval, of an ``answers_frame``."""
-    # As it was asked for: 100 times 0.999999999999 to six digits would be 100.
-    interval = f"{(100 * Decimal(frame.metadata['confidence'])).normalize():f}% interval"
+    interval = f"{percent(frame.metadata['confidence'])} interval"
     groups = answer_groups(frame)
     rows: list[Row] = []
     for name, part in groups[:GROUPS_SHOWN]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from mmopt.mechanism.answer_columns import SIMULATED
 from mmopt.numerics.outward import rounded
 from mmopt.report.release_tables import cost_words, neighbours_words
+from mmopt.report.table_style import percent
 
 __all__ = ["release_rows"]
 
@@ -19,7 +19,6 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     accuracy, versions = manifest["accuracy"], manifest["versions"]
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
-    percent = f"{(100 * Decimal(repr(float(accuracy['confidence'])))).normalize():f}%"
     least = f"at least {rounded(float(covered['least']), 6, up=False)} ({covered['kind']})"
     rows = [
         ("not private", "" if manifest["private"] else SIMULATED),
@@ -39,7 +38,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{noise['kind']}, of scale {noise['scale_at_unit_strategy']:.6g} on the strategy's queries",
         ),
         ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
-        ("intervals", f"{percent}, each alone; coverage {least}"),
+        ("intervals", f"{percent(float(accuracy['confidence']))}, each alone; coverage {least}"),
         ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
     ]
     return [(name, text) for name, text in rows if text]

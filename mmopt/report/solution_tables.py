@@ -60,7 +60,7 @@ def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple
     rows = solution.rows()
     if plan is None:
         return rows
-    name, spent = ("rho", plan.rho) if plan.epsilon is None else ("epsilon", plan.epsilon)
+    name, spent = plan.spent
     cost = f"{name} = {rounded(str(spent), 6, up=True)}" + (f", delta = {plan.delta:g}" if plan.delta else "")
     error = f"{rounded(plan.rmse, 6, up=True)}   (per query, predicted at {cost}: {plan.kind} noise)"
     shown = [(name, error if name == "rmse" else text) for name, text in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
 
 from rich import box
 from rich.console import JustifyMethod
@@ -26,6 +27,7 @@ __all__ = [
     "memory",
     "pairs_table",
     "paragraphs",
+    "percent",
     "rows_table",
     "shortened",
     "storage",
@@ -101,6 +103,11 @@ def figure(value: float | None, digits: int = 6, up: bool | None = None) -> str:
     if up is not None:
         return rounded(value, digits, up=up)
     return "-" if value is None else f"{value:.{digits}g}"
+
+
+def percent(confidence: float | str) -> str:
+    """A confidence as 95%, in full: to six digits 0.999999999999 would be 100%."""
+    return f"{(100 * Decimal(str(confidence))).normalize():f}%"
 
 
 def gap(value: float | None) -> str:

@@ -108,7 +108,7 @@ Files here:
 """
 
 from mmopt.privacy.privacy_parameters import Privacy
-from mmopt.request.accepted_workloads import WorkloadLike, as_domain, as_workload, refuse_workload
+from mmopt.request.accepted_workloads import WorkloadLike, as_domain, as_request, as_workload, refuse_workload
 from mmopt.request.python_calls import read_attributes, read_entry, read_product
 from mmopt.request.workload_file import Neighbours, Request, TableOptions, load_request, parse_request
 
@@ -119,6 +119,7 @@ __all__ = [
     "TableOptions",
     "WorkloadLike",
     "as_domain",
+    "as_request",
     "as_workload",
     "load_request",
     "parse_request",

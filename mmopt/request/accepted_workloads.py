@@ -17,13 +17,13 @@ from mmopt.workloads import Domain, Workload
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix
 from mmopt.workloads.frame_labels import is_frame
 
-__all__ = ["WorkloadLike", "as_domain", "as_workload", "refuse_workload"]
+__all__ = ["WorkloadLike", "as_domain", "as_request", "as_workload", "refuse_workload"]
 
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix
 """What ``as_workload`` takes."""
 
 _YAML = (".yaml", ".yml")
-_TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db")
+_TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _FIRST = "the workload stands first: solve(workload, program)"
 _BASELINE = "write certify(workload, 'haar'), baseline('haar', workload)"
 _SOLVED = "pass the workload that was solved: a solution knows it by its hash only"
@@ -59,12 +59,9 @@ def as_workload(value: object) -> Workload:
     """
     if isinstance(value, Workload):
         return value
-    if isinstance(value, Request):
-        return value.workload
-    if isinstance(value, Mapping):
-        return Workload.of(value)
-    if isinstance(value, str | os.PathLike):
-        return _of_path(value)
+    request = as_request(value)
+    if request is not None:
+        return request.workload
     kind = type(value).__name__
     if isinstance(value, list | tuple) and any(isinstance(item, Workload) for item in value):
         raise WorkloadError(f"a {kind} of workloads is no Workload", hint="add them up: sum(workloads)")
@@ -74,6 +71,18 @@ def as_workload(value: object) -> Workload:
     if is_array or is_frame(value):
         return Workload.from_matrix(value)
     raise WorkloadError(f"a {kind} is no Workload", hint=_TAKEN)
+
+
+def as_request(value: object) -> Request | None:
+    """What a Request, a workload file of any name, or its dictionary asks for; None for anything else.
+
+    Errors as ``as_workload``.
+    """
+    if isinstance(value, Request):
+        return value
+    if isinstance(value, Mapping):
+        return Request.of(value)
+    return _of_path(value) if isinstance(value, str | os.PathLike) else None
 
 
 def as_domain(value: object) -> object:
@@ -97,7 +106,7 @@ def refuse_workload(data: object) -> None:
         raise OptionError(f"{what} is given where data are expected", hint=hint)
 
 
-def _of_path(value: str | os.PathLike[str]) -> Workload:
+def _of_path(value: str | os.PathLike[str]) -> Request:
     path = Path(value)
     if not path.exists():
         if (programs_folder() / f"{path}.program").is_file() or path.suffix == ".program":
@@ -109,4 +118,4 @@ def _of_path(value: str | os.PathLike[str]) -> Workload:
             f"'{path}' is no workload file by its name",
             hint="a workload file is YAML; a matrix is read first: Workload.from_matrix(numpy.load(path))",
         )
-    return load_request(value).workload
+    return load_request(value)

@@ -16,13 +16,13 @@ from mmopt.request.yaml_nodes import (
     one_of,
 )
 from mmopt.workloads import Bins, Categories, Values
+from mmopt.workloads.encodings import TableValue, label_of
 
-__all__ = ["FORMS", "Encoding", "label_of", "read_encoding"]
+__all__ = ["FORMS", "Encoding", "read_encoding"]
 
 FORMS = ("values", "bins", "range", "categories")
 
 Encoding = Values | Bins | Categories
-Plain = str | int | float | bool
 
 
 def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
@@ -43,12 +43,7 @@ def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
     return read_range(node, width, what)
 
 
-def label_of(value: Plain) -> str:
-    """The text that stands for a table value."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def table_value(node: YamlNode, what: str) -> Plain:
+def table_value(node: YamlNode, what: str) -> TableValue:
     """A value that a table may hold: a text that is not empty, an integer, a finite number, true or false."""
     missing = "rows without a value are the business of 'missing: refuse', 'drop' or a label"
     if not isinstance(node, Scalar):
@@ -65,9 +60,9 @@ def table_value(node: YamlNode, what: str) -> Plain:
 def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
     nodes = items(node, what)
     check_count(node, len(nodes), what)
-    values: list[Plain] = []
+    values: list[TableValue] = []
     labels: dict[str, YamlNode] = {}
-    seen: dict[Plain, YamlNode] = {}
+    seen: dict[TableValue, YamlNode] = {}
     for item in nodes:
         value = table_value(item, what)
         _check_new(item, value, seen, what)
@@ -88,7 +83,7 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
     if not found.entries:
         fail(node, f"{what} are empty, expected at least one label with its values")
     check_count(node, found.count, what)
-    seen: dict[Plain, YamlNode] = {}
+    seen: dict[TableValue, YamlNode] = {}
     members = []
     for key, entry in found.entries:
         if isinstance(entry, Scalar) and entry.value is not None:
@@ -105,7 +100,7 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
     return tuple(key.text for key, _ in found.entries), Categories(tuple(members))
 
 
-def _check_new(item: YamlNode, value: Plain, seen: dict[Plain, YamlNode], what: str) -> None:
+def _check_new(item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNode], what: str) -> None:
     if first := seen.get(value):
         found, earlier = describe(item), describe(first)
         if found == earlier:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.errors import Location, TooLargeError, WorkloadError, placed
-from mmopt.request.attribute_keys import label_of
 from mmopt.request.domain_keys import DomainNode
 from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
 from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, check_text, resolve
 from mmopt.workloads import Domain
+from mmopt.workloads.encodings import label_of
 from mmopt.workloads.frame_labels import Plain, listed, plain_value
 
 __all__ = ["FILE_KEYS", "domain_node", "file_node", "node_of", "path", "united"]

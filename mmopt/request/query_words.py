@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from mmopt.errors import suggest
-from mmopt.request.attribute_keys import Encoding, label_of
+from mmopt.request.attribute_keys import Encoding
 from mmopt.request.yaml_nodes import Scalar, YamlNode, fail, scalar
 from mmopt.workloads import Bins, Categories, Factor, Values
 from mmopt.workloads.blocks.factor_blocks import (
@@ -27,6 +27,7 @@ from mmopt.workloads.blocks.factor_blocks import (
     width_range,
 )
 from mmopt.workloads.calendar_periods import period_days
+from mmopt.workloads.encodings import label_of
 
 __all__ = ["BLOCK_NUMBERS", "BLOCK_WORDS", "OF_ALL_CELLS", "RUN", "CellWords", "block_of", "is_block_word"]
 

@@ -5,10 +5,9 @@ Nothing is pickled, so that opening a file runs nothing.
 
 from __future__ import annotations
 
+import io
 import json
 import math
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ import numpy as np
 from mmopt.errors import ResultError
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.split_arrays import Array
+from mmopt.results.whole_file import write_whole
 
 __all__ = ["UNREADABLE", "read", "write"]
 
@@ -75,17 +75,9 @@ def write(record: Mapping[str, Any], arrays: Mapping[str, Array], path: Path) ->
         {"format": FORMAT, "record": _encode(dict(record))}, ensure_ascii=False, allow_nan=False
     )
     everything: dict[str, Any] = {RECORD: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
-    part = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **everything)
-        os.replace(part, path)
-    except OSError as error:
-        if part is not None:
-            Path(part).unlink(missing_ok=True)
-        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **everything)
+    write_whole(path, packed.getvalue())
     return path
 
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from mmopt.errors import WorkloadError
 from mmopt.workloads.calendar_periods import date_of, day_of, period_name
 
-__all__ = ["Bins", "Categories", "Scalar", "Values", "describe_number", "refuse_repeated"]
+__all__ = ["Bins", "Categories", "TableValue", "Values", "describe_number", "label_of", "refuse_repeated"]
 
-Scalar = str | int | float | bool
+TableValue = str | int | float | bool
 
 
 @dataclass(frozen=True)
 class Values:
     """Cell i holds the table value ``values[i]``."""
 
-    values: tuple[Scalar, ...]
+    values: tuple[TableValue, ...]
 
     def __post_init__(self) -> None:
         refuse_repeated(self.values, _in_two_cells)
@@ -31,7 +31,7 @@ class Values:
         return len(self.values)
 
     @property
-    def members(self) -> tuple[tuple[Scalar, ...], ...]:
+    def members(self) -> tuple[tuple[TableValue, ...], ...]:
         """The table values of each cell, one each."""
         return tuple((value,) for value in self.values)
 
@@ -121,7 +121,7 @@ class Bins:
 class Categories:
     """Cell i holds any of the table values ``members[i]``."""
 
-    members: tuple[tuple[Scalar, ...], ...]
+    members: tuple[tuple[TableValue, ...], ...]
 
     def __post_init__(self) -> None:
         for cell in self.members:
@@ -139,16 +139,21 @@ class Categories:
         return ["categories", [[_describe_value(value) for value in cell] for cell in self.members]]
 
 
-def refuse_repeated(values: Iterable[Scalar], message: Callable[[Scalar], str]) -> None:
+def label_of(value: TableValue) -> str:
+    """The text that stands for a table value."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def refuse_repeated(values: Iterable[TableValue], message: Callable[[TableValue], str]) -> None:
     """WorkloadError with a message about the first value that stands twice."""
-    seen: set[Scalar] = set()
+    seen: set[TableValue] = set()
     for value in values:
         if value in seen:
             raise WorkloadError(message(value))
         seen.add(value)
 
 
-def _in_two_cells(value: Scalar) -> str:
+def _in_two_cells(value: TableValue) -> str:
     return f"the value {value!r} stands twice, expected in one cell only"
 
 
@@ -157,7 +162,7 @@ def describe_number(value: float) -> str:
     return (float(value) + 0.0).hex()
 
 
-def _describe_value(value: Scalar) -> list[object]:
+def _describe_value(value: TableValue) -> list[object]:
     return [type(value).__name__, describe_number(value) if isinstance(value, float) else value]
 
 

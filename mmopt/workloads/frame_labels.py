@@ -18,11 +18,11 @@ import numpy as np
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.encodings import Values, refuse_repeated
+from mmopt.workloads.encodings import TableValue, Values, label_of, refuse_repeated
 
 __all__ = ["Plain", "check_labels", "is_frame", "labelled", "listed", "plain_value"]
 
-Plain = str | int | float | bool | None
+Plain = TableValue | None
 
 
 def plain_value(value: object) -> Plain:
@@ -126,7 +126,7 @@ def labelled(matrix: Any) -> tuple[Any, tuple[str, ...], Domain | None]:
             hint="a row is a query and a column a cell; labels of queries stand in the index, data elsewhere",
         )
     columns = tuple(_label(label) for label in matrix.columns)
-    texts = tuple(_text(label) for label in columns)
+    texts = tuple(label_of(label) for label in columns)
     refuse_repeated(texts, lambda text: f"the data frame has two columns '{text}'")
     name = str(getattr(matrix.columns, "name", None) or "cell")
     domain = Domain((Attribute(name, texts, encoding=Values(columns)),))
@@ -146,17 +146,13 @@ def check_labels(names: Sequence[str], **series: object) -> None:
 
 def _names(index: Any) -> tuple[str, ...]:
     is_count = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
-    return () if index is None or is_count else tuple(_text(_label(label)) for label in index)
+    return () if index is None or is_count else tuple(label_of(_label(label)) for label in index)
 
 
-def _label(label: object) -> str | int | float | bool:
+def _label(label: object) -> TableValue:
     if isinstance(label, tuple):  # of an index of several levels
-        return ", ".join(_text(_label(part)) for part in label)
+        return ", ".join(label_of(_label(part)) for part in label)
     value = plain_value(label)
     if value is None or value == "":
         raise WorkloadError("a query or a cell of the frame has an empty label")
     return value
-
-
-def _text(label: str | float | bool) -> str:
-    return str(label).lower() if isinstance(label, bool) else str(label)

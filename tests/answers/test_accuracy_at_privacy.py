@@ -34,7 +34,7 @@ def test_it_is_the_plan_s_and_the_release_s(privacy: Privacy) -> None:
     w = Workload.from_products(domain_of(4), [Product((f.prefix(4),)), Product((f.identity(4),))])
     found = accuracy(w, privacy, confidence=0.9)
     again = plan(w, found.solution, privacy)
-    columns = found.columns()
+    columns = found.errors.to_dict()
     assert columns["standard_error"] == again.standard_errors.tolist()
     answers = measure(again, np.array([3, 1, 4, 1]), 5, 0.9)
     assert columns["standard_error"] == answers.standard_errors.tolist()
@@ -106,7 +106,7 @@ def test_releases_are_within_what_was_wished_for(rng: np.random.Generator, pure:
     )
     privacy = Privacy(epsilon=1e4) if pure else None
     found = accuracy(w, privacy)
-    assert found.columns()["meets"] == [True] * w.m
+    assert found.errors.to_dict()["meets"] == [True] * w.m
     x = rng.integers(0, 100, size)
     seeds = rng.integers(0, 2**31, 400)
     estimates = np.array([measure(found.plan, x, int(seed)).estimates for seed in seeds])

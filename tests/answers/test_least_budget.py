@@ -54,7 +54,7 @@ def wished(rng: np.random.Generator, wishes: float = 0.5) -> Workload:
 def test_every_wish_holds_at_a_cost_that_is_claimed(rng: np.random.Generator, kind: str) -> None:
     w = wished(rng)
     least = budget(w, **KINDS[kind])
-    plan, columns = least.plan, least.columns()
+    plan, columns = least.plan, least.errors.to_dict()
     assert columns["meets"] == [True] * w.m
     assert (np.square(plan.standard_errors) <= w.targets).all()
     assert least.cost == (plan.rho if kind == "rho" else plan.epsilon)
@@ -151,7 +151,9 @@ def test_queries_without_wishes_are_left_out() -> None:
     asked = Product((f.prefix(4),), name="asked", within=Wish(20.0))
     w = Workload.from_products(domain, [Product((f.identity(4),)), asked])
     least = budget(w)
-    assert least.plan.workload.m == 4 == len(least.shares) and least.columns()["group"] == ["asked"] * 4
+    assert (
+        least.plan.workload.m == 4 == len(least.shares) and least.errors.to_dict()["group"] == ["asked"] * 4
+    )
     assert least.cost == budget(Workload.from_products(domain, [asked])).cost
     rows = Workload.from_matrix(np.vstack([np.eye(2), np.ones((1, 2))]), targets=[4.0, np.inf, 5.0])
     only = budget(rows).plan.workload
@@ -188,7 +190,7 @@ def test_whole_answers_have_the_most_noise_that_is_within() -> None:
     w = Workload.from_products(domain_of(2), [Product((f.identity(2),), within=Wish(0.999))])
     for kind in KINDS.values():
         least = budget(w, **kind)
-        assert least.columns()["half_width"] == [0.0] * 2
+        assert least.errors.to_dict()["half_width"] == [0.0] * 2
         scale = least.plan.parts[0].relative * least.plan.scale
         a = math.exp(-1 / scale)
         chance = (1 - a) / (1 + a)
@@ -196,7 +198,7 @@ def test_whole_answers_have_the_most_noise_that_is_within() -> None:
             chance = 1 / sum(math.exp(-(k**2) / (2 * scale**2)) for k in range(-9, 10))
         assert chance == pytest.approx(0.95, abs=1e-5) and chance >= 0.95
     one = budget(replace(w, blocks=(replace(w.blocks[0], target=np.inf, within=Wish(1.0)),)))
-    assert one.columns()["meets"] == [True] * 2 and one.cost == pytest.approx(1.96**2 / 2, rel=1e-3)
+    assert one.errors.to_dict()["meets"] == [True] * 2 and one.cost == pytest.approx(1.96**2 / 2, rel=1e-3)
 
 
 @pytest.mark.parametrize(("half_width", "block"), [(0.4, f.prefix), (1e7, f.prefix), (1e9, f.identity)])
@@ -204,7 +206,7 @@ def test_whole_answers_have_the_most_noise_that_is_within() -> None:
 def test_tiny_and_huge_wishes(half_width: float, block: Callable[[int], Factor], kind: str) -> None:
     w = Workload.from_products(domain_of(3), [Product((block(3),), within=Wish(half_width))])
     least = budget(w, **KINDS[kind])
-    assert least.columns()["meets"] == [True] * 3
+    assert least.errors.to_dict()["meets"] == [True] * 3
     assert least.gap is None or -1e-12 <= least.gap < 1e-4
 
 
@@ -252,7 +254,7 @@ def interrupted(names: tuple[str, ...]) -> Callable[[Workload, Program], Solutio
 def test_a_point_of_a_limited_time_is_a_budget_with_a_larger_gap(rng: np.random.Generator) -> None:
     w = Workload.from_matrix(np.tri(40), targets=rng.uniform(10.0, 1000.0, 40))
     least = budget(w, solved=interrupted(("fitness_for_use",)))
-    assert least.columns()["meets"] == [True] * 40
+    assert least.errors.to_dict()["meets"] == [True] * 40
     assert least.bound is None or least.bound <= least.cost
 
 
@@ -277,4 +279,4 @@ def test_random_targets_of_any_form(rng: np.random.Generator) -> None:
         least = budget(w)
         kept = w.queries[np.isfinite(w.targets)]
         np.testing.assert_array_equal(least.plan.workload.queries, kept)
-        assert set(least.columns()["meets"]) == {True} and least.cost >= (least.bound or 0.0)
+        assert set(least.errors.to_dict()["meets"]) == {True} and least.cost >= (least.bound or 0.0)

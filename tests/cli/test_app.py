@@ -17,23 +17,13 @@ import typer
 from typer.testing import CliRunner
 
 import mmopt
+from mmopt.cli.app import build
 from mmopt.cli.command_guard import guarded
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
 from mmopt.solvers import Clock
 
-COMMANDS = (
-    "programs",
-    "show",
-    "check",
-    "solve",
-    "certify",
-    "verify",
-    "compare",
-    "tune",
-    "templates",
-    "release",
-)
+COMMANDS = tuple(command.callback.__name__ for command in build().registered_commands if command.callback)
 
 
 def test_help_names_every_command_and_the_exit_statuses(run: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from asked import random_asked, with_targets
 from tolerances import FINE, ROUNDING
 
-from mmopt import OptionError, Privacy, Workload, compare, plan, solve
+from mmopt import OptionError, Privacy, PrivacyError, Workload, compare, plan, solve
 from mmopt.comparison import Isolated, Stated, baseline_factors, combinations, outcomes
 from mmopt.comparison.predicted_errors import Predicted, predicted, predicted_baseline
 from mmopt.privacy.continuous_noise import continuous_gaussian_scale
@@ -163,8 +163,11 @@ def test_in_the_process_as_here(processes: Isolated) -> None:
 
 def test_privacies_that_are_none() -> None:
     w = Workload.from_matrix(np.tri(2))
+    with pytest.raises(PrivacyError) as wrong:
+        compare(w, ["l2_strategy"], privacy={"epsilon": -1.0})
+    assert str(wrong.value) == "epsilon must be a finite number > 0, not -1.0"
     with pytest.raises(OptionError) as error:
-        compare(w, ["l2_strategy"], privacy={"epsilon": 1.0})  # type: ignore[arg-type]
+        Stated({"epsilon": 1.0})  # type: ignore[arg-type]
     assert str(error.value) == "privacy is of type dict, expected Privacy"
     with pytest.raises(OptionError) as error:
         compare(w, ["l2_strategy"], privacy=PURE.privacy, neighbours="same")  # type: ignore[arg-type]

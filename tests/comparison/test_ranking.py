@@ -10,6 +10,7 @@ import pytest
 
 from mmopt import Privacy, Workload, solve
 from mmopt.comparison import Factors, Outcome, Predicted, Stated, ranking
+from mmopt.comparison.predicted_errors import NOT_PREDICTED
 from mmopt.comparison.ranking import best_first
 from mmopt.strategies.baselines import Cost
 
@@ -20,12 +21,12 @@ STATED = Stated(Privacy(epsilon=1.0, delta=1e-6))
 GAUSSIAN, LAPLACE = (solve(W, name) for name in ("l2_strategy", "laplace_weighting"))
 
 
-def solved(name: str, noise: str, predicted: Predicted | None = None) -> Outcome:
+def solved(name: str, noise: str, predicted: Predicted = NOT_PREDICTED) -> Outcome:
     solution = GAUSSIAN if noise == "Gaussian" else LAPLACE
     return Outcome(name, "s", solution, stop="gap reached", predicted=predicted)
 
 
-def baseline(name: str, norm: int, predicted: Predicted | None = None, rmse: float = 1.0) -> Factors:
+def baseline(name: str, norm: int, predicted: Predicted = NOT_PREDICTED, rmse: float = 1.0) -> Factors:
     return Factors(name, "", cost=Cost(norm, 4, 1.0, 4 * rmse**2, rmse), predicted=predicted)
 
 

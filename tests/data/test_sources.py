@@ -183,7 +183,7 @@ class Capsule:
 
 def encoded(columns: Columns) -> pa.Table:
     rows = arrow(columns)
-    return rows.set_column(1, WORD, rows[WORD].dictionary_encode())
+    return rows.set_column(rows.schema.get_field_index(WORD), WORD, rows[WORD].dictionary_encode())
 
 
 def relation(columns: Columns) -> duckdb.DuckDBPyRelation:
@@ -238,6 +238,7 @@ def aggregated(columns: Columns) -> Columns:
 def compare(folder: Path, rng: np.random.Generator, some: int) -> None:
     over = domain(rng)
     columns = table(rng, over.attributes[0].encoding.edges)  # type: ignore[union-attr]
+    columns = {name: columns[name] for name in rng.permutation(sorted(columns)).tolist()}
     expected = counted(over, columns)
     rows = len(columns[WHOLE])
     every = list(sources(folder))

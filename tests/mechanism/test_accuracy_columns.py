@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import numpy as np
 import pytest
 from random_workloads import domain_of
 
 from mmopt import OptionError, Privacy, Strategy, Workload, plan
-from mmopt.mechanism.accuracy_columns import accuracy_columns, as_csv
+from mmopt.mechanism.accuracy_columns import accuracy_columns
 from mmopt.workloads import Product, Wish
 from mmopt.workloads.blocks import factor_blocks as f
 
@@ -32,7 +29,7 @@ W = Workload.from_products(
 def test_each_says_what_was_asked_and_whether_it_is_held(norm: int, epsilon: float) -> None:
     privacy = Privacy(epsilon=epsilon) if norm == 1 else Privacy(rho=epsilon**2 / 2)
     found = plan(W, Strategy(np.eye(3), norm), privacy)
-    columns = accuracy_columns(found, 0.8)
+    columns = accuracy_columns(found, 0.8).to_dict()
     assert {len(values) for values in columns.values()} == {W.m}
     assert columns["group"] == [name for name, rows in W.groups() for _ in range(rows.start, rows.stop)]
     assert columns["query"] == W.labels() and set(columns["noise"]) == {found.kind}
@@ -68,13 +65,3 @@ def test_whole_answers_have_whole_half_widths() -> None:
 def test_a_confidence_outside_is_refused() -> None:
     with pytest.raises(OptionError, match=r"^confidence is 1\.5, expected a number above 0 and below 1"):
         accuracy_columns(plan(W, Strategy(np.eye(3)), Privacy(rho=1.0)), 1.5)
-
-
-@pytest.mark.quick
-def test_as_csv_reads_back() -> None:
-    columns = accuracy_columns(plan(W, Strategy(np.eye(3)), Privacy(rho=1.0)), 0.95)
-    names, *rows = csv.reader(io.StringIO(as_csv(columns)))
-    assert names == list(columns) and len(rows) == W.m
-    for name, values in zip(names, zip(*rows, strict=True), strict=True):
-        texts = ["" if value is None else str(value) for value in columns[name]]
-        assert list(values) == texts

@@ -12,6 +12,7 @@ from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
 from mmopt.privacy.continuous_noise import (
     continuous_gaussian_delta,
+    continuous_gaussian_epsilon,
     continuous_gaussian_mu,
     continuous_gaussian_scale,
     pvldb2012_rmse_factor,
@@ -101,6 +102,9 @@ def test_continuous_gaussian_and_the_older_formula():
         assert continuous_gaussian_delta(epsilon, continuous_gaussian_mu(epsilon, delta)) == pytest.approx(
             delta
         )
+        mu = continuous_gaussian_mu(epsilon, delta)
+        assert continuous_gaussian_epsilon(mu, delta) == pytest.approx(epsilon)
+    assert continuous_gaussian_epsilon(1e-6, 0.01) == 0.0  # delta alone covers it
     # Example 4 of PVLDB 2012: identity and Haar.
     assert 6 * pvldb2012_rmse_factor(0.5, 1e-4) == pytest.approx(45.359, abs=5e-4)
     assert math.sqrt(21) * pvldb2012_rmse_factor(0.5, 1e-4) == pytest.approx(34.643, abs=5e-4)

@@ -9,7 +9,7 @@ import pytest
 from random_workloads import domain_of
 
 from mmopt import OptionError, Privacy, Strategy, Workload, plan
-from mmopt.report.accuracy_chart import draw_accuracy, write_accuracy_chart
+from mmopt.report.accuracy_chart import accuracy_figure, write_accuracy_chart
 from mmopt.report.accuracy_tables import accuracy_by_query, wish_words
 from mmopt.workloads import Product, Wish
 from mmopt.workloads.blocks import factor_blocks as f
@@ -35,13 +35,13 @@ IDENTITY = (f.identity(3),)
 )
 def test_what_was_asked_for_in_words(product: Product, words: str) -> None:
     w = Workload.from_products(domain_of(3), [product])
-    assert wish_words(plan(w, Strategy(np.eye(3)), Privacy(rho=1.0)), 0) == words
+    assert wish_words(plan(w, Strategy(np.eye(3)), Privacy(rho=1.0))) == [words]
 
 
 @pytest.mark.quick
 def test_targets_of_many_queries_in_words() -> None:
     w = Workload.from_matrix(np.eye(3), targets=[4.0, np.inf, 9.0])
-    assert wish_words(plan(w, Strategy(np.eye(3)), Privacy(rho=1.0)), 0) == "variance 4 to 9"
+    assert wish_words(plan(w, Strategy(np.eye(3)), Privacy(rho=1.0))) == ["variance 4 to 9"]
 
 
 def test_only_the_first_queries_of_a_group_are_shown() -> None:
@@ -56,13 +56,13 @@ def test_the_chart_has_a_line_a_group_and_what_was_asked(tmp_path: Path) -> None
         domain_of(3), [Product(IDENTITY, name="wished", within=Wish(7.0)), Product((f.prefix(3),))]
     )
     found = plan(w, Strategy(np.eye(3)), Privacy(rho=0.1))
-    axes = draw_accuracy(found, 0.95, "a title").axes[0]
+    axes = accuracy_figure(found, 0.95, "a title").axes[0]
     lines = [line.get_ydata() for line in axes.lines if len(line.get_ydata())]
     widths = found.intervals(0.95).widths
     np.testing.assert_array_equal(np.asarray(lines[0], dtype=float), widths[:3])
     np.testing.assert_array_equal(np.asarray(lines[1], dtype=float), [7.0] * 3)
     np.testing.assert_array_equal(np.asarray(lines[2], dtype=float), widths[3:])
-    assert axes.get_ylabel() == "± counts at 95 %" and axes.get_ylim()[0] == 0.0
+    assert axes.get_ylabel() == "± counts at 95%" and axes.get_ylim()[0] == 0.0
     with pytest.raises(OptionError, match=r"a chart is written to an \.svg or \.png file"):
         write_accuracy_chart(found, 0.95, tmp_path / "a.pdf")
     write_accuracy_chart(found, 0.95, tmp_path / "a.svg")

@@ -1,11 +1,11 @@
 """The commands, a file each: its options, the call, what is shown. What several share stands one level up.
 
 - ``programs.py``: the list of shipped programs
-- ``show.py``: a program's words, formulas, text and sizes
+- ``show.py``: a program's words, formulas, text and sizes; or a release, read back
 - ``explain.py``: why a program is convex, and what it becomes
 - ``check.py``: a workload file or a program, before anything is solved
 - ``accuracy.py``: the standard error of each answer, before any data
-- ``budget.py``: the least privacy cost at which every accuracy wish holds
+- ``budget.py``: the least privacy cost at which every target holds
 - ``solve.py``: the best strategy for a workload, or with ``--dry-run`` what that will take
 - ``certify.py``: a strategy from elsewhere, with a bound
 - ``verify.py``: a saved result, rechecked

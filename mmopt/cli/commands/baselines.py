@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmopt.cli.command_inputs import note_request, read_request
+from mmopt.cli.command_inputs import note_request, read_request, stated_in
 from mmopt.cli.command_options import Json
 from mmopt.cli.command_output import answer, note
 
@@ -38,7 +38,7 @@ def baselines(
     Where the file has privacy, errors are standard errors of a release there, the least first, whatever the
     noise; else total squared errors for noise of unit variance per unit of sensitivity.
     """
-    from mmopt.comparison import Predicted, Stated, at_privacy, ranking
+    from mmopt.comparison import at_privacy, ranking
     from mmopt.report import baseline_costs, baselines_table
     from mmopt.results.rows_and_json import finite
     from mmopt.strategies.baselines import CATALOGUE, baseline_names as all_names, evaluate, read
@@ -63,7 +63,7 @@ def baselines(
         answer(as_json, summaries, [baselines_table(rows), "", words])
         return
     request = read_request(workload)
-    stated = None if request.privacy is None else Stated(request.privacy, request.neighbours)
+    stated = stated_in(request)
     evaluated: list[Evaluated] = []
     each = []
     for number, call in enumerate(calls, 1):
@@ -90,7 +90,7 @@ def baselines(
                     "unit_rmse": finite(cost.rmse),
                     "privacy_cost": finite(cost.privacy_cost or None),
                     "rank": places.get(id(own)),
-                    **(own.predicted or Predicted()).summary(),
+                    **own.predicted.summary(),
                 }
                 for cost, own in zip(one.costs, beside, strict=True)
             ],

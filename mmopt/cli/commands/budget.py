@@ -59,17 +59,7 @@ def budget(
     check_files(out, chart)
     options = options_for(tolerance=tolerance, time_limit=time_limit, threads=threads)
     request = read_request(workload)
-    stated = request.privacy
-    if stated is not None and delta is None and not pure:
-        delta, pure = stated.delta, stated.is_pure
-    least = least_budget(
-        request.workload,
-        delta=delta,
-        pure=pure,
-        neighbours=request.neighbours,
-        solved=solver_of(solver, options),
-        say=note,
-    )
+    least = least_budget(request, delta=delta, pure=pure, solved=solver_of(solver, options), say=note)
     note_request(request)
     answer(as_json, least.summary(), _tables(least))
     write_files(least.plan, least.errors, 0.95, out, chart, Path(request.path).name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmopt.cli.command_inputs import check_out, note_request, read_request
+from mmopt.cli.command_inputs import check_out, note_request, read_request, stated_in
 from mmopt.cli.command_options import (
     Iterations,
     Json,
@@ -115,14 +115,7 @@ def compare(
     from mmopt.worker_start import starting_worker
 
     with starting_worker(verbose) as worker:  # loads while this process does
-        from mmopt.comparison import (
-            Isolated,
-            Stated,
-            baseline_factors,
-            combinations,
-            outcomes,
-            ranking,
-        )
+        from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.report import check_chart, comparison_report, write_chart
         from mmopt.report.table_style import counted
         from mmopt.strategies.baselines import baseline_names, read
@@ -138,7 +131,7 @@ def compare(
         asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
         gaps = numbers_in(tolerance, "--tolerance")
         request = read_request(workload)
-        stated = None if request.privacy is None else Stated(request.privacy, request.neighbours)
+        stated = stated_in(request)
         chosen = combinations(
             _programs(programs),
             names_in(solvers, "--solvers") or None,

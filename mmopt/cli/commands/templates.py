@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_inputs import check_out, read_request
+from mmopt.cli.command_inputs import check_out, read_request, stated_in
 from mmopt.cli.command_options import Json, WorkloadFile, names_in, norm_of
 from mmopt.cli.command_output import answer, note
 
@@ -42,7 +42,7 @@ def templates(
     For workloads of products over domains too large for a matrix. The bound holds for every strategy. Where
     the file has privacy, rmse is the standard error of a release there, and the best first.
     """
-    from mmopt.comparison import Stated, template_places
+    from mmopt.comparison import template_places
     from mmopt.driver.templates import Templates, templates as optimise
     from mmopt.privacy.table_of_noises import noise_for
     from mmopt.report import templates_table
@@ -51,7 +51,7 @@ def templates(
     check_out(out, example="strategy.npz")
     request = read_request(workload)
     asked, chosen = request.workload, names_in(names, "--templates") or None
-    stated = None if request.privacy is None else Stated(request.privacy, request.neighbours)
+    stated = stated_in(request)
     norms = (named,) if named is not None else (2,) if stated is None else stated.norms
     found: dict[int, Templates] = {}
     bound: tuple[float, str] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 import typer
@@ -67,8 +66,7 @@ def tune(
     asked = request.workload
     deviation = 1.0
     if request.privacy is not None and request.neighbours == "add-remove":
-        law = noise_for(norm_of(noise), request.privacy).continuous
-        deviation = math.sqrt(law.variance) * law.scale(request.privacy, 1.0)
+        deviation = noise_for(norm_of(noise), request.privacy).continuous.deviation(request.privacy)
     with live(verbose=verbose) as display:
 
         def begin(words: str) -> Display:

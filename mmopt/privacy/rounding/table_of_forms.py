@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
-from mmopt.errors import OptionError
-from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.privacy.privacy_parameters import Neighbours, check_neighbours
 from mmopt.privacy.rounding.integer_by_component import round_by_component
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_marginals import round_marginals
@@ -33,8 +32,7 @@ def check_arguments(strategy: object, workload: object, neighbours: object) -> N
     """OptionError for other types than ``round_any`` takes, and for unknown neighbours."""
     check_type("the workload", workload, Workload, "a Workload")
     check_type("the strategy", strategy, tuple(ROUNDED), "a strategy, as solution.strategy")
-    if neighbours not in get_args(Neighbours):
-        raise OptionError(f"neighbours is {neighbours!r}, expected 'add-remove' or 'replace-one'")
+    check_neighbours(neighbours)
 
 
 def round_any(strategy: StrategyForm, workload: Workload, neighbours: Neighbours = "add-remove") -> Measured:

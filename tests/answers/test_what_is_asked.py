@@ -1,0 +1,74 @@
+"""What a workload file says beside its queries holds, however it is passed; arguments go before it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import mmopt
+from mmopt.answers.what_is_asked import asked
+from mmopt.errors import OptionError
+from mmopt.privacy import Privacy
+from mmopt.request import TableOptions, WorkloadLike
+
+TEXT = """
+domain: {sex: {values: [F, M]}}
+workload: [{marginal: [sex], max_variance: 10}]
+privacy: {rho: 0.5}
+neighbours: replace-one
+data: {table: people}
+"""
+DICTIONARY = {
+    "domain": {"sex": ["F", "M"]},
+    "workload": [{"marginal": ["sex"], "max_variance": 10}],
+    "privacy": {"rho": 0.5},
+    "neighbours": "replace-one",
+    "data": {"table": "people"},
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("form", ["file.yaml", "file.workload", "file", "request", "dictionary"])
+def test_a_file_says_all_of_it(form: str, tmp_path: Path) -> None:
+    workload: WorkloadLike = DICTIONARY
+    if form != "dictionary":
+        workload = tmp_path / form
+        workload.write_text(TEXT)
+    if form == "request":
+        workload = mmopt.load_request(workload)
+    what = asked(workload)
+    assert what.privacy == Privacy(rho=0.5) and what.neighbours == "replace-one"
+    assert what.table == TableOptions(table="people")
+    other = asked(workload, {"epsilon": 1}, "add-remove")
+    assert other.privacy == Privacy(epsilon=1.0) and other.neighbours == "add-remove"
+
+
+def test_a_workload_says_neither() -> None:
+    what = asked(mmopt.Domain.of(sex=["F", "M"]).marginal("sex"))
+    assert (what.privacy, what.neighbours, what.file) == (None, "add-remove", None)
+    assert what.table == TableOptions()
+
+
+def test_a_budget_is_of_one_kind() -> None:
+    with pytest.raises(OptionError) as caught:
+        mmopt.budget(DICTIONARY, delta=1e-6, pure=True)
+    assert str(caught.value) == "delta and pure are two kinds of budget\n  leave one of them out"
+
+
+def test_what_delta_alone_covers_costs_nothing_and_saves_nothing() -> None:
+    """It was divided by zero here."""
+    least = mmopt.budget(mmopt.Domain.of(sex=["F", "M"]).marginal("sex", within=1e6), delta=0.01)
+    assert least.cost == 0.0 and least.savings(least.shares).tolist() == [0.0, 0.0]
+
+
+def test_queries_with_a_target_keep_their_names() -> None:
+    """They were numbered anew where others of the matrix have none."""
+    rows = [[1, 0], [0, 1], [1, 1]]
+    numbered = mmopt.budget(mmopt.Workload.from_matrix(rows, targets=[4.0, math.inf, 9.0]))
+    assert numbered.errors["query"].tolist() == ["query 0", "query 2"]
+    frame = pd.DataFrame(rows, index=["a", "b", "c"])
+    named = mmopt.budget(mmopt.Workload.from_matrix(frame, targets=[math.inf, 4.0, 9.0]))
+    assert named.errors["query"].tolist() == ["b", "c"]
