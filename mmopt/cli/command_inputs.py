@@ -166,8 +166,9 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
             )
         noise.allowed(request.privacy)
     if request.privacy is None and not by_targets:
+        why = f"'{program}' does not set the noise by targets" if program else "not every query has a target"
         raise PrivacyError(
-            f"'{request.path}' has no privacy parameters, and '{program}' does not set the noise by targets",
+            f"'{request.path}' has no privacy parameters, and {why}",
             hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
         )
 

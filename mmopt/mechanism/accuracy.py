@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from statistics import NormalDist
 
 import numpy as np
@@ -90,7 +91,7 @@ def has_coefficients(integer: Measured) -> bool:
 
 def check_confidence(confidence: float) -> None:
     """OptionError for one outside (0, 1), or so near to 1 that the law is not known so far out."""
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
         problem = f"confidence is {confidence!r}, expected a number above 0 and below 1"
         raise OptionError(problem, hint="for example 0.95")
     if confidence > 1 - LEAST_MISSED:
