@@ -63,6 +63,15 @@ def test_laplace_noise_that_is_skipped_is_not_better(privacy: Privacy, neighbour
             assert least <= laplace.plan.rmse
 
 
+@pytest.mark.quick
+def test_laplace_noise_that_is_a_little_better_is_found() -> None:
+    """Near its bound: for counts of cells, where the bound is what there is."""
+    w, privacy = Workload.from_matrix(np.eye(5)), Privacy(1.0, 0.02)
+    choice = default_strategy(w, privacy)
+    assert choice.best.plan.law.name == "Laplace"
+    assert choice.best.cost < choice.others[0].cost < 2 * choice.best.cost
+
+
 def test_what_noise_on_integers_has_less_is_not_forgotten() -> None:
     """At epsilon 4 and a large delta 2 / epsilon² would rule Laplace noise out, which is better."""
     privacy = Privacy(4.0, 0.5)

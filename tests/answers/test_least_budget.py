@@ -138,6 +138,21 @@ def test_savings_are_of_the_cost_in_its_own_unit() -> None:
     assert nothing.cost == nothing.bound == 0.0 and nothing.savings([1.0]) == 0.0
 
 
+def test_shares_are_what_a_relaxed_target_changes() -> None:
+    """By central differences of the logarithm of the least cost."""
+    targets = np.array([10.0, 25.0, 20.0])
+    shares = budget(Workload.from_matrix(np.tri(3), targets=targets)).shares
+    step = 1e-2
+    for j, share in enumerate(shares):
+        ends = []
+        for sign in (1, -1):
+            changed = targets * np.exp(sign * step * (np.arange(3) == j))
+            solution = solve(Workload.from_matrix(np.tri(3), targets=changed), "fitness_for_use")
+            ends.append(math.log(solution.objective))
+        assert (ends[1] - ends[0]) / (2 * step) == pytest.approx(share, abs=2e-3)
+    assert np.sum(shares > 0.05) >= 2, "more than one query binds"
+
+
 def test_the_tightest_of_like_queries_has_the_whole_share() -> None:
     w = Workload.from_matrix(np.array([[1.0, 1.0], [1.0, 1.0], [2.0, 2.0]]), targets=[9.0, 5.0, 40.0])
     least = budget(w)
