@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 from array_api_compat import array_namespace as namespace
 from scipy.optimize import nnls
 
@@ -205,10 +206,14 @@ def curvature(
             _add_plain(total, _sides(found, active, t, dtype), factors, least)
             continue
         z, labels = _stacked(found, part, t)
-        sign = 2.0 * xp.astype(labels < t, z.dtype) - 1.0
-        member = xp.astype(active[:, None] == labels[None, :], z.dtype) * sign
+        sign = 2.0 * xp.astype(labels < t, dtype) - 1.0
+        member: Any = xp.astype(active[:, None] == labels[None, :], dtype) * sign
+        if isinstance(member, np.ndarray):  # few rows of a component have one share
+            member = scipy.sparse.csr_array(member)
+        z = xp.astype(z, dtype, copy=False)
         for f in factors:
-            product = (z * f) @ z.T
+            half = z * xp.astype(f**0.5, dtype, copy=False)
+            product = half @ half.T  # of one array with itself: half of the work
             total.add(part.multiplicity * (member @ product**2 @ member.T))
     if problem.floors is not None:
         parts = xp.take(at.queries / at.weights, active[active < t])
