@@ -30,7 +30,7 @@ def weighted_error(workload: Workload, name: str, privacy: Privacy) -> float:
     return float(np.average(np.square(plan.standard_errors), weights=workload.weights))
 
 
-@pytest.mark.draws(4)
+@pytest.mark.draws(2)
 def test_the_default_is_the_better_of_both_noises(rng: np.random.Generator) -> None:
     """Whether the other was solved or skipped, at privacies from next to none to next to all."""
     w = without_targets(random_workload(rng))
