@@ -39,6 +39,10 @@ MOST_OF_ONE = 4096
 """The same of one attribute, of which nothing is in factors."""
 
 
+MOST_VALUES = 512
+"""Of an attribute, above which the search for the best product of strategies takes minutes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Offer:
     """A strategy, and its release at the privacy asked for as planned."""
@@ -223,6 +227,8 @@ def _in_factors(
 ) -> AnySolution:
     """The best of all templates; or this one, with other weights than before and without a bound."""
     names, bound = (None, None) if template is None else ([template], (0.0, "nothing"))
+    if template is None and max(workload.domain.shape) > MOST_VALUES:
+        names = ["identity", "marginals"]
     report = partial(_say_template, say)
     return templates(workload, norm, names, report=report, bound=bound).solution(workload)
 

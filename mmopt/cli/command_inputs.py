@@ -32,9 +32,14 @@ __all__ = [
 
 
 def read_request(path: str | Path) -> Request:
-    """What a workload file asks for."""
+    """What a workload file asks for; OptionError for a table in its place, of which no line is shown."""
     from mmopt.request import load_request
 
+    if Path(path).suffix.lower() in (".csv", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db", ".gz"):
+        raise OptionError(
+            f"'{path}' looks like a table, and a workload file (.yaml) is expected",
+            hint="the workload file stands first: mmopt release WORKLOAD DATA",
+        )
     return load_request(path)
 
 
