@@ -31,8 +31,11 @@ __all__ = ["Choice", "Offer", "Solve", "default_strategy", "default_words", "off
 
 Solve = Callable[[Workload, Program], Solution]
 
-MOST_CELLS = 1024
+MOST_CELLS = 256
 """Up to which p_identity is the strategy for Laplace noise; above, strategies in factors where there are."""
+
+MOST_OF_ONE = 4096
+"""The same of one attribute, of which nothing is in factors."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,10 @@ whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1);
 multipliers q, query j has the share q_j c_j / (c @ q) of the cost. The least Δ² is convex in the targets c
 and inversely proportional to them all, so with c_j times 1 + h it is at least 1 - h share_j times as much.
 
-An L1 norm is no less than the L2 norm and a Laplace variable of scale b has variance 2 b², so Laplace noise
-that meets the targets costs at least epsilon = √2 Δ.
+An L1 norm is no less than the L2 norm. On integers a row changes some answer by 1 at least, so the noise of
+every part has a scale t >= 1 / epsilon, and its variance v(t) = 1 / (2 sinh²(1 / 2t)) is a part of 2 t² that
+grows with t: at least what it is at 1 / epsilon. So Laplace noise that meets the targets costs an epsilon
+with v(1 / epsilon) Δ² <= 1, at least 2 asinh(Δ / √2); on reals, or as fine a lattice as one likes, √2 Δ.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 from mmopt.answers.default_strategy import Choice, Solve, default_strategy
 from mmopt.answers.what_is_asked import asked
 from mmopt.driver import solve
-from mmopt.errors import OptionError, WorkloadError
+from mmopt.errors import OptionError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
@@ -32,6 +34,7 @@ from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
 from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours
+from mmopt.privacy.table_of_noises import GAUSSIAN
 from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.workloads import Product, Workload
@@ -56,9 +59,12 @@ class Budget:
     choice : the strategy and its plan, what else was considered, and why there is no more. Its workload are
         the queries with a target.
     fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
-    bound : no strategy needs less with continuous noise of the kind chosen, rounded down; None for Laplace
-        noise where a half width is asked for, for replaced rows, and where noise on integers needs less.
+    bound : no strategy needs less with noise of the kind chosen, rounded down; None for Laplace noise where a
+        half width is asked for, for replaced rows, and where Gaussian noise on integers may need less than
+        continuous noise.
     shares : (m,) of the cost of the best Gaussian noise, by query; they sum to 1.
+    left_out : how many queries have no wish. A release that answers them too spends on them, and at this
+        cost may miss wishes; none does where they have a wish as well, however wide.
     """
 
     choice: Choice
@@ -66,6 +72,7 @@ class Budget:
     delta: float | None
     bound: float | None
     shares: Array
+    left_out: int = 0
 
     @property
     def plan(self) -> Plan:
@@ -120,11 +127,22 @@ class Budget:
             bound = f"{rounded(self.bound, 8, up=False)}   (whatever the strategy, with {noise} noise)"
         gap = [] if self.gap is None else [("gap", rounded(self.gap, 3, up=True, layout="e"))]
         cost = f"{self.unit} = {rounded(str(self.cost), 8, up=True)}{at}"
-        return [("least budget", cost), ("bound", bound), *gap, ("chosen", self.words)]
+        left_out = (
+            f"{counted(self.left_out, 'query')} without a wish: a release that answers them too may miss "
+            "wishes at this budget; give them a wish as well, however wide"
+        )
+        left = [("left out", left_out)] if self.left_out else []
+        return [("least budget", cost), ("bound", bound), *gap, *left, ("chosen", self.words)]
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
-        figures = {"unit": self.unit, "cost": self.cost, "bound": self.bound, "gap": self.gap}
+        figures = {
+            "unit": self.unit,
+            "cost": self.cost,
+            "bound": self.bound,
+            "gap": self.gap,
+            "left_out": self.left_out,
+        }
         return {**figures, "chosen": self.words, **self.plan.summary(), "queries": self.errors.to_dict()}
 
     def __repr__(self) -> str:
@@ -144,7 +162,8 @@ def budget(
 
     Parameters
     ----------
-    workload : with targets of its queries (``max_variance``, ``within``); queries without are left out.
+    workload : with targets of its queries (``max_variance``, ``within``); queries without are left out, and
+        counted (``Budget.left_out``).
     delta : for epsilon at this delta, with the better of both noises. pure : for epsilon alone, with Laplace
         noise. By default the kind of the privacy that a workload file asks for, or rho.
     solved, say : as for ``default_strategy``.
@@ -167,7 +186,14 @@ def budget(
     if not isinstance(fitness, Solution):
         fitness = solved(targeted, Program.load(_PROGRAM))
     shares = _plain(fitness.multipliers["accuracy"]) * targeted.targets
-    return Budget(choice, fitness, delta, _bound(choice, fitness, delta, neighbours), shares / shares.sum())
+    return Budget(
+        choice=choice,
+        fitness=fitness,
+        delta=delta,
+        bound=_bound(choice, fitness, delta, neighbours),
+        shares=shares / shares.sum(),
+        left_out=what.workload.m - targeted.m,
+    )
 
 
 def _targeted(workload: Workload) -> Workload:
@@ -195,11 +221,14 @@ def _plain(value: Any) -> Array:
 
 def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: Neighbours) -> float | None:
     """Below what is paid for noise of the kind chosen; None where the program bounds nothing of it."""
-    if fitness.bound is None or neighbours != "add-remove":
+    if not fitness.bound or neighbours != "add-remove":
         return None
     if choice.best.plan.rho is None:
         is_wide = bool(wishes(choice.best.plan.workload.blocks))
-        return None if is_wide else math.sqrt(2 * fitness.bound) * (1 - _CLOSE)
+        return None if is_wide else 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
+    # At most this noise: on integers it may have less variance than its scale says.
+    if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _CLOSE:
+        return None
     if delta is None:
         return fitness.bound / 2
     bound = continuous_gaussian_epsilon(math.sqrt(fitness.bound), delta) * (1 - _CLOSE)

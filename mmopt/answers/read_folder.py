@@ -16,13 +16,20 @@ import numpy as np
 from mmopt.errors import ResultError
 from mmopt.mechanism.answer_columns import SIMULATED
 from mmopt.mechanism.measurement import FIGURES
-from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE, guarantee
+from mmopt.mechanism.release_folder import (
+    ANSWERS_FILE,
+    GUARANTEE,
+    MANIFEST_FILE,
+    PARQUET_FILE,
+    guarantee,
+)
 from mmopt.report.saved_release import release_rows
 from mmopt.results import Frame
 from mmopt.results.npz_file import UNREADABLE
 
-__all__ = ["HINT", "is_release", "read_answers", "read_manifest"]
+__all__ = ["CHANGED", "HINT", "is_release", "read_answers", "read_manifest"]
 
+CHANGED = "it was changed since; copy it again from where it was released"
 HINT = "name a folder that 'mmopt release --out' or Release.save wrote"
 FORMATS = ("mmopt release 1", "mmopt release 2")  # the first is that of version 0.1.0: CSV and manifest alone
 SAID = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
@@ -70,14 +77,21 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
     texts = (strategy["hash"], manifest["workload"]["hash"], privacy["set_by"], manifest["time"])
     if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["private"], bool):
         raise TypeError("texts")
+    for cost in (privacy["rho"], privacy["epsilon"], privacy["delta"]):
+        if cost is not None and not (isinstance(cost, int | float) and 0 <= cost < math.inf):  # nor NaN
+            raise TypeError("costs")
     math.ldexp(noise["scale"], strategy["bits"])
     release_rows(manifest)
 
 
 def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
-    listed = manifest.get("files", {ANSWERS_FILE: {}})
-    is_list = isinstance(listed, dict) and all(isinstance(entry, dict) for entry in listed.values())
-    if not is_list or ANSWERS_FILE not in listed or any(Path(name).name != name for name in listed):
+    is_old = manifest["format"] == FORMATS[0]
+    listed: Any = manifest.get("files", {ANSWERS_FILE: {}} if is_old else None)
+    least = {ANSWERS_FILE} if is_old else {ANSWERS_FILE, PARQUET_FILE}
+    is_list = isinstance(listed, dict) and all(
+        isinstance(entry, dict) and (is_old or "sha256" in entry) for entry in listed.values()
+    )
+    if not is_list or not least <= set(listed) or any(Path(name).name != name for name in listed):
         raise ResultError(f"'{folder / MANIFEST_FILE}' does not say which files belong to it", hint=HINT)
     for name, entry in listed.items():
         try:
@@ -91,18 +105,53 @@ def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
             raise ResultError(
                 f"'{folder / name}' is not the file that was released: its SHA-256 is {found[:16]}…, the "
                 f"manifest says {str(entry['sha256'])[:16]}…",
-                hint="it was changed since; copy it again from where it was released",
+                hint=CHANGED,
             )
 
 
 def read_answers(folder: Path, manifest: Mapping[str, Any]) -> Frame:
-    """The answers of a release; ResultError where they cannot be read."""
+    """The answers of a release.
+
+    Raises
+    ------
+    ResultError : they cannot be read, are not the same in both files, or say something else of the guarantee,
+        or of whether they are private, than the manifest.
+    """
     try:
-        if PARQUET_FILE in manifest.get("files", {}):
-            return _from_parquet((folder / PARQUET_FILE).read_bytes())
-        return _from_csv((folder / ANSWERS_FILE).read_text(encoding="utf-8"), manifest)
+        text = (folder / ANSWERS_FILE).read_text(encoding="utf-8")
+        if PARQUET_FILE not in manifest.get("files", {}):
+            frame, other = _from_csv(text, manifest), text
+        else:
+            frame = _from_parquet((folder / PARQUET_FILE).read_bytes())
+            other = frame.to_csv()
     except (OSError, ValueError, LookupError, TypeError):
         raise ResultError(f"the answers in '{folder}' cannot be read", hint=HINT) from None
+    told = _said(manifest)
+    found = {key: frame.metadata.get(key) for key in {**told, **dict.fromkeys(GUARANTEE)}}
+    if "private" in frame.names and not frame["private"].all():
+        found["private"] = "false"  # of rows that were copied from simulated answers
+    for key, value in found.items():
+        if value != told.get(key):
+            raise ResultError(
+                f"'{folder}' contradicts itself: {key} is {told.get(key)} by its manifest, {value} by its "
+                "answers",
+                hint=CHANGED,
+            )
+    if other != text:
+        raise ResultError(
+            f"'{folder}' contradicts itself: {ANSWERS_FILE} and {PARQUET_FILE} hold other answers",
+            hint=CHANGED,
+        )
+    return frame
+
+
+def _said(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What the metadata of answers say as well."""
+    return {
+        "confidence": repr(float(manifest["accuracy"]["confidence"])),
+        "private": str(manifest["private"]).lower(),
+        **guarantee(manifest),
+    }
 
 
 def _from_parquet(data: bytes) -> Frame:
@@ -132,13 +181,7 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
             columns[name] = np.array([value == "true" for value in values])
         else:
             columns[name] = np.array(values, dtype=object)
-    is_private = bool(manifest["private"])
-    said = {
-        "confidence": repr(float(manifest["accuracy"]["confidence"])),
-        "private": str(is_private).lower(),
-        **guarantee(manifest),
-        **({} if is_private else {"warning": SIMULATED}),
-    }
+    said = {**_said(manifest), **({} if manifest["private"] else {"warning": SIMULATED})}
     return _checked(Frame(columns, said))
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.read_folder import read_answers, read_manifest
-from mmopt.errors import OptionError, ResultError, suggest
+from mmopt.answers.read_folder import CHANGED, read_answers, read_manifest
+from mmopt.errors import OptionError, PrivacyError, ResultError, suggest
 from mmopt.mechanism.accuracy import standard_errors
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.covariances import covariance
-from mmopt.mechanism.measurement import Answers
+from mmopt.mechanism.measurement import Answers, check_claim
 from mmopt.mechanism.release_folder import guarantee, write_release
 from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array, Ints
@@ -41,6 +41,7 @@ __all__ = ["CHART_FILE", "STRATEGY_FILE", "Release", "load_release"]
 
 CHART_FILE = "answers.svg"
 STRATEGY_FILE = "strategy.npz"
+_SAME = 1e-6  # relative: standard errors that were rounded, and computed by other versions of libraries
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,7 +205,9 @@ def load_release(folder: str | Path, workload: Workload | None = None) -> Releas
 
     Raises
     ------
-    ResultError : no release, half of one, a file that was changed, or another workload than was asked.
+    ResultError : no release, half of one, a file that was changed, files that say other things than the
+        manifest, or another workload than was asked; with the workload also a claim that the noise of the
+        manifest does not prove.
     """
     path = Path(folder)
     manifest = read_manifest(path)
@@ -212,6 +215,8 @@ def load_release(folder: str | Path, workload: Workload | None = None) -> Releas
     strategy = path / STRATEGY_FILE
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
     found = None if workload is None else _plan(path, manifest, workload, solution)
+    if found is not None:
+        _check_plan(path, found, answers)
     return Release(answers, manifest, found, solution)
 
 
@@ -254,6 +259,20 @@ def _plan(
     errors = standard_errors(plan.law, integer, plan.scale, fineness)
     errors.flags.writeable = False
     return replace(plan, standard_errors=errors)
+
+
+def _check_plan(folder: Path, plan: Plan, answers: Frame) -> None:
+    """ResultError where the noise of the manifest costs more than it claims, or has other standard errors."""
+    try:
+        check_claim(plan)
+    except PrivacyError as error:
+        raise ResultError(f"'{folder}' contradicts itself: {error.message}", hint=CHANGED) from None
+    if not np.allclose(plan.standard_errors, answers["standard_error"], rtol=_SAME, atol=0.0):
+        raise ResultError(
+            f"'{folder}' contradicts itself: the noise of its manifest has other standard errors than its "
+            "answers",
+            hint=CHANGED,
+        )
 
 
 def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:

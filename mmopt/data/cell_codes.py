@@ -24,7 +24,16 @@ from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.calendar_periods import date_of
 from mmopt.workloads.encodings import TableValue
 
-__all__ = ["MISSING", "OUTSIDE", "UNREADABLE", "cell_code", "declared_kinds", "number_in", "typed"]
+__all__ = [
+    "MISSING",
+    "OUTSIDE",
+    "UNREADABLE",
+    "cell_code",
+    "declared_kinds",
+    "number_in",
+    "shown_type",
+    "typed",
+]
 
 OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
 
@@ -123,7 +132,7 @@ def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
     elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
         hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
     raise DataError(
-        f"{file}: column '{attribute.column}' is of type {kind}; "
+        f"{file}: column '{attribute.column}' is of type {shown_type(kind)}; "
         f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
         hint=hint,
     )
@@ -138,6 +147,11 @@ def number_in(text: Any) -> Any:
     """The numbers that a column of text spells, NULL where it spells none."""
     # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; nor is anything with what is put there.
     return text.replace("_", "?").replace("+-", "?").try_cast("float64")
+
+
+def shown_type(kind: Any) -> str:
+    """An Ibis type for messages; without fields, which for a column of dictionaries are keys of the data."""
+    return str(kind).partition("struct<")[0] + "struct" if "struct<" in str(kind) else str(kind)
 
 
 def declared_kinds(attribute: Attribute) -> str:
@@ -171,7 +185,8 @@ def _holds(reading: _Reading, members: tuple[TableValue, ...]) -> Any:
         # Large integers have one spelling and no exact double, so they are compared as text.
         text += [str(value) for value in large]
     else:
-        small += [value for value in large if abs(value) < 2**1023]  # no double holds more
+        # Of those only what a double is: 2^53 is not 2^53 + 1, though that rounds to it.
+        small += [value for value in large if abs(value) < 2**1023 and float(value) == value]
     if text and reading.text is not None:
         tests.append(reading.text.isin(text))
     if booleans:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmopt.data.cell_codes import number_in, typed
+from mmopt.data.cell_codes import number_in, shown_type, typed
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 
@@ -36,7 +36,7 @@ def weight_fault(column: Any, table: str, name: str) -> Any:
     kind = column.type()
     if not (kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_decimal()):
         raise DataError(
-            f"{table}: column '{name}' is of type {kind}; the weight of a line is a whole number",
+            f"{table}: column '{name}' is of type {shown_type(kind)}; the weight of a line is a whole number",
             hint="name another column with 'weight', or leave it out: each line is a row then",
         )
     number = _number(column)

@@ -122,11 +122,12 @@ def plan(
 
 
 def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
-    """The plan with the most noise, up to the scale `target`, whose intervals are as asked.
+    """The plan with the most noise whose intervals are as asked; of Gaussian noise up to the scale `target`.
 
     Noise on integers may have wider intervals than the normal noise that wishes were turned into. Dividing
     by the excess takes the widest to what is asked, but for the shape of its law: where errors are whole
-    numbers, widths are too, and the scale at which one falls by 1 is found by halving.
+    numbers, widths are too, and the scale at which one falls by 1 is found by halving. So is the scale of
+    noise whose unit is none that targets refer to, where on integers it varies less than ``target`` says.
 
     Raises
     ------
@@ -144,6 +145,10 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
         target /= max(excess * (1 + 2.0**-40), 1 + step)
         step = max(2 * step, _LEAST_STEP)
         found = planned(target)
+    if wide == math.inf and 0 < excess < 1 - _CLOSE and not found.law.takes_targets:
+        wide = 2 * target
+        while excess_over_asked(larger := planned(wide)) <= 1:
+            found, target, wide = larger, wide, 2 * wide
     more = target * (1 + _CLOSE)
     while more < wide < math.inf:
         if excess_over_asked(larger := planned(more)) > 1:

@@ -22,7 +22,7 @@ from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.root_of_merged_cells import Block
 from mmopt.workloads.tidy_columns import tidy_columns
 
-__all__ = ["FIGURES", "Answers", "checked_counts", "measure"]
+__all__ = ["FIGURES", "Answers", "check_claim", "checked_counts", "measure"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -110,8 +110,8 @@ def measure(
 
 
 def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The answers with OpenDP's noise, part by part; it confirms the costs that ``_check_claim`` adds up."""
-    _check_claim(plan)
+    """The answers with OpenDP's noise, part by part; it confirms the costs that ``check_claim`` adds up."""
+    check_claim(plan)
     parts, noise, found = plan.parts, plan.law, []
     for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
         scale, squared = part.relative * plan.scale, part.squared_sensitivity
@@ -119,7 +119,7 @@ def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
     return np.concatenate(found)
 
 
-def _check_claim(plan: Plan) -> None:
+def check_claim(plan: Plan) -> None:
     """PrivacyError unless the claim is of what is drawn: computed again, as plans may be changed by hand."""
     known = [part.squared_sensitivity for part in plan.integer.parts]
     least = plan.integer.squared_sensitivities()

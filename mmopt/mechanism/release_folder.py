@@ -23,11 +23,20 @@ from mmopt.mechanism.measurement import Answers
 from mmopt.mechanism.release_plan import Plan
 from mmopt.results import Frame
 
-__all__ = ["ANSWERS_FILE", "MANIFEST_FILE", "PARQUET_FILE", "build_manifest", "guarantee", "write_release"]
+__all__ = [
+    "ANSWERS_FILE",
+    "GUARANTEE",
+    "MANIFEST_FILE",
+    "PARQUET_FILE",
+    "build_manifest",
+    "guarantee",
+    "write_release",
+]
 
 ANSWERS_FILE = "answers.csv"
 PARQUET_FILE = "answers.parquet"
 MANIFEST_FILE = "manifest.json"
+GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
 def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
@@ -162,8 +171,7 @@ def write_release(
 def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
     """What the metadata of a file of answers say of the guarantee, as texts."""
     privacy = manifest.get("privacy", {})
-    keys = ("guarantee", "epsilon", "delta", "rho", "neighbours")
-    return {key: str(privacy[key]) for key in keys if privacy.get(key) is not None}
+    return {key: str(privacy[key]) for key in GUARANTEE if privacy.get(key) is not None}
 
 
 def _remove_left(target: Path) -> None:

@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 from random_workloads import domain_of, random_factor, random_workload
 
-from mmopt import Domain, Privacy, PrivacyError, Program, Solution, Workload, WorkloadError, budget, solve
+from mmopt import (
+    Domain,
+    Privacy,
+    PrivacyError,
+    Program,
+    Solution,
+    Workload,
+    WorkloadError,
+    accuracy,
+    budget,
+    solve,
+)
 from mmopt.answers.least_budget import WIDER
 from mmopt.privacy.continuous_noise import continuous_gaussian_delta
 from mmopt.workloads import Factor, Product, Wish
@@ -155,8 +166,14 @@ def test_queries_without_wishes_are_left_out() -> None:
         least.plan.workload.m == 4 == len(least.shares) and least.errors.to_dict()["group"] == ["asked"] * 4
     )
     assert least.cost == budget(Workload.from_products(domain, [asked])).cost
+    assert least.left_out == least.summary()["left_out"] == 4
+    assert dict(least.rows())["left out"] == (
+        "4 queries without a wish: a release that answers them too may miss wishes at this budget; "
+        "give them a wish as well, however wide"
+    )
     rows = Workload.from_matrix(np.vstack([np.eye(2), np.ones((1, 2))]), targets=[4.0, np.inf, 5.0])
     only = budget(rows).plan.workload
+    assert budget(rows).left_out == 1 and "left out" not in dict(budget(only).rows())
     np.testing.assert_array_equal(only.queries, [[1.0, 0.0], [1.0, 1.0]])
     np.testing.assert_array_equal(only.targets, [4.0, 5.0])
 
@@ -233,12 +250,33 @@ def test_a_bound_beyond_the_cost_is_none() -> None:
     assert least.cost < 2.0 and least.bound is None
 
 
+@pytest.mark.quick
+def test_a_bound_holds_of_noise_on_integers() -> None:
+    """Its variance may be far below that of continuous noise: a release of less than √2 Δ holds the wish."""
+    w = Workload.from_matrix(np.eye(2), targets=[0.2, 0.2])
+    pure = budget(w, pure=True)
+    assert pure.bound is not None and pure.bound <= pure.cost < 2.48 < math.sqrt(2 / 0.2)
+    assert accuracy(w, {"epsilon": pure.cost}).plan.standard_errors ** 2 == pytest.approx(
+        [0.2, 0.2], rel=1e-5
+    )
+    # Gaussian noise of scale √0.2 has three quarters of the variance: less of rho would do.
+    assert budget(w).bound is None
+    assert budget(Workload.from_matrix(np.eye(2), targets=[9.0, 9.0])).bound == pytest.approx(1 / 18)
+
+
+@pytest.mark.quick
+def test_a_delta_that_allows_all_of_it_leaves_nothing_to_save() -> None:
+    least = budget(Workload.from_matrix(np.eye(2), targets=[1e8, 1e8]), delta=0.01)
+    assert least.cost == 0.0 == least.bound
+    assert least.savings(least.shares).tolist() == [0.0, 0.0]
+
+
 def test_pure_epsilon_is_at_least_the_bound_and_near_it_for_counts() -> None:
     w = Workload.from_matrix(np.eye(3), targets=[50.0, 60.0, 70.0])
     least = budget(w, pure=True)
     # p_identity weighs no cell above another: all have the least of the variances.
-    assert least.bound == pytest.approx(math.sqrt(2 / 50), rel=1e-6)
-    assert least.cost == pytest.approx(math.sqrt(2 / 50), rel=1e-6)
+    assert least.bound is not None and least.bound <= least.cost
+    assert [least.bound, least.cost] == pytest.approx([2 * math.asinh(0.1)] * 2, rel=1e-5)
     loose = budget(Workload.from_matrix(np.tri(3), targets=np.full(3, 50.0)), pure=True)
     assert loose.bound is not None and loose.bound < loose.cost
 
@@ -265,7 +303,7 @@ def test_the_summary_says_all_of_it() -> None:
     assert found["cost"] == least.cost == found["epsilon"] and found["unit"] == "epsilon"
     assert found["queries"]["share_of_cost"] == least.shares.tolist()
     assert found["queries"]["max_variance"] == [100.0, 400.0]
-    assert dict(least.rows())["least budget"].startswith("epsilon = 0.1414213")
+    assert dict(least.rows())["least budget"].startswith("epsilon = 0.141303")  # 2 asinh(0.1 / √2)
     assert repr(least) == f"Budget({least.words})"
     assert Privacy(epsilon=found["cost"], delta=DELTA).epsilon == least.plan.epsilon
 

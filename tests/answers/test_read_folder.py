@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from answers.test_release_result import released
+from answers.test_release_result import ASKED, released
 
 from mmopt.answers import load_release
 from mmopt.errors import ResultError
 
+PRIVACY = released(3).manifest["privacy"]
+CHANGED = "\n  it was changed since; copy it again from where it was released"
 HINT = "\n  name a folder that 'mmopt release --out' or Release.save wrote"
 
 
@@ -31,6 +34,12 @@ def changed(folder: Path, **entries: object) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     manifest = {key: value for key, value in {**manifest, **entries}.items() if value is not None}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def listed_again(folder: Path) -> None:
+    """The manifest lists the files as they are now, as whoever changed them would."""
+    files = (path for path in folder.iterdir() if path.name != "manifest.json")
+    changed(folder, files={f.name: {"sha256": hashlib.sha256(f.read_bytes()).hexdigest()} for f in files})
 
 
 def test_what_is_no_release(tmp_path, folder):
@@ -59,6 +68,9 @@ def test_what_is_no_release(tmp_path, folder):
         ("workload", {"hash": "", "queries": "many", "cells": 1}),
         ("accuracy", {"rmse": "x", "confidence": 0.9, "coverage": {"least": 0.9, "kind": ""}}),
         ("noise", {"kind": "", "scale": None, "scale_at_unit_strategy": 1.0}),
+        ("privacy", {**PRIVACY, "epsilon": "1"}),
+        ("privacy", {**PRIVACY, "rho": math.nan}),
+        ("privacy", {**PRIVACY, "delta": -1.0}),
         ("private", "yes"),
         ("time", 3),
     ],
@@ -68,7 +80,17 @@ def test_a_manifest_with_other_values(folder, key, value):
     assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
 
 
-@pytest.mark.parametrize("listed", [[], {}, {"answers.csv": 1}, {"answers.csv": {}, "../up": {}}])
+SUM = {"sha256": ""}
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        *([], {}, {"answers.csv": 1}, {"answers.csv": SUM}, {"answers.parquet": SUM}, None),
+        {"answers.csv": SUM, "answers.parquet": {}},
+        {"answers.csv": SUM, "answers.parquet": SUM, "../up": SUM},
+    ],
+)
 def test_a_list_of_files_that_is_none(folder, listed):
     changed(folder, files=listed)
     assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
@@ -95,8 +117,7 @@ def test_a_file_that_was_changed_or_lost_is_named(folder, name):
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"query,label\n1,2\n"])
 def test_answers_that_cannot_be_read(folder, data):
     (folder / "answers.parquet").write_bytes(data)
-    listed = {name: {} for name in ("answers.csv", "answers.parquet")}
-    changed(folder, files=listed)
+    listed_again(folder)
     assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"
 
 
@@ -119,3 +140,64 @@ def test_a_release_of_version_0_1_0_loads(folder):
     assert old.rows() == new.rows() and len(old.plot().axes) == 1
     (folder / "answers.csv").write_text("query,label\n1\n")
     assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("key", "told", "found"),
+    [
+        ("guarantee", "pure epsilon", "(epsilon, delta)"),
+        ("epsilon", 0.01, "1.0"),
+        ("epsilon", None, "1.0"),
+        ("delta", 1e-30, "1e-06"),
+        ("rho", 1e-9, str(PRIVACY["rho"])),
+        ("neighbours", "replace-one", "add-remove"),
+    ],
+)
+def test_a_manifest_that_claims_something_else_than_the_answers(folder, key, told, found):
+    changed(folder, privacy={**PRIVACY, key: told})
+    assert refusal(folder) == (
+        f"'{folder}' contradicts itself: {key} is {told} by its manifest, {found} by its answers{CHANGED}"
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("is_old", [False, True])
+def test_simulated_answers_are_not_private_whatever_the_manifest_says(folder, is_old):
+    if is_old:
+        (folder / "answers.parquet").unlink()
+        changed(folder, private=True, files=None, format="mmopt release 1")
+    else:
+        changed(folder, private=True)
+    assert refusal(folder) == (
+        f"'{folder}' contradicts itself: private is true by its manifest, false by its answers{CHANGED}"
+    )
+
+
+@pytest.mark.quick
+def test_two_files_of_answers_that_differ(folder):
+    one = load_release(folder).answers["estimate"][0]
+    text = (folder / "answers.csv").read_text()
+    (folder / "answers.csv").write_text(text.replace(f",{one:g}", f",{one + 1:g}", 1))
+    listed_again(folder)
+    assert refusal(folder) == (
+        f"'{folder}' contradicts itself: answers.csv and answers.parquet hold other answers{CHANGED}"
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("times", [0.5, 2.0])
+def test_with_the_workload_the_claim_is_computed_again_from_the_noise(tmp_path, times):
+    found = released()
+    folder = found.save(tmp_path / "out")
+    noise = found.manifest["noise"]
+    changed(folder, noise={**noise, "scale": noise["scale"] * times})
+    assert load_release(folder).plan is None
+    with pytest.raises(ResultError) as caught:
+        load_release(folder, ASKED)
+    rho = found.manifest["privacy"]["rho"]
+    problem = {
+        0.5: f"this noise costs rho {4 * rho!r}, the release claims {rho!r}",
+        2.0: "the noise of its manifest has other standard errors than its answers",
+    }
+    assert str(caught.value) == f"'{folder}' contradicts itself: {problem[times]}{CHANGED}"

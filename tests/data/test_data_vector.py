@@ -199,6 +199,7 @@ def test_csv_values_are_read_as_what_is_declared(
         ((1, 10**400), pa.array([1.0, 1e300]), [1, 0]),
         ((True, False), pa.array([True, False, True]), [2, 1]),
         ((9007199254740993, 9007199254740992), pa.array([9007199254740993, 9007199254740992]), [1, 1]),
+        ((9007199254740993, 9007199254740992), pa.array([9007199254740992.0]), [0, 1]),  # what the double is
         (("2024-01-05", "2024-01-06"), pa.array([19727, 19728], pa.date32()), [1, 1]),
         (("x", "y"), pa.array(["x", "y", "x"]).dictionary_encode(), [2, 1]),
     ],

@@ -275,6 +275,8 @@ def test_wrong_type_in_parquet() -> None:
         (pa.array([datetime.date(2024, 1, 5)]), bins("a", 0, 2), "date", "numbers"),
         (pa.array([b"x"]), values("a", "x"), "binary", "text"),
         (pa.array([[1]]), values("a", 1), "array<int64>", "numbers"),
+        (pa.array([{"Ada": 1}]), values("a", 1), "struct", "numbers"),  # a key of a dictionary may be a value
+        (pa.array([[{"Ada": 1}]]), values("a", 1), "array<struct", "numbers"),
     ]
     for column, attribute, kind, declared in cases:
         hint = {

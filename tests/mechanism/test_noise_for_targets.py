@@ -83,11 +83,14 @@ def larger(found: Plan) -> Privacy:
 
 
 @pytest.mark.quick
-def test_laplace_noise_by_targets_is_the_most_that_meets_them() -> None:
-    w = Workload.from_matrix(np.eye(2), targets=[50.0, 200.0])
+@pytest.mark.parametrize("target", [0.01, 0.2, 1.0, 50.0, 1e7])
+def test_laplace_noise_by_targets_is_the_most_that_meets_them(target: float) -> None:
+    """On integers its variance is 1 / (2 sinh²(epsilon / 2)), less than that of continuous noise."""
+    w = Workload.from_matrix(np.eye(2), targets=[target, 4 * target])
     found = plan(w, Strategy(np.eye(2), 1), None, absolute=True)
     check(found)
-    assert found.epsilon == pytest.approx(math.sqrt(2 / 50), rel=1e-9)
+    least = 2 * math.asinh(1 / math.sqrt(2 * target))
+    assert least * (1 - 1e-12) <= found.epsilon <= least * (1 + 2e-6)
     assert (found.rho, found.delta, found.set_by) == (None, 0.0, "targets")
 
 

@@ -304,6 +304,8 @@ MUTANTS = (
         "mmopt/answers/read_folder.py",
         "answers/test_read_folder.py",
         ("_check_files", 'and found != entry["sha256"]', "and not found"),
+        ("read_answers", "if value != told.get(key):", "if False:"),
+        ("read_answers", "if other != text:", "if False:"),
     ),
     *_rows(
         "mmopt/workloads/tidy_columns.py",

@@ -48,7 +48,8 @@ def budget(
 ) -> None:
     """The least privacy budget at which every accuracy wish of a workload file holds.
 
-    Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the queries. The
+    Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the queries.
+    Queries without one are left out: a release that answers them too may miss wishes at this budget. The
     kind of budget is that of the file's privacy, whatever its size: epsilon at its delta, epsilon alone, or
     rho, as without any.
     """
