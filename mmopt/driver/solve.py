@@ -23,6 +23,7 @@ from mmopt.numerics.blas_threads import blas_threads
 from mmopt.request import WorkloadLike
 from mmopt.results import Solution
 from mmopt.solvers import Options, is_claimed
+from mmopt.workloads import Workload
 
 __all__ = ["solve", "with_total"]
 
@@ -84,7 +85,8 @@ def solve(
         TimeLimitError when the time is over without a result.
     KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
-    workload = as_workload(workload)
+    if not isinstance(workload, Workload):
+        workload = as_workload(workload)
     if not isinstance(reduce, bool):
         raise OptionError(f"'reduce' is True or False, not {reduce!r}")
     if program is None:

@@ -15,7 +15,7 @@ from mmopt.workloads.tidy_columns import tidy_columns
 __all__ = ["NAMES", "accuracy_columns"]
 
 NAMES = (
-    *("group", "query", "standard_error", "half_width", "noise", "max_variance", "within"),
+    *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
     *("within_confidence", "meets", "share_of_cost"),
 )
 """Of columns, that no attribute has."""
@@ -24,7 +24,7 @@ NAMES = (
 def accuracy_columns(plan: Plan, confidence: float) -> Frame:
     """One row a query, in their order; nothing in them depends on data.
 
-    group, query : texts; then what the query says of each attribute (``tidy_columns``).
+    query, label : its group and its own text; then what the query says of each attribute (``tidy_columns``).
     standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
     max_variance, within, within_confidence : what is asked for, or NaN (a max_variance that a wish implies is
     not); meets : whether that is held, NaN where nothing is asked for. None of these where nothing is at all.
@@ -46,8 +46,8 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
         meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
         targets[rows] = np.where(is_stricter, targets[rows], np.inf)
     columns = {
-        "group": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
-        "query": np.array(workload.labels(), dtype=object),
+        "query": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
+        "label": np.array(workload.labels(), dtype=object),
         **tidy_columns(workload, NAMES),
         "standard_error": plan.standard_errors,
         "half_width": plan.intervals(confidence).widths,

@@ -63,7 +63,7 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
         rows.append((bold(name),))
         for i in range(part.start, min(part.stop, part.start + QUERIES_SHOWN)):
             values = (columns["standard_error"][i], columns["half_width"][i] * EXACT)
-            rows.append((f"  {columns['query'][i]}", *(figure(value, 4, up=True) for value in values)))
+            rows.append((f"  {columns['label'][i]}", *(figure(value, 4, up=True) for value in values)))
         if (rest := part.stop - part.start - QUERIES_SHOWN) > 0:
             rows.append((cell(f"  … {rest:,} more", "dim"),))
     numbers = ("standard error", f"± {percent(confidence)}")

@@ -178,7 +178,7 @@ def test_queries_without_wishes_are_left_out() -> None:
     w = Workload.from_products(domain, [Product((f.identity(4),)), asked])
     least = budget(w)
     assert (
-        least.plan.workload.m == 4 == len(least.shares) and least.errors.to_dict()["group"] == ["asked"] * 4
+        least.plan.workload.m == 4 == len(least.shares) and least.errors.to_dict()["query"] == ["asked"] * 4
     )
     assert least.cost == budget(Workload.from_products(domain, [asked])).cost
     assert least.left_out == least.summary()["left_out"] == 4

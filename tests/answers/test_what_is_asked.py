@@ -68,7 +68,7 @@ def test_queries_with_a_target_keep_their_names() -> None:
     """They were numbered anew where others of the matrix have none."""
     rows = [[1, 0], [0, 1], [1, 1]]
     numbered = mmopt.budget(mmopt.Workload.from_matrix(rows, targets=[4.0, math.inf, 9.0]))
-    assert numbered.errors["query"].tolist() == ["query 0", "query 2"]
+    assert numbered.errors["label"].tolist() == ["query 0", "query 2"]
     frame = pd.DataFrame(rows, index=["a", "b", "c"])
     named = mmopt.budget(mmopt.Workload.from_matrix(frame, targets=[math.inf, 4.0, 9.0]))
-    assert named.errors["query"].tolist() == ["b", "c"]
+    assert named.errors["label"].tolist() == ["b", "c"]

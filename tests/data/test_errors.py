@@ -79,7 +79,9 @@ def test_a_directory() -> None:
 
 def test_unknown_extension() -> None:
     known = f"\n{KNOWN}"
-    assert error(write("t.xlsx", "x")) == "t.xlsx: unknown extension '.xlsx'" + known
+    assert error(write("t.xlsx", "x")) == (
+        "t.xlsx: unknown extension '.xlsx'" + known.replace("known", "save the sheet as CSV; known", 1)
+    )
     assert error(write("table", "x")) == "table: a file name without an extension" + known
 
 

@@ -31,8 +31,8 @@ def test_each_says_what_was_asked_and_whether_it_is_held(norm: int, epsilon: flo
     found = plan(W, Strategy(np.eye(3), norm), privacy)
     columns = accuracy_columns(found, 0.8).to_dict()
     assert {len(values) for values in columns.values()} == {W.m}
-    assert columns["group"] == [name for name, rows in W.groups() for _ in range(rows.start, rows.stop)]
-    assert columns["query"] == W.labels() and set(columns["noise"]) == {found.kind}
+    assert columns["query"] == [name for name, rows in W.groups() for _ in range(rows.start, rows.stop)]
+    assert columns["label"] == W.labels() and set(columns["noise"]) == {found.kind}
     assert columns["standard_error"] == found.standard_errors.tolist()
     assert columns["half_width"] == found.intervals(0.8).widths.tolist()
     asked = {name: rows.start for name, rows in W.groups()}

@@ -58,7 +58,7 @@ def test_prefixes_stand_at_their_ends_and_the_total_beside() -> None:
     (axes,) = figure.axes
     ((marks, _),) = bars(axes)
     assert marks[:, 0].tolist() == [10.0, 20.0] and axes.get_legend() is None
-    said = f"age\nnot on this scale: age < 50: {frame['estimate'][2]:,.2f} ± "
+    said = f"age\nnot on this scale: age < 50: {frame['estimate'][2]:,.2f} ["
     assert axes.get_xlabel().startswith(said)
     assert figure.get_suptitle() == "ages; answers with 90% intervals, each query alone"
 

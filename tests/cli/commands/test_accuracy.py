@@ -55,7 +55,7 @@ def test_every_command_says_the_same(run: Any, files: Path, kind: str, privacy: 
         rows = list(csv.DictReader(lines))
     errors = told["queries"]["standard_error"]
     assert [float(row["standard_error"]) for row in rows] == [float(f"{error:.12g}") for error in errors]
-    assert [row["label"] for row in rows] == told["queries"]["query"]
+    assert [row["label"] for row in rows] == told["queries"]["label"]
     spans = [(float(row["high"]) - float(row["low"])) / 2 for row in rows]
     assert spans == pytest.approx(told["queries"]["half_width"], rel=1e-9)
     manifest = json.loads((files / "r" / MANIFEST_FILE).read_text(encoding="utf-8"))
@@ -122,8 +122,8 @@ def test_what_is_missed_is_said(run: Any, files: Path) -> None:
     [
         (
             ("open.yaml",),
-            "error: 'open.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by "
-            "targets\n  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
+            "error: 'open.yaml' has no privacy parameters, and not every query has a target\n"
+            "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
         ),
         (
             ("total.yaml", "--confidence", "1.0"),

@@ -60,7 +60,7 @@ def test_release_with_real_noise(run: Any, files: Path) -> None:
         "neighbours add-remove: tables that differ by one row added or removed",
         "theorem analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8)",
         "standard error of queries least rms largest ± 95%",
-        "query answer ± error 95% interval",
+        "query answer standard error 95% interval",
         "5 answers: out/answers.csv",
         "read it back: mmopt show out",
     ):
@@ -283,8 +283,7 @@ def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path)
     cases: list[tuple[list[object], str]] = [
         (
             ["open.yaml", table],
-            "error: 'open.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by "
-            "targets\n"
+            "error: 'open.yaml' has no privacy parameters, and not every query has a target\n"
             "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
         ),
         (

@@ -180,7 +180,7 @@ def test_show_a_release(run: Any, files: Path, saved: Path) -> None:
     for said in (
         *(f"{name} {text}" for name, text in rows.items()),
         "files answers.csv, answers.parquet, answers.svg, strategy.npz: as the manifest lists them",
-        "query answer ± error 95% interval",
+        "query answer standard error 95% interval",
         "by sex sex=F ",
     ):
         assert said in words, (said, words)
