@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mmopt.answers.default_strategy import Solve, default_strategy, offer
+from mmopt.answers.default_strategy import Solve, allowed_offer, default_strategy
 from mmopt.answers.what_is_asked import PrivacyLike, asked
 from mmopt.driver import solve
 from mmopt.mechanism import Plan
@@ -55,6 +55,7 @@ def accuracy(
     neighbours: Neighbours | None = None,
     solution: AnySolution | None = None,
     confidence: float = 0.95,
+    refuse: bool = False,
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Accuracy:
@@ -62,19 +63,22 @@ def accuracy(
 
     Parameters
     ----------
-    workload, privacy, neighbours : as for ``release``; no privacy where every query has a target, which then
-        sets the noise.
-    confidence : of the intervals. solved, say : as for ``default_strategy``.
+    workload, privacy, neighbours : as for ``release``. Where every query has a target, these set the noise,
+        and no more is spent than they need; then there need be no privacy.
+    confidence : of the intervals.
+    refuse : targets that cost more than the privacy allows, as a release does; else all that it allows is
+        spent, and ``errors`` say which are missed.
+    solved, say : as for ``default_strategy``.
 
     Raises
     ------
-    PrivacyError : neither privacy nor targets, or targets that cost more than the privacy allows.
-    mmopt.Error : as ``solve`` and ``plan``.
+    PrivacyError : neither privacy nor targets. mmopt.Error : as ``solve`` and ``plan``.
     """
     check_confidence(confidence)
     what = asked(workload, privacy, neighbours)
     if solution is not None:
-        one = offer(what.workload, solution, what.privacy, what.neighbours)
-        return Accuracy(one.plan, solution, confidence, f"{one.words}: {one.figure}")
-    choice = default_strategy(what.workload, what.privacy, what.neighbours, solved, say)
+        one, missed = allowed_offer(what.workload, solution, what.privacy, what.neighbours, refuse=refuse)
+        words = "; ".join([f"{one.words}: {one.figure}", *missed])
+        return Accuracy(one.plan, solution, confidence, words)
+    choice = default_strategy(what.workload, what.privacy, what.neighbours, solved, say, refuse=refuse)
     return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -22,12 +23,12 @@ from mmopt.language import Program
 from mmopt.mechanism import Plan, plan
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
-from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
 from mmopt.results import AnySolution, Solution
 from mmopt.workloads import Workload
 
-__all__ = ["Choice", "Offer", "Solve", "default_strategy", "default_words", "offer"]
+__all__ = ["Choice", "Offer", "Solve", "allowed_offer", "default_strategy", "default_words", "offer"]
 
 Solve = Callable[[Workload, Program], Solution]
 
@@ -36,6 +37,10 @@ MOST_CELLS = 256
 
 MOST_OF_ONE = 4096
 """The same of one attribute, of which nothing is in factors."""
+
+
+MOST_VALUES = 512
+"""Of an attribute, above which the search for the best product of strategies takes minutes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +84,10 @@ class Choice:
     @property
     def words(self) -> str:
         """One line: what was chosen, and what the other would give."""
-        others = [f"{other.words} would give {other.figure}" for other in self.others]
-        if self.best.plan.absolute:
-            others = [f"{other.words} would need {other.figure}" for other in self.others]
-        elif others and np.ptp(self.best.plan.workload.weights) > 0:
+        verbs = ["need" if other.plan.absolute else "give" for other in self.others]
+        offered = zip(self.others, verbs, strict=True)
+        others = [f"{other.words} would {verb} {other.figure}" for other, verb in offered]
+        if others and not self.others[0].plan.absolute and np.ptp(self.best.plan.workload.weights) > 0:
             others.append("compared by weighted squares")
         return "; ".join([f"{self.best.words}: {self.best.figure}", *others, *self.reasons])
 
@@ -100,6 +105,8 @@ def default_strategy(
     neighbours: Neighbours = "add-remove",
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
+    *,
+    refuse: bool = True,
 ) -> Choice:
     """Solve for the noises that the privacy allows, and take the one of least predicted error.
 
@@ -109,12 +116,18 @@ def default_strategy(
     Parameters
     ----------
     privacy : None where targets set the noise. solved : solves a workload and a program, as ``mmopt.solve``.
-    say : called with what takes time.
+    say : called with what takes time. refuse : targets that cost more than the privacy allows; else the noise
+        is what it allows, and some are missed.
 
     Raises
     ------
-    mmopt.Error : that of the first noise, where none is possible.
+    mmopt.Error : that of the first noise, where none is possible. PrivacyError : targets that cost too much.
     """
+    # What targets cost is found first, then whether that is allowed.
+    is_by_cost = workload.has_all_targets and privacy is not None and privacy.epsilon is not None
+    limit = privacy
+    if is_by_cost and privacy is not None:
+        privacy = Privacy(epsilon=MOST_COST, delta=privacy.delta)
     ways: list[Callable[[], Offer]] = []
     if privacy is None or GAUSSIAN.takes(privacy):
         ways.append(lambda: _gaussian(workload, privacy, neighbours, solved, say))
@@ -138,7 +151,28 @@ def default_strategy(
             errors[0] if errors else PrivacyError("no privacy parameters, and no targets that set the noise")
         )
     best, *others = sorted(offers, key=lambda one: one.cost)
-    return Choice(best, tuple(others), (*reasons, *(error.message for error in errors)))
+    reasons = (*reasons, *(error.message for error in errors))
+    if is_by_cost:
+        best, missed = allowed_offer(workload, best.solution, limit, neighbours, refuse=refuse)
+        reasons = (*missed, *reasons)
+    return Choice(best, tuple(others), reasons)
+
+
+def allowed_offer(
+    workload: Workload,
+    solution: AnySolution,
+    privacy: Privacy | None,
+    neighbours: Neighbours = "add-remove",
+    *,
+    refuse: bool = True,
+) -> tuple[Offer, tuple[str, ...]]:
+    """The offer of a solution, at a privacy that its targets may exceed: refused, or why some are missed."""
+    try:
+        return offer(workload, solution, privacy, neighbours), ()
+    except PrivacyError as error:
+        if refuse or privacy is None or not solution.by_targets:
+            raise
+        return Offer(solution, plan(workload, solution, privacy, neighbours)), (error.message,)
 
 
 def default_words(workload: Workload, privacy: Privacy | None) -> str:
@@ -176,19 +210,31 @@ def _laplace(
 ) -> Offer:
     """p_identity, or templates over many cells; for targets either of them with weights that follow these."""
 
-    def strategy(asked: Workload) -> AnySolution:
-        attributes = len(asked.domain.attributes)
-        if asked.products is None or asked.n <= MOST_CELLS or attributes == 1:
+    is_small = workload.n <= (MOST_OF_ONE if len(workload.domain.attributes) == 1 else MOST_CELLS)
+
+    def strategy(asked: Workload, template: str | None = None) -> AnySolution:
+        if asked.products is None or is_small:
             return solved(asked, Program.load("p_identity"))
-        return _in_factors(asked, LAPLACE.norm, say)
+        return _in_factors(asked, LAPLACE.norm, say, template)
 
     if not workload.has_all_targets:
         return offer(workload, strategy(workload), privacy, neighbours)
-    return offer(workload, laplace_for_targets(workload, strategy), privacy, neighbours)
+    return offer(workload, laplace_for_targets(workload, strategy, MOST_CELLS), privacy, neighbours)
 
 
-def _in_factors(workload: Workload, norm: int, say: Callable[[str], None]) -> AnySolution:
-    return templates(workload, norm, report=lambda name: say(f"template: {name}")).solution(workload)
+def _in_factors(
+    workload: Workload, norm: int, say: Callable[[str], None], template: str | None = None
+) -> AnySolution:
+    """The best of all templates; or this one, with other weights than before and without a bound."""
+    names, bound = (None, None) if template is None else ([template], (0.0, "nothing"))
+    if template is None and max(workload.domain.shape) > MOST_VALUES:
+        names = ["identity", "marginals"]
+    report = partial(_say_template, say)
+    return templates(workload, norm, names, report=report, bound=bound).solution(workload)
+
+
+def _say_template(say: Callable[[str], None], name: str) -> None:
+    say(f"template: {name}")
 
 
 def _why_not_laplace(offers: list[Offer], privacy: Privacy | None, neighbours: Neighbours) -> str | None:

@@ -21,34 +21,42 @@ from mmopt.workloads import Workload
 
 __all__ = ["laplace_for_targets"]
 
-_ROUNDS = 8  # of a strategy over cells; one in factors takes seconds each time
+_ROUNDS, _FEW_ROUNDS = 8, 3  # the latter where each takes seconds
+_FEW_CELLS = 64
 _POWER = 0.7  # of a ratio, that multiplies the weight
 
 
-def laplace_for_targets(workload: Workload, best: Callable[[Workload], AnySolution]) -> AnySolution:
+def laplace_for_targets(
+    workload: Workload, best: Callable[[Workload, str | None], AnySolution], most_cells: int
+) -> AnySolution:
     """The strategy of norm 1, of several, that meets all targets at the least epsilon.
 
     Parameters
     ----------
     workload : every query has a target. best : a solution of least total error with Laplace noise for a
-        workload with other weights.
+        workload with other weights; of this template alone where one is named.
+    most_cells : over which queries of products may be taken from them, to have weights each.
 
     Errors as ``best``.
     """
     targets = np.asarray(workload.targets)
     # Of many queries over many cells only the products have weights of their own.
-    is_each = fits_memory((workload.m, workload.n), 64)
+    is_few = workload.n <= most_cells and fits_memory((workload.m, workload.n), 64)
+    is_each = is_few or workload.products is None
     groups = (
         [slice(i, i + 1) for i in range(workload.m)] if is_each else [rows for _, rows in workload.groups()]
     )
     weights = np.array([1.0 / targets[rows].min() for rows in groups])
     tried: list[tuple[float, AnySolution]] = []
-    for _ in range(_ROUNDS):
-        solution = best(_weighted(workload, weights, is_each))
+    template: str | None = None
+    for _ in range(_ROUNDS if workload.n <= _FEW_CELLS else _FEW_ROUNDS):
+        solution = best(_weighted(workload, weights, is_each), template)
         strategy = solution.strategy
         ratios = strategy.sensitivity**2 * strategy.variances(workload) / targets
         tried.append((float(ratios.max()), solution))
-        if isinstance(solution, FactoredSolution) or solution.status.is_interrupted:
+        if isinstance(solution, FactoredSolution):
+            template = solution.template
+        elif solution.status.is_interrupted:
             break
         weights *= np.array([ratios[rows].max() for rows in groups]) ** _POWER
         weights /= weights.mean()

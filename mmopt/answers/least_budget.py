@@ -24,7 +24,7 @@ import numpy as np
 from mmopt.answers.default_strategy import Choice, Solve, default_strategy
 from mmopt.answers.what_is_asked import asked
 from mmopt.driver import solve
-from mmopt.errors import OptionError, WorkloadError, counted
+from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
@@ -180,7 +180,15 @@ def budget(
         delta, pure = what.privacy.delta, what.privacy.is_pure
     targeted, neighbours = _targeted(what.workload), what.neighbours
     privacy = Privacy(epsilon=MOST_COST, delta=delta) if pure or delta is not None else None
-    choice = default_strategy(targeted, privacy, neighbours, solved, say)
+    try:
+        choice = default_strategy(targeted, privacy, neighbours, solved, say)
+    except PrivacyError as error:
+        if privacy is None:
+            raise
+        raise PrivacyError(
+            f"no epsilon up to {MOST_COST:g} meets the targets: {error.message}",
+            hint="ask for less: larger values of within or max_variance",
+        ) from None
     offers = (choice.best, *choice.others)
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
     if not isinstance(fitness, Solution):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +19,7 @@ from mmopt.language import Program
 from mmopt.mechanism import build_manifest, measure
 from mmopt.mechanism.accuracy import check_confidence
 from mmopt.privacy.privacy_parameters import Neighbours
-from mmopt.request import WorkloadLike, refuse_workload
+from mmopt.request import TableOptions, WorkloadLike, refuse_workload
 from mmopt.results import AnySolution
 
 __all__ = ["measured", "release"]
@@ -73,7 +74,7 @@ def release(
     check_confidence(confidence)
     what = asked(workload, privacy, neighbours)
     given = {"table": table, "weight": weight, "delimiter": delimiter}
-    options = asdict(what.table) | {name: value for name, value in given.items() if value is not None}
+    options = _table_options(data, what.table) | {n: value for n, value in given.items() if value is not None}
     check_columns(data, what.workload.domain, workload=what.workload, **options)
     if solution is None and program is not None:
         parsed = program if isinstance(program, Program) else Program.load(program)
@@ -84,12 +85,19 @@ def release(
         neighbours=what.neighbours,
         solution=solution,
         confidence=confidence,
+        refuse=True,
         solved=solved,
         say=say,
     )
     vector = data_vector(data, what.workload.domain, workload=what.workload, **options)
     file = {} if what.file is None else {"workload_file": dict(what.file)}
     return measured(planned, vector, {**file, "solution": planned.solution.summary()}, simulate_seed)
+
+
+def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
+    """Those of a workload file; of data that are no file only the weight."""
+    is_file = isinstance(data, str | os.PathLike)
+    return asdict(table) if is_file else asdict(TableOptions(weight=table.weight))
 
 
 def measured(

@@ -27,6 +27,7 @@ from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report.charts import has_matplotlib, save
 from mmopt.report.release_chart import release_figure
 from mmopt.report.saved_release import release_rows
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Frame, load_saved
 from mmopt.results.verification import as_html
 from mmopt.workloads import Workload
@@ -178,7 +179,7 @@ class Release:
         return write_release(self.answers, self.manifest, folder, files)
 
     @staticmethod
-    def load(folder: str | Path, workload: Workload | None = None) -> Release:
+    def load(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
         """A release read from its folder, as ``load_release``."""
         return load_release(folder, workload)
 
@@ -197,7 +198,7 @@ class Release:
         return as_html(self.rows()) + self.answers._repr_html_()
 
 
-def load_release(folder: str | Path, workload: Workload | None = None) -> Release:
+def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
     """A release from the folder that ``Release.save`` or 'mmopt release' wrote, also of version 0.1.0.
 
     Its files must be those that the manifest lists, unchanged. With the workload that was asked, its plan is
@@ -214,7 +215,7 @@ def load_release(folder: str | Path, workload: Workload | None = None) -> Releas
     answers = read_answers(path, manifest)
     strategy = path / STRATEGY_FILE
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
-    planned = None if workload is None else _plan(path, manifest, workload, solution)
+    planned = None if workload is None else _plan(path, manifest, as_workload(workload), solution)
     if planned is not None:
         _check_plan(path, planned, answers)
     return Release(answers, manifest, planned, solution)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mmopt.errors import WorkloadError
 from mmopt.privacy import Privacy
 from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
@@ -34,6 +35,14 @@ def asked(workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: Neigh
     ------
     WorkloadError, PrivacyError : as ``as_workload`` and ``Privacy.of``.
     """
+    keys = {"epsilon", "delta", "rho"}
+    if isinstance(workload, Privacy) or (
+        isinstance(workload, Mapping) and workload and set(workload) <= keys
+    ):
+        raise WorkloadError(
+            "a privacy stands where the workload is expected",
+            hint="the privacy comes after it: accuracy(workload, privacy), release(data, workload, privacy)",
+        )
     request = as_request(workload)
     stated = None if privacy is None else Privacy.of(privacy)
     if request is None:

@@ -32,9 +32,14 @@ __all__ = [
 
 
 def read_request(path: str | Path) -> Request:
-    """What a workload file asks for."""
+    """What a workload file asks for; OptionError for a table in its place, of which no line is shown."""
     from mmopt.request import load_request
 
+    if Path(path).suffix.lower() in (".csv", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db", ".gz"):
+        raise OptionError(
+            f"'{path}' looks like a table, and a workload file (.yaml) is expected",
+            hint="the workload file stands first: mmopt release WORKLOAD DATA",
+        )
     return load_request(path)
 
 
@@ -166,8 +171,9 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
             )
         noise.allowed(request.privacy)
     if request.privacy is None and not by_targets:
+        why = f"'{program}' does not set the noise by targets" if program else "not every query has a target"
         raise PrivacyError(
-            f"'{request.path}' has no privacy parameters, and '{program}' does not set the noise by targets",
+            f"'{request.path}' has no privacy parameters, and {why}",
             hint="add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
         )
 

@@ -36,8 +36,11 @@ def planned_accuracy(
     solver: str | None = None,
     confidence: float = 0.95,
     keep_interrupted: bool = False,
+    refuse: bool = True,
 ) -> Accuracy:
     """The release that a workload file asks for, as planned; stderr says what was chosen and why.
+
+    refuse : targets that cost more than the privacy allows.
 
     Raises
     ------
@@ -58,7 +61,7 @@ def planned_accuracy(
         givens = read_givens(given, parsed, request.workload)
         solution = _uninterrupted(run_solve(request.workload, parsed, solver, givens, options))
     elif not request.workload.has_all_targets:
-        check_privacy(request, "l2_strategy", by_targets=False, norm=1 if _is_pure(request) else 2)
+        check_privacy(request, "", by_targets=False, norm=1 if _is_pure(request) else 2)
 
     planned = accuracy(
         request.workload,
@@ -66,6 +69,7 @@ def planned_accuracy(
         neighbours=request.neighbours,
         solution=solution,
         confidence=confidence,
+        refuse=refuse,
         solved=solver_of(solver, options, keep_interrupted=keep_interrupted),
         say=note,
     )

@@ -68,7 +68,8 @@ def table_file(path: str | os.PathLike[str]) -> TableFile:
     if extension is None:
         suffix = os.path.splitext(name)[1]
         said = f"unknown extension '{suffix}'" if suffix else "a file name without an extension"
-        raise DataError(f"{name}: {said}", hint=KNOWN)
+        save = "save the sheet as CSV; " if suffix.lower() in (".xlsx", ".xls", ".ods") else ""
+        raise DataError(f"{name}: {said}", hint=f"{save}{KNOWN}")
     kind, delimiter = _EXTENSIONS[extension]
     try:
         stamp = _stamp(name)

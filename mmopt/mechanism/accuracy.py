@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from statistics import NormalDist
 
 import numpy as np
@@ -88,12 +89,12 @@ def has_coefficients(integer: Measured) -> bool:
     return integer.rows * max(len(integer.variances), integer.workload.n, integer.rows) <= _MOST
 
 
-def check_confidence(confidence: float) -> None:
+def check_confidence(confidence: object) -> None:
     """OptionError for one outside (0, 1), or so near to 1 that the law is not known so far out."""
-    if not 0 < confidence < 1:
+    if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
         problem = f"confidence is {confidence!r}, expected a number above 0 and below 1"
         raise OptionError(problem, hint="for example 0.95")
-    if confidence > 1 - LEAST_MISSED:
+    if float(confidence) > 1 - LEAST_MISSED:
         raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {LEAST_MISSED:g}")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from mmopt.mechanism import Plan
+from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.accuracy_columns import accuracy_columns
 from mmopt.numerics.arrays import Array
 from mmopt.report.table_style import bold, cell, figure, percent, rows_table
@@ -15,6 +16,7 @@ from mmopt.workloads.query_product import wishes
 
 __all__ = ["accuracy_by_group", "accuracy_by_query", "shares_by_group", "shares_by_query", "wish_words"]
 
+EXACT = 1 - 2 * BEYOND  # takes off what half widths have beyond what is computed: 15, not 15.01
 QUERIES_SHOWN = 10  # of a group
 SHARES_SHOWN = 10  # of the queries that a budget is spent on
 
@@ -27,7 +29,8 @@ def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     rows: list[list[object]] = []
     for (name, part), asked in zip(plan.workload.groups(), words, strict=True):
         each = plan.standard_errors[part]
-        values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), errors["half_width"][part].max())
+        widest = errors["half_width"][part].max() * EXACT
+        values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widest)
         row: list[object] = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
         if any(words):
             missed = int((errors["meets"][part] == 0).sum())
@@ -59,7 +62,7 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
     for name, part in plan.workload.groups():
         rows.append((bold(name),))
         for i in range(part.start, min(part.stop, part.start + QUERIES_SHOWN)):
-            values = (columns["standard_error"][i], columns["half_width"][i])
+            values = (columns["standard_error"][i], columns["half_width"][i] * EXACT)
             rows.append((f"  {columns['query'][i]}", *(figure(value, 4, up=True) for value in values)))
         if (rest := part.stop - part.start - QUERIES_SHOWN) > 0:
             rows.append((cell(f"  … {rest:,} more", "dim"),))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mmopt.errors import counted
 from mmopt.report.charts import COLOURS, need_matplotlib, plainly
-from mmopt.report.release_tables import answer_groups, decimals
+from mmopt.report.release_tables import answer_groups, decimals, interval
 from mmopt.report.table_style import percent
 from mmopt.results import Frame
 
@@ -68,7 +68,8 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
         elif part.stop - part.start <= LABELS:
             _draw_labelled(axes, frame, part)
         else:
-            _draw_row(axes, frame, np.arange(part.start, part.stop), np.arange(part.stop - part.start), 0)
+            queries = np.arange(part.start, part.stop)
+            _draw_row(axes, frame, queries, queries - part.start, 0, joined=False)
             axes.set(xlabel="queries in their order", ylabel="answer")
     words = [
         title,
@@ -148,9 +149,9 @@ def _draw_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
 
 
 def _in_words(frame: Frame, row: int) -> str:
-    error = float(frame["standard_error"][row])
-    places = decimals(error)
-    return f"{_short(frame['label'][row])}: {frame['estimate'][row]:,.{places}f} ± {error:,.{places}f}"
+    places = decimals(float(frame["standard_error"][row]))
+    answer = f"{frame['estimate'][row]:,.{places}f} {interval(frame, row, places)}"
+    return f"{_short(frame['label'][row])}: {answer}"
 
 
 def _draw_labelled(axes: Axes, frame: Frame, part: slice) -> None:
@@ -168,16 +169,25 @@ def _draw_labelled(axes: Axes, frame: Frame, part: slice) -> None:
 
 
 def _draw_row(
-    axes: Axes, frame: Frame, rows: Column, places: Column, number: int, name: str | None = None
+    axes: Axes,
+    frame: Frame,
+    rows: Column,
+    places: Column,
+    number: int,
+    name: str | None = None,
+    *,
+    joined: bool = True,
 ) -> None:
-    """Answers (k,) at places (k,): each with its bar, or many as a line in a band."""
+    """Answers (k,) at places (k,): each with its bar, joined where they are of one scale; many as a band."""
     colour = COLOURS[number % len(COLOURS)]
     low, middle, high = (frame[name][rows] for name in ("low", "estimate", "high"))
     if len(rows) <= MARKS:
         bars = np.maximum([middle - low, high - middle], 0.0)
         size = 4 if len(rows) <= 60 else 2
         style: dict[str, Any] = {"markersize": size, "capsize": size / 2, "elinewidth": 1.0, "linewidth": 0.6}
-        axes.errorbar(places, middle, yerr=bars, fmt="o-", color=colour, label=name, **style)
+        axes.errorbar(
+            places, middle, yerr=bars, fmt="o-" if joined else "o", color=colour, label=name, **style
+        )
         return
     starts = np.unique(np.linspace(0, len(rows), min(BANDS, len(rows)), endpoint=False).astype(np.int64))
     lowest, highest = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)

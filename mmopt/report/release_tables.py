@@ -84,17 +84,26 @@ def answers_table(frame: Frame, first: int = 3) -> Table:
             rows.append((cell(f"  … {part.stop - part.start - first:,} more", "dim"),))
     if len(groups) > GROUPS_SHOWN:
         rows.append((cell(f"… {counted(len(groups) - GROUPS_SHOWN, 'group')} more", "dim"),))
-    numbers = ("answer", "± error", interval)
+    numbers = ("answer", "standard error", interval)
     return rows_table(("query", *numbers), rows, numbers)
 
 
 def _answer(frame: Frame, i: int) -> Row:
     error = float(frame["standard_error"][i])
     places = decimals(error)
-    low = _outwards(frame["low"][i], places, ROUND_FLOOR)
-    high = _outwards(frame["high"][i], places, ROUND_CEILING)
     shown = f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}"
-    return f"  {frame['label'][i]}", f"{float(frame['estimate'][i]):,.{places}f}", shown, f"[{low}, {high}]"
+    return (
+        f"  {frame['label'][i]}",
+        f"{float(frame['estimate'][i]):,.{places}f}",
+        shown,
+        interval(frame, i, places),
+    )
+
+
+def interval(frame: Frame, row: int, places: int) -> str:
+    """The interval of an answer, its ends rounded outwards to so many decimals."""
+    low = _outwards(frame["low"][row], places, ROUND_FLOOR)
+    return f"[{low}, {_outwards(frame['high'][row], places, ROUND_CEILING)}]"
 
 
 def _outwards(end: float, places: int, rounding: str) -> str:

@@ -30,7 +30,8 @@ def range_labels(attribute: Attribute, ranges: Iterable[tuple[int | None, int]])
     for low, high in ranges:
         is_declared = high < encoding.size
         if isinstance(encoding, Bins) and is_declared:
-            texts.append(_within(name, encoding, low, high))
+            known = f"known {name}" if encoding.size < attribute.size else name
+            texts.append(_within(name, encoding, low, high, known))
         elif low == high:
             texts.append(cell_label(attribute, high))
         elif compared and is_declared:
@@ -42,12 +43,12 @@ def range_labels(attribute: Attribute, ranges: Iterable[tuple[int | None, int]])
     return texts
 
 
-def _within(name: str, bins: Bins, low: int | None, high: int) -> str:
-    """From where bin low begins (or from below) to where bin high ends."""
+def _within(name: str, bins: Bins, low: int | None, high: int, known: str = "") -> str:
+    """From where bin low begins (or from below) to where bin high ends; ``known``: what all are called."""
     is_from_below = low is None or bins.edges[low] == -math.inf
     start, end = "" if low is None else bins.edge_text(bins.edges[low]), bins.edge_text(bins.edges[high + 1])
     if bins.edges[high + 1] == math.inf:
-        return f"any {name}" if is_from_below else f"{name} >= {start}"
+        return f"any {known or name}" if is_from_below else f"{name} >= {start}"
     return f"{name} < {end}" if is_from_below else f"{start} <= {name} < {end}"
 
 

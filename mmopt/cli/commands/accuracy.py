@@ -43,7 +43,7 @@ def accuracy(
     """How accurate each answer will be at the file's privacy, before any data is read.
 
     A standard error and an interval's half width for each query: those of 'mmopt release' with the same file
-    and options.
+    and options. Where every query has a target ('within' or 'max_variance') no more is spent than they need.
     """
     from mmopt.mechanism.accuracy import check_confidence
     from mmopt.report import accuracy_by_group, accuracy_by_query, pairs_table, privacy_rows
@@ -59,6 +59,7 @@ def accuracy(
         solver=solver,
         options=options_for(tolerance=tolerance, time_limit=time_limit, threads=threads),
         confidence=confidence,
+        refuse=False,
     )
     note_request(request)
     plan, errors = planned.plan, planned.errors

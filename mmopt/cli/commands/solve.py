@@ -125,7 +125,7 @@ def solve(
 def _at_privacy(
     request: Request, solver: str | None, options: Mapping[str, Any]
 ) -> tuple[AnySolution | None, Plan | None]:
-    """The default strategy and its release, where the file has a privacy at which there can be one."""
+    """The default strategy and its release, where a privacy decides and a release can be."""
     if request.privacy is None:
         return None, None
     try:

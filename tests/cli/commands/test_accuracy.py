@@ -39,6 +39,7 @@ def text_of(files: Path, kind: str, privacy: str) -> str:
     return (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0] + PRIVACIES[privacy]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("kind", "privacy"),
     [(kind, p) for kind in ("total", "wishes") for p in PRIVACIES if (kind, p) != ("total", "targets alone")],

@@ -29,6 +29,7 @@ def wishes(files: Path) -> str:
     return "w.yaml"
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("line", "options", "unit", "delta"),
     [
