@@ -47,20 +47,20 @@ def laplace_for_targets(
         [slice(i, i + 1) for i in range(workload.m)] if is_each else [rows for _, rows in workload.groups()]
     )
     weights = np.array([1.0 / targets[rows].min() for rows in groups])
-    found: list[tuple[float, AnySolution]] = []
+    tried: list[tuple[float, AnySolution]] = []
     template: str | None = None
     for _ in range(_ROUNDS if workload.n <= _FEW_CELLS else _FEW_ROUNDS):
         solution = best(_weighted(workload, weights, is_each), template)
         strategy = solution.strategy
         ratios = strategy.sensitivity**2 * strategy.variances(workload) / targets
-        found.append((float(ratios.max()), solution))
+        tried.append((float(ratios.max()), solution))
         if isinstance(solution, FactoredSolution):
             template = solution.template
         elif solution.status.is_interrupted:
             break
         weights *= np.array([ratios[rows].max() for rows in groups]) ** _POWER
         weights /= weights.mean()
-    return _of(workload, min(found, key=lambda one: one[0])[1])
+    return _of(workload, min(tried, key=lambda one: one[0])[1])
 
 
 def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:

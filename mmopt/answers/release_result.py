@@ -134,16 +134,16 @@ class Release:
             return np.arange(len(self))[queries]
         each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
         labels: dict[str, list[int]] = {}
-        found = []
+        numbers = []
         for query in each:
             if isinstance(query, str):
                 if not labels:
                     for row, label in enumerate(self.answers["label"]):
                         labels.setdefault(label, []).append(row)
-                found.append(_of_label(query, labels))
+                numbers.append(_of_label(query, labels))
             else:
-                found.append(self._number(query))
-        return np.array(found, dtype=np.int64)
+                numbers.append(self._number(query))
+        return np.array(numbers, dtype=np.int64)
 
     def _number(self, query: object) -> int:
         try:
@@ -215,10 +215,10 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     answers = read_answers(path, manifest)
     strategy = path / STRATEGY_FILE
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
-    found = None if workload is None else _plan(path, manifest, as_workload(workload), solution)
-    if found is not None:
-        _check_plan(path, found, answers)
-    return Release(answers, manifest, found, solution)
+    planned = None if workload is None else _plan(path, manifest, as_workload(workload), solution)
+    if planned is not None:
+        _check_plan(path, planned, answers)
+    return Release(answers, manifest, planned, solution)
 
 
 def _plan(

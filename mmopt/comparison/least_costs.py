@@ -87,7 +87,7 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
 
     An outcome with more queries than fit in memory is passed over.
     """
-    found: dict[int, list[tuple[float, Outcome]]] = {}
+    by_norm: dict[int, list[tuple[float, Outcome]]] = {}
     bounds = []
     for outcome in outcomes if workload.has_targets else ():
         if outcome.solution is None:
@@ -97,17 +97,17 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
         except TooLargeError:
             continue
         if cost is not None and cost < math.inf:
-            found.setdefault(outcome.solution.strategy.norm, []).append((cost, outcome))
+            by_norm.setdefault(outcome.solution.strategy.norm, []).append((cost, outcome))
         bounds.append(_bound(outcome))
-    best = {norm: _least(costs) for norm, costs in found.items()}
+    best = {norm: _least(costs) for norm, costs in by_norm.items()}
     return LeastCosts(best, max((bound for bound in bounds if bound is not None), default=math.nan))
 
 
-def _least(found: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
+def _least(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
     """The least, or fitness_for_use where that is as little up to the gap of a solver."""
-    least = min(cost for cost, _ in found)
+    least = min(cost for cost, _ in costs)
     return min(
-        found,
+        costs,
         key=lambda one: (one[0] > least * (1.0 + SAME_COST), one[1].program != BOUNDING_PROGRAM, one[0]),
     )
 

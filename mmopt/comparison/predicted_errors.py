@@ -162,9 +162,9 @@ def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeE
 
 def _of_a_row(planned: Plan) -> float:
     """The standard error of what is measured, of one part, in the units of the unrounded strategy."""
-    (own,) = deviations(planned.law, planned.integer, planned.scale, planned.fineness)
+    (deviation,) = deviations(planned.law, planned.integer, planned.scale, planned.fineness)
     (part,) = planned.integer.parts
-    return math.ldexp(float(own) / part.relative, -planned.integer.bits)
+    return math.ldexp(float(deviation) / part.relative, -planned.integer.bits)
 
 
 def _cost(

@@ -112,6 +112,6 @@ def _ordered(places: Sequence[Place]) -> Iterator[Place]:
     best = {place.noise: place.value for place in sorted(programs, key=before, reverse=True)}
     for number, place in enumerate(sorted(places, key=before), 1):
         least = min(one.value for one in places)
-        own = best.get(place.noise, math.nan)
-        factors = ratio(place.value, least), ratio(place.value, own)
+        least_of_noise = best.get(place.noise, math.nan)
+        factors = ratio(place.value, least), ratio(place.value, least_of_noise)
         yield replace(place, number=number, factor=factors[0], same_noise=factors[1])

@@ -32,8 +32,8 @@ class TemplatePlace:
     @property
     def rmse(self) -> float:
         """At the privacy stated, or at unit noise; infinity where that is not known."""
-        found = self.predicted.error(self.candidate.rmse)
-        return math.inf if found is None else found
+        rmse = self.predicted.error(self.candidate.rmse)
+        return math.inf if rmse is None else rmse
 
     @property
     def reason(self) -> str:
@@ -60,12 +60,12 @@ def template_places(
 ) -> list[TemplatePlace]:
     """The candidates of all norms, the least rmse first; without a privacy, the least total error."""
     places = []
-    for norm, found in optimised.items():
-        for candidate in found.candidates:
-            known = NOT_PREDICTED
+    for norm, of_norm in optimised.items():
+        for candidate in of_norm.candidates:
+            prediction = NOT_PREDICTED
             if candidate.strategy is not None and stated is not None:
-                known = predicted(workload, candidate.strategy, stated)
-            places.append(TemplatePlace(candidate, norm, known))
+                prediction = predicted(workload, candidate.strategy, stated)
+            places.append(TemplatePlace(candidate, norm, prediction))
     if stated is None:
         return sorted(places, key=lambda place: place.candidate.error)
     return sorted(places, key=lambda place: (place.rmse, place.candidate.error))

@@ -285,8 +285,8 @@ def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: s
 
 
 def _missing_column(table: str, column: str, purpose: str, names: Sequence[str], note: str) -> DataError:
-    known = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
+    columns = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
     same = [name for name in names if name.casefold().strip() == column.casefold().strip()]
     near = note or (f"did you mean '{same[0]}'?" if same else suggest(column, names))
-    hint = f"{near}\n  {known}" if near and not near.startswith("known") else known
+    hint = f"{near}\n  {columns}" if near and not near.startswith("known") else columns
     return DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)

@@ -28,10 +28,10 @@ def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     words = wish_words(plan)
     rows: list[list[object]] = []
     for (name, part), asked in zip(plan.workload.groups(), words, strict=True):
-        own = plan.standard_errors[part]
+        each = plan.standard_errors[part]
         widest = errors["half_width"][part].max() * EXACT
-        values = (own.min(), np.sqrt(np.mean(own**2)), own.max(), widest)
-        row: list[object] = [bold(name), f"{len(own):,}", *(figure(float(v), 4, up=True) for v in values)]
+        values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widest)
+        row: list[object] = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
         if any(words):
             missed = int((errors["meets"][part] == 0).sum())
             row += [asked, "" if not asked else f"{missed} missed" if missed else "yes"]

@@ -61,10 +61,10 @@ def ranking_legend(ranked: Ranking) -> list[str]:
         return []
     has_costs = any(place.cost is not None for place in ranked.places)
     kinds = {type(place.entry) for place in ranked.places}
-    own = " same noise: to the best program for the same noise." * (Outcome in kinds and not has_costs)
+    same_noise = " same noise: to the best program for the same noise." * (Outcome in kinds and not has_costs)
     lines = [
         "rmse: root mean square of the queries' standard errors, in counts, of a release at this privacy, "
-        f"rounded up. factor: to the best.{own}"
+        f"rounded up. factor: to the best.{same_noise}"
     ]
     if has_costs:
         at = "" if stated.privacy.delta is None else " at this delta"

@@ -106,21 +106,20 @@ def _scale(frame: Frame, part: slice) -> _Scale | None:
         return None
     lines = []
     for value in values:
-        own = rows[usable & np.array([names[row] == value for row in rows])]
-        is_prefix, is_bins = len(set(low[own])) == 1, bool((low[own][1:] >= high[own][:-1]).all())
-        if not (is_prefix or is_bins) or (len(set(high[own])) < len(own)):
+        line = rows[usable & np.array([names[row] == value for row in rows])]
+        is_prefix, is_bins = len(set(low[line])) == 1, bool((low[line][1:] >= high[line][:-1]).all())
+        if not (is_prefix or is_bins) or (len(set(high[line])) < len(line)):
             return None
-        places = high[own] if is_prefix and not is_bins else (low[own] + high[own]) / 2
-        lines.append(
-            _Line("all" if value is None else _short(str(value)), own, _as_dates(places, frame, ranged[0]))
-        )
+        places = high[line] if is_prefix and not is_bins else (low[line] + high[line]) / 2
+        name = "all" if value is None else _short(str(value))
+        lines.append(_Line(name, line, _as_dates(places, frame, ranged[0])))
     return _Scale(ranged[0], lines, beside)
 
 
 def _ends(frame: Frame, inner: tuple[str, ...], attribute: str) -> tuple[str, ...]:
     """The two columns behind that of an attribute of bins; none for any other."""
-    found = inner[inner.index(attribute) + 1 :][:2]
-    return found if len(found) == 2 and all(frame[name].dtype != object for name in found) else ()
+    ends = inner[inner.index(attribute) + 1 :][:2]
+    return ends if len(ends) == 2 and all(frame[name].dtype != object for name in ends) else ()
 
 
 def _as_floats(values: Column) -> Column:

@@ -38,11 +38,11 @@ def read_bins(node: YamlNode, what: str) -> Bins:
         fail(node, f"{what} are open at both ends and have no edge between", "leave the attribute out")
     dates = _are_dates(closed, what)
     read = _day if dates else number
-    found = [
+    values = [
         read(item, f"an edge of the {what}") if edge is None else edge
         for item, edge in zip(nodes, edges, strict=True)
     ]
-    for low, high, item in zip(found, found[1:], nodes[1:], strict=False):
+    for low, high, item in zip(values, values[1:], nodes[1:], strict=False):
         if not low < high:
             earlier, this = (date_of(edge).isoformat() if dates else _show(edge) for edge in (low, high))
             fail(
@@ -51,7 +51,7 @@ def read_bins(node: YamlNode, what: str) -> Bins:
                 "half-open bins [a, b) share their edges; each edge is written once",
             )
     with placed(node.where):
-        return Bins(tuple(found), dates)
+        return Bins(tuple(values), dates)
 
 
 def read_range(node: YamlNode, width: YamlNode | None, name: str) -> tuple[tuple[str, ...], Bins]:
@@ -68,8 +68,8 @@ def read_range(node: YamlNode, width: YamlNode | None, name: str) -> tuple[tuple
         each = "width: month gives one cell per month" if dates else "width: 1 gives one cell per integer"
         fail(node, f"{name} has a range without a width", each)
     if dates:
-        found = _dates(node, ends, width, what)
-        return found.labels(), found
+        bins = _dates(node, ends, width, what)
+        return bins.labels(), bins
     return _numbers(node, ends, width, what)
 
 
@@ -133,8 +133,8 @@ def _dates(node: YamlNode, ends: Sequence[YamlNode], width: YamlNode, what: str)
             "several of them are written '10 days'",
         )
     if not low < high:
-        found = ", ".join(date_of(day).isoformat() for day in (low, high))
-        fail(node, f"{what} must be [low, high] with low < high, found [{found}]")
+        texts = ", ".join(date_of(day).isoformat() for day in (low, high))
+        fail(node, f"{what} must be [low, high] with low < high, found [{texts}]")
     often, unit = int(parts[1] or 1), parts[2]
     step = f"{often} {unit}{'s' * (often > 1)}"
     edges = [low]

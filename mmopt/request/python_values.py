@@ -59,12 +59,12 @@ def _as_form(node: YamlNode) -> YamlNode:
 def file_node(values: Mapping[str, object]) -> Map:
     """The node of a dictionary with the keys of a workload file."""
     inside = {key: value for key, value in values.items() if key != "domain"}
-    found = _Converter().mapping(inside, _place("the dictionary"), "", 1)
+    root = _Converter().mapping(inside, _place("the dictionary"), "", 1)
     if "domain" not in values:
-        return found
+        return root
     node = domain_node(values["domain"])
     key = Scalar(_place("domain"), 1, "domain", "domain")
-    return Map(found.where, found.count + node.count, ((key, node), *found.entries))
+    return Map(root.where, root.count + node.count, ((key, node), *root.entries))
 
 
 def united(first: object, more: Mapping[str, object], what: str) -> dict[str, object]:

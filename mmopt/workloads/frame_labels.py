@@ -137,9 +137,9 @@ def check_labels(names: Sequence[str], **series: object) -> None:
     """WorkloadError for a series with another index than the queries, which pandas would align."""
     for what, values in series.items():
         index = getattr(values, "index", None)
-        found = () if index is None or callable(index) else _names(index)
-        if names and found and found != tuple(names):
-            kind = "the same labels in another order" if set(found) == set(names) else "other labels"
+        labels = () if index is None or callable(index) else _names(index)
+        if names and labels and labels != tuple(names):
+            kind = "the same labels in another order" if set(labels) == set(names) else "other labels"
             hint = f"pass {what}.reindex(queries.index)"
             raise WorkloadError(f"the {what} have {kind} than the queries", hint=hint)
 

@@ -57,7 +57,7 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
     if products is None:
         return {}
     said: dict[tuple[int, str], _Said] = {}
-    found: list[tuple[Attribute, _Said]] = []
+    restricted: list[tuple[Attribute, _Said]] = []
     for axis, attribute in enumerate(workload.domain.attributes):
         parts = []
         for product in products:
@@ -67,14 +67,14 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
                 said[key] = _said(factor.plain, attribute)
             rows = [f.rows for f in product.factors]
             before, behind = math.prod(rows[:axis]), math.prod(rows[axis + 1 :])
-            parts.append([np.tile(np.repeat(own, behind), before) for own in said[key]])
+            parts.append([np.tile(np.repeat(column, behind), before) for column in said[key]])
         each = _Said(*map(np.concatenate, zip(*parts, strict=True)))
         if any(text is not None for text in each.texts):
-            found.append((attribute, each))
+            restricted.append((attribute, each))
     used = {name.casefold() for name in taken}
-    names = [_free(attribute.name, used) for attribute, _ in found]
+    names = [_free(attribute.name, used) for attribute, _ in restricted]
     columns: dict[str, Column] = {}
-    for name, (attribute, each) in zip(names, found, strict=True):
+    for name, (attribute, each) in zip(names, restricted, strict=True):
         columns[name] = each.texts
         if isinstance(attribute.encoding, Bins):
             ends = _ends(attribute.encoding, attribute.size, each.low, each.high)
@@ -95,8 +95,8 @@ def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]
     is_range = (low >= 0) & (high < bins.size) & (high - low + 1 < size)
     edges = np.array(bins.edges, dtype=float)
     edges[np.isinf(edges)] = np.nan
-    found = (np.where(is_range, edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1))
-    first, end = (values.astype("datetime64[D]") if bins.dates else values for values in found)
+    columns = (np.where(is_range, edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1))
+    first, end = (values.astype("datetime64[D]") if bins.dates else values for values in columns)
     return first, end
 
 

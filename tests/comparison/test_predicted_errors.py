@@ -9,7 +9,7 @@ import pytest
 from asked import random_asked, with_targets
 from tolerances import FINE, ROUNDING
 
-from mmopt import OptionError, Privacy, PrivacyError, Workload, compare, plan, solve
+from mmopt import OptionError, Privacy, PrivacyError, Workload, WorkloadError, compare, plan, solve
 from mmopt.comparison import Isolated, Stated, baseline_factors, combinations, outcomes
 from mmopt.comparison.predicted_errors import Predicted, predicted, predicted_baseline
 from mmopt.privacy.continuous_noise import continuous_gaussian_scale
@@ -31,7 +31,11 @@ def test_the_error_is_that_of_the_plan(stated: Stated, rng: np.random.Generator)
         solution = solve(workload, name)
         known = predicted(workload, solution, stated)
         if solution.strategy.norm in stated.norms:
-            planned = plan(workload, solution, stated.privacy, stated.neighbours)
+            try:
+                planned = plan(workload, solution, stated.privacy, stated.neighbours)
+            except WorkloadError as error:  # queries drawn without an integer basis
+                assert (known.rmse, known.reason) == (None, error.message)
+                continue
             assert (known.rmse, known.reason, known.is_continuous) == (planned.rmse, "", False)
         else:
             assert known.rmse is None and known.error(1.0) is None

@@ -278,7 +278,7 @@ MUTANTS = (
     *_rows(
         "mmopt/workloads/frame_labels.py",
         "workloads/test_frame_labels.py",
-        ("check_labels", "found != tuple(names)", "len(found) != len(names)"),
+        ("check_labels", "labels != tuple(names)", "len(labels) != len(names)"),
     ),
     *_rows(
         "mmopt/mechanism/answer_columns.py",
@@ -884,7 +884,7 @@ MUTANTS = (
             "plan.standard_errors / weights.sum()",
         ),
         ("Offer.cost", "weights @ np.square", "np.ones_like(weights) @ np.square"),
-        ("Offer.cost", "plan.rho if plan.epsilon is None else plan.epsilon", "plan.allowed or 0.0"),
+        ("Offer.cost", "return plan.spent[1]", "return plan.allowed or 0.0"),
         ("default_strategy", "sorted(offers, key=lambda one: one.cost)", "offers"),
         ("_why_not_laplace", 'neighbours != "add-remove"', "False"),
         (
@@ -900,17 +900,21 @@ MUTANTS = (
         "mmopt/answers/least_budget.py",
         "answers/test_least_budget.py",
         ("_bound", 'neighbours != "add-remove"', "False"),
-        ("_bound", "math.sqrt(2 * fitness.bound)", "math.sqrt(4 * fitness.bound)"),
+        (
+            "_bound",
+            "2 * math.asinh(math.sqrt(fitness.bound / 2))",
+            "2 * math.asinh(math.sqrt(fitness.bound))",
+        ),
         ("_bound", "None if is_wide else", ""),
         ("_bound", "return fitness.bound / 2", "return fitness.bound"),
         ("_bound", "return bound if bound <= choice.best.cost else None", "return bound"),
         (
             "budget",
-            '_plain(fitness.multipliers["accuracy"]) * asked.targets',
+            '_plain(fitness.multipliers["accuracy"]) * targeted.targets',
             '_plain(fitness.multipliers["accuracy"])',
         ),
         ("Budget.savings", "(1 + WIDER) ** 2 - 1", "(1 + WIDER) - 1"),
-        ("_epsilon", "mu = math.sqrt(squared)", "mu = squared"),
+        ("Budget.savings", "continuous_gaussian_epsilon(math.sqrt(part)", "continuous_gaussian_epsilon(part"),
     ),
     *_rows(
         "mmopt/workloads/query_product.py",
@@ -1053,7 +1057,7 @@ MUTANTS = (
         ),
         ("_continuous", 'if stated.neighbours != "add-remove":', "if False:"),
         ("_of_a_row", "-planned.integer.bits", "0 * planned.integer.bits"),
-        ("_of_a_row", "float(own) / part.relative", "float(own)"),
+        ("_of_a_row", "float(deviation) / part.relative", "float(deviation)"),
         ("_cost", "math.sqrt(noise.continuous.variance * ratio)", "math.sqrt(ratio)"),
     ),
     *_rows(

@@ -82,13 +82,13 @@ class Padded(Implicit):
     def title(self) -> str:
         return self.inner.title
 
-    def _wide(self, found: Array) -> Array:
+    def _wide(self, values: Array) -> Array:
         """With zeros for the other cells, along the last axis."""
-        beside = np.zeros((*found.shape[:-1], self.size - self.inner.size))
-        return np.concatenate([found, beside], axis=-1)
+        beside = np.zeros((*values.shape[:-1], self.size - self.inner.size))
+        return np.concatenate([values, beside], axis=-1)
 
-    def _square(self, found: Array) -> Array:
-        return self._wide(self._wide(found).T)
+    def _square(self, values: Array) -> Array:
+        return self._wide(self._wide(values).T)
 
     def _take(self, index: Ints) -> Array:
         return self._wide(self.inner.take(index))
