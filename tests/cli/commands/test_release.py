@@ -298,8 +298,8 @@ def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path)
         ),
         (
             ["total.yaml", "people.xlsx"],
-            "error: people.xlsx: unknown extension '.xlsx'\n  save the sheet as CSV; known: .csv, .csv.gz, .tsv, "
-            ".tsv.gz, .txt, .txt.gz, .parquet, .duckdb, .ddb, .sqlite, .sqlite3, .db",
+            "error: people.xlsx: unknown extension '.xlsx'\n  save the sheet as CSV; known: .csv, "
+            ".csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .duckdb, .ddb, .sqlite, .sqlite3, .db",
         ),
         (
             ["total.yaml", table, "--out", "there"],
