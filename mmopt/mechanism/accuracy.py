@@ -213,8 +213,8 @@ def _half_width(
     is_smooth = is_low and transform[-1] < NEARLY_NORMAL and moved < _BLUR * unit
     blur = 0 if is_lattice or is_smooth else _BLUR
     if not is_lattice:
-        waves = frequencies * unit / math.pi
-        transform *= np.sinc(waves / 2) * np.sinc(waves * blur / 8) ** 8
+        waves = frequencies[: start + 128] * unit / math.pi
+        transform[: start + 128] *= np.sinc(waves / 2) * np.sinc(waves * blur / 8) ** 8
     chances = np.fft.irfft(transform, count)[: count // 2]
     covered = 2 * np.cumsum(chances) - chances[0]
     off = 0.0 if is_lattice else NEARLY_NORMAL
