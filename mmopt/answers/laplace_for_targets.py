@@ -23,6 +23,7 @@ __all__ = ["laplace_for_targets"]
 
 _ROUNDS, _FEW_ROUNDS = 8, 3  # the latter where each takes seconds
 _FEW_CELLS = 64
+_FEW_QUERIES = 1000  # above which a template takes many seconds, and is not searched again
 _POWER = 0.7  # of a ratio, that multiplies the weight
 
 
@@ -56,6 +57,8 @@ def laplace_for_targets(
         tried.append((float(ratios.max()), solution))
         if isinstance(solution, FactoredSolution):
             template = solution.template
+            if workload.m > _FEW_QUERIES:
+                break
         elif solution.status.is_interrupted:
             break
         weights *= np.array([ratios[rows].max() for rows in groups]) ** _POWER

@@ -57,7 +57,7 @@ def test_check() -> None:
 @pytest.mark.parametrize(
     ("file", "options", "program", "value", "components"),
     [
-        (SURVEY, (), "l2_strategy", 23560.71, 16),
+        (SURVEY, ("--program", "l2_strategy"), "l2_strategy", 23560.71, 16),
         (ADULT, (), "fitness_for_use", 253.60516, 470),
         (ADULT, ("--program", "l2_strategy"), "l2_strategy", 2393511054.73, 470),
     ],
