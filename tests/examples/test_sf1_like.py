@@ -36,7 +36,7 @@ def workload() -> Workload:
 def solved(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """What ``mmopt solve`` prints, and the file that it writes."""
     path = tmp_path_factory.mktemp("sf1") / "sf1.npz"
-    return json.loads(run("solve", FILE, "--json", "--out", path)), path
+    return json.loads(run("solve", FILE, "--program", "l2_strategy", "--json", "--out", path)), path
 
 
 @pytest.fixture(scope="module")
@@ -234,17 +234,14 @@ def test_a_release_of_a_union_of_products(workload: Workload, tmp_path: Path, no
 
 
 @pytest.mark.slow
-def test_pure_epsilon_at_this_size_asks_for_factors(tmp_path: Path) -> None:
+def test_p_identity_at_this_size_is_refused(tmp_path: Path) -> None:
     pure = tmp_path / "pure.yaml"
     pure.write_text(FILE.read_text(encoding="utf-8").replace(", delta: 1.0e-10", ""), encoding="utf-8")
     people = tmp_path / "people.csv"
     subprocess.run([sys.executable, FILE.parent / "population.py", "10", people], check=True)
-    message = refused("release", pure, people, "--out", tmp_path / "out")
+    message = refused("release", pure, people, "--program", "p_identity", "--out", tmp_path / "out")
     assert "error: 'p_identity' cannot be solved by component" in message
-    assert message.endswith(
-        f"keep the strategy in factors: mmopt templates {pure} --noise laplace --out FILE.npz, and then "
-        "mmopt release with --strategy FILE.npz\n"
-    )
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_else_is_refused_at_this_size() -> None:
