@@ -251,4 +251,6 @@ def _why_not_laplace(offers: list[Offer], privacy: Privacy | None, neighbours: N
     least /= best.plan.workload.weights.sum()
     if least <= best.cost:
         return None
-    return f"Laplace noise: {rounded(math.sqrt(least), 5, up=False)} or more, whatever the strategy"
+    kind = "weighted rmse" if np.ptp(best.plan.workload.weights) > 0 else "rmse"
+    grade = best.solution.error_bound_grade
+    return f"Laplace noise: {kind} {rounded(math.sqrt(least), 5, up=False)} or more ({grade})"

@@ -2,8 +2,8 @@
 
 For Gaussian noise the program ``fitness_for_use`` finds it: the least squared sensitivity Δ² of a strategy
 whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With its
-multipliers q, query j has the share q_j c_j / (c @ q) of the cost. The least Δ² is convex in the targets c
-and inversely proportional to them all, so with c_j times 1 + h it is at least 1 - h share_j times as much.
+multipliers q, query j has the share q_j c_j / (c @ q) of the cost. The certificate bounds the least Δ² by a
+number over c @ q, whatever q >= 0 is: with c_j times 1 + h the bound is that of before over 1 + h share_j.
 
 An L1 norm is no less than the L2 norm. On integers a row changes some answer by 1 at least, so the noise of
 every part has a scale t >= 1 / epsilon, and its variance v(t) = 1 / (2 sinh²(1 / 2t)) is a part of 2 t² that
@@ -47,7 +47,7 @@ WIDER = 0.1
 """Of a half width, by which a target is relaxed where savings are stated."""
 
 _PROGRAM = "fitness_for_use"
-_CLOSE = 1e-9  # relative: beyond what the root of a bound is off by
+_CLOSE = 1e-9  # relative: beyond what roots are off by, and what a variance on integers is below scale² by
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,8 @@ class Budget:
     choice : the strategy and its plan, what else was considered, and why there is no more. Its workload are
         the queries with a target.
     fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
-    bound : no strategy needs less with noise of the kind chosen, rounded down; None for Laplace noise where a
+    bound : no strategy needs less with noise of the kind chosen, rounded down, where the bound of ``fitness``
+        is proved; an epsilon at a delta only with continuous Gaussian noise. None for Laplace noise where a
         half width is asked for, for replaced rows, and where Gaussian noise on integers may need less than
         continuous noise.
     shares : (m,) of the cost of the best Gaussian noise, by query; they sum to 1.
@@ -100,11 +101,13 @@ class Budget:
         return self.choice.words
 
     def savings(self, shares: Sequence[float] | Array) -> Array:
-        """What part of the cost at most is saved where queries of these shares are ``WIDER``.
+        """What part of the cost at most is saved where queries of these shares are ``WIDER``, by the bound.
 
-        Of the cost of the best Gaussian noise: its epsilon at a delta, or rho where the budget has none.
+        Of the cost of ``fitness`` with continuous Gaussian noise: its epsilon at a delta, or rho where the
+        budget has none. What a gap leaves open counts as saved.
         """
-        left = 1 - np.minimum(((1 + WIDER) ** 2 - 1) * np.asarray(shares), 1.0)
+        reached = (self.fitness.bound or 0.0) / float(self.fitness.objective)
+        left = reached / (1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares))
         if self.delta is None:
             return 1 - left
         squared = float(self.fitness.objective) * np.array([1.0, *left])
@@ -121,10 +124,11 @@ class Budget:
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
         at = "" if not self.plan.delta else f" at delta {self.plan.delta:g}"
-        noise = self.plan.law.name
+        noise = f"{'continuous ' if self.plan.rho is not None and self.delta else ''}{self.plan.law.name}"
+        grade = self.fitness.bound_grade
         bound = "none (known for variances, continuous noise and add-remove alone)"
         if self.bound is not None:
-            bound = f"{rounded(self.bound, 8, up=False)}   (whatever the strategy, with {noise} noise)"
+            bound = f"{rounded(self.bound, 8, up=False)}   ({grade}: of every strategy with {noise} noise)"
         gap = [] if self.gap is None else [("gap", rounded(self.gap, 3, up=True, layout="e"))]
         cost = f"{self.unit} = {rounded(str(self.cost), 8, up=True)}{at}"
         left_out = (
@@ -234,11 +238,11 @@ def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: N
     if choice.best.plan.rho is None:
         is_wide = bool(wishes(choice.best.plan.workload.blocks))
         return None if is_wide else 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
-    # At most this noise: on integers it may have less variance than its scale says.
+    # On integers of sensitivity 1 or more its scale is at least this, and its variance may be below scale².
     if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _CLOSE:
         return None
     if delta is None:
-        return fitness.bound / 2
+        return fitness.bound / 2 * (1 - _CLOSE)
     bound = continuous_gaussian_epsilon(math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
     # The exact delta of noise on integers may be below that of continuous noise.
     return bound if bound <= choice.best.cost else None

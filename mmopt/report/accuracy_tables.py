@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -74,7 +75,7 @@ def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
     """What each group asks for, its share of the cost, and what relaxing all of it would save."""
     groups = zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
     rows = [
-        (bold(name), f"{part.stop - part.start:,}", asked, _part(shares[part].sum()), f"≤ {_part(saved)}")
+        (bold(name), f"{part.stop - part.start:,}", asked, _part(shares[part].sum()), _at_most(saved))
         for (name, part), asked, saved in groups
     ]
     numbers = ("queries", "share of cost", "10 % wider saves")
@@ -85,10 +86,15 @@ def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
     """The queries with the largest shares of the cost."""
     order = np.argsort(-shares, kind="stable")[:SHARES_SHOWN]
     labels = plan.workload.labels()
-    rows = [(labels[i], _part(shares[i]), f"≤ {_part(savings[i])}") for i in order if shares[i] > 0]
+    rows = [(labels[i], _part(shares[i]), _at_most(savings[i])) for i in order if shares[i] > 0]
     numbers = ("share of cost", "10 % wider saves")
     return rows_table(("query that binds", *numbers), rows, numbers)
 
 
 def _part(part: float) -> str:
     return f"{100 * part:.1f} %"
+
+
+def _at_most(part: float) -> str:
+    """Rounded up, to a tenth of a per cent."""
+    return f"≤ {math.ceil(1000 * part) / 10:.1f} %"

@@ -59,7 +59,8 @@ def test_laplace_noise_that_is_skipped_is_not_better(privacy: Privacy, neighbour
         assert choice.best.cost <= laplace.cost * (1 + 1e-12)
         for reason in choice.reasons:
             assert neighbours == "add-remove", "the bound is on columns, not on their differences"
-            least = float(reason.removeprefix("Laplace noise: ").split(" or more")[0])
+            least = float(reason.removeprefix("Laplace noise: rmse ").split(" or more")[0])
+            assert reason.endswith(" or more (proved)")
             assert least <= laplace.plan.rmse
 
 

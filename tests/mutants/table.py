@@ -914,6 +914,7 @@ MUTANTS = (
             '_plain(fitness.multipliers["accuracy"])',
         ),
         ("Budget.savings", "(1 + WIDER) ** 2 - 1", "(1 + WIDER) - 1"),
+        ("_bound", "return fitness.bound / 2 *", "return fitness.bound *"),
         ("Budget.savings", "continuous_gaussian_epsilon(math.sqrt(part)", "continuous_gaussian_epsilon(part"),
     ),
     *_rows(

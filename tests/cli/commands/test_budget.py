@@ -74,7 +74,7 @@ def test_tables_and_files(run: Any, wishes: str, files: Path) -> None:
     shown = " ".join(done.out.split())
     for words in (
         "least budget rho = 0.00",
-        "(whatever the strategy, with Gaussian noise)",
+        "(proved: of every strategy with Gaussian noise)",
         "chosen fitness_for_use with Gaussian noise: rho 0.00",
         "asked held",
         "by sex 2 ",
