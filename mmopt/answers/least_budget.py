@@ -1,4 +1,4 @@
-"""``mmopt.budget``: the least privacy cost at which every target holds (``max_variance``, ``within``).
+"""``mmopt.budget``: the least privacy cost found at which every target holds (``max_variance``, ``within``).
 
 For Gaussian noise the program ``fitness_for_use`` finds it: the least squared sensitivity Δ² of a strategy
 whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With its
@@ -52,7 +52,9 @@ _CLOSE = 1e-9  # relative: beyond what roots are off by, and what a variance on 
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """The least cost of all targets, the release that has it, and which queries it is spent on.
+    """The least cost found for all targets, the release that has it, and which queries it is spent on.
+
+    With Gaussian noise it is within the gap of the least; a strategy for Laplace noise is a heuristic's.
 
     Attributes
     ----------
@@ -136,7 +138,7 @@ class Budget:
             "wishes at this budget; give them a wish as well, however wide"
         )
         left = [("left out", left_out)] if self.left_out else []
-        return [("least budget", cost), ("bound", bound), *gap, *left, ("chosen", self.words)]
+        return [("least found", cost), ("bound", bound), *gap, *left, ("chosen", self.words)]
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
@@ -162,7 +164,7 @@ def budget(
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Budget:
-    """The least rho, epsilon at a delta, or pure epsilon, at which every target of the workload holds.
+    """The least rho, epsilon at a delta, or pure epsilon found, at which every target of the workload holds.
 
     Parameters
     ----------

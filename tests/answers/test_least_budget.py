@@ -318,7 +318,7 @@ def test_the_summary_says_all_of_it() -> None:
     assert found["cost"] == least.cost == found["epsilon"] and found["unit"] == "epsilon"
     assert found["queries"]["share_of_cost"] == least.shares.tolist()
     assert found["queries"]["max_variance"] == [100.0, 400.0]
-    assert dict(least.rows())["least budget"].startswith("epsilon = 0.141303")  # 2 asinh(0.1 / √2)
+    assert dict(least.rows())["least found"].startswith("epsilon = 0.141303")  # 2 asinh(0.1 / √2)
     assert repr(least) == f"Budget({least.words})"
     assert Privacy(epsilon=found["cost"], delta=DELTA).epsilon == least.plan.epsilon
 

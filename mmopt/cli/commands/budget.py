@@ -46,7 +46,7 @@ def budget(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """The least privacy budget at which every accuracy wish of a workload file holds.
+    """The least privacy budget found, at which every accuracy wish of a workload file holds.
 
     Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the queries.
     Queries without one are left out: a release that answers them too may miss wishes at this budget. The

@@ -73,7 +73,7 @@ def test_tables_and_files(run: Any, wishes: str, files: Path) -> None:
     assert done.err.endswith("written: q.csv (5 rows)\nchart: q.png\n")
     shown = " ".join(done.out.split())
     for words in (
-        "least budget rho = 0.00",
+        "least found rho = 0.00",
         "(proved: of every strategy with Gaussian noise)",
         "chosen fitness_for_use with Gaussian noise: rho 0.00",
         "asked held",
@@ -128,5 +128,5 @@ def test_refused(refused: Callable[..., str], arguments: tuple[str, ...], text: 
 def test_replaced_rows_have_no_bound(run: Any, wishes: str, files: Path) -> None:
     (files / wishes).write_text("neighbours: replace-one\n" + WISHES, encoding="utf-8")
     done = run("budget", wishes)
-    assert done.status == 0 and "bound         none (known for variances, " in done.out
+    assert done.status == 0 and "bound        none (known for variances, " in done.out
     assert "a release is calibrated for replace-one" in done.err
