@@ -6,6 +6,7 @@ Where things are, from the lowest floor up:
 - ``limits.py``: limits of memory and time
 - ``stop_reasons.py``: why work ends, in one word each
 - ``resources.py``: the version, and where the program files are
+- ``notebook.py``: the way from what users hold to its display
 - ``worker_start.py``: the process that does the tasks of a comparison, started
 - ``numerics/``: floating point that is proved; arrays that split into components
 - ``language/``: how an optimisation is written: syntax, atoms, checks, evaluation, print
@@ -18,6 +19,7 @@ Where things are, from the lowest floor up:
 - ``compiler/``: a program with a workload filled in, reduced, scaled, lowered
 - ``solvers/``: kernels and conic solvers
 - ``driver/``: from workload and program to a judged solution
+- ``exchange/``: the compiled problem in files that other programs read
 - ``proof/``: what came from elsewhere, judged: certify, verify
 - ``data/``: tables to counts
 - ``mechanism/``: plan, measure, answer, write
@@ -39,7 +41,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mmopt.answers import Accuracy, Budget, Release, accuracy, budget, load_release, release
-    from mmopt.comparison import Factors, baseline_factors, compare
+    from mmopt.comparison import Comparison, Factors, baseline_factors, compare
     from mmopt.data import data_vector
     from mmopt.driver import Tuned, solve, tune
     from mmopt.errors import (
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
         UnsuitableError,
         WorkloadError,
     )
+    from mmopt.exchange import cvxpy_problem, export
     from mmopt.language import Program
     from mmopt.mechanism import build_manifest, measure, plan, write_release
     from mmopt.privacy import Privacy
@@ -74,6 +77,7 @@ __all__ = [
     "Accuracy",
     "Attribute",
     "Budget",
+    "Comparison",
     "ComponentStrategy",
     "ContradictionError",
     "DataError",
@@ -108,8 +112,10 @@ __all__ = [
     "build_manifest",
     "certify",
     "compare",
+    "cvxpy_problem",
     "data_vector",
     "explain",
+    "export",
     "load_release",
     "load_request",
     "measure",
@@ -141,8 +147,9 @@ _HOMES = {
     ),
     "mmopt.language": ("Program",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
-    "mmopt.comparison": ("Factors", "baseline_factors", "compare"),
+    "mmopt.comparison": ("Comparison", "Factors", "baseline_factors", "compare"),
     "mmopt.driver": ("Tuned", "solve", "tune"),
+    "mmopt.exchange": ("cvxpy_problem", "export"),
     "mmopt.privacy": ("Privacy",),
     "mmopt.proof": ("certify", "verify"),
     "mmopt.strategies": ("ComponentStrategy", "Strategy"),

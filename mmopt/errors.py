@@ -148,7 +148,8 @@ def placed(where: Location) -> Iterator[None]:
 def suggest(name: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known word, or lists what is known."""
     names = sorted(set(known))
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    near = [word for word in names if word.lower() == name.lower()]
+    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
         return f"did you mean '{near[0]}'?"
     return f"known: {', '.join(names)}" if names else ""

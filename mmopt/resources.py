@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version as installed
 from pathlib import Path
@@ -44,4 +45,11 @@ def version() -> str:
     try:
         return installed("mmopt")
     except PackageNotFoundError:  # read from a folder on the path, without any install
-        return "0+not-installed"
+        return _version_beside(Path(__file__).resolve().parent)
+
+
+def _version_beside(package: Path) -> str:
+    """What the ``pyproject.toml`` of a checkout says."""
+    file = package.parent / "pyproject.toml"
+    stated = tomllib.loads(file.read_text("utf-8")).get("project", {}) if file.is_file() else {}
+    return str(stated["version"]) if stated.get("name") == "mmopt" else "0+not-installed"

@@ -44,7 +44,7 @@ KINDS = (
     *(Kind(Type((n, n), sign=sign, symmetric=True, psd=psd)) for sign in (0, 1) for psd in (False, True)),
 )
 COUNT = Kind(Type((), sign=1), count=True)
-COUNTED = ("consecutive", "leading")  # their second argument is a count
+COUNTED = ("consecutive", "leading", "windows")  # their second argument is a count
 BENT = {
     False: [(c, False) for c in (Curvature.CONSTANT, Curvature.AFFINE, Curvature.CONVEX, Curvature.CONCAVE)],
     True: [(Curvature.CONVEX, True), (Curvature.CONCAVE, True)],
@@ -223,6 +223,21 @@ def _largest(line: list[Any]) -> Any:
     return out
 
 
+def _pairwise(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(a: Any, b: Any) -> Any:
+        return np.vectorize(f, otypes=[object])(a, b) if np.ndim(a) or np.ndim(b) else f(a, b)
+
+    return apply
+
+
+def _length(line: list[Any]) -> Any:
+    return sum((x * x for x in line), arb(0)).sqrt()
+
+
+def _eigenvalues(a: Any) -> list[Any]:
+    return [value.real for value in acb_mat(_matrix(a)).eig()]
+
+
 def _groups(kind: str) -> Callable[[Any, Any], Any]:
     def rows(a: Any, size: Any) -> Any:
         size = int(float(size))
@@ -260,6 +275,19 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "inv": _inv,
     "nuclear": _nuclear,
     "root": _psd_root,
+    "entrywise max": lambda a, b: _pairwise(lambda x, y: x if x > y else y)(a, b),
+    "entrywise min": lambda a, b: _pairwise(lambda x, y: y if x > y else x)(a, b),
+    "norm 2": lambda a, axis=None: _along(a, axis, _length),
+    "norm 1": lambda a, axis=None: _along(a, axis, lambda line: sum((abs(x) for x in line), arb(0))),
+    "norm inf": lambda a, axis=None: _along(a, axis, lambda line: _largest([abs(x) for x in line])),
+    "norm fro": lambda a: _along(a, None, _length),
+    "sigma_max": lambda a: _largest(_eigenvalues(a.T @ a)).sqrt(),
+    "lambda_max": lambda a: _largest(_eigenvalues(a)),
+    "lambda_min": lambda a: -_largest([-x for x in _eigenvalues(a)]),
+    "logdet": lambda a: _matrix(a).det().log(),
+    "huber": lambda a, m: _entrywise(lambda x: x * x if abs(x) < m else m * (2 * abs(x) - m))(a),
+    "entropy": _entrywise(lambda x: -x * x.log()),
+    "rel_entropy": lambda a, b: _pairwise(lambda x, y: x * (x / y).log())(a, b),
     "polar": lambda a: a @ _inv(_psd_root(a.T @ a)),
     "pinv": _pinv,
     "rank": lambda a: arb(min(a.shape)),  # what is drawn has full rank
@@ -269,6 +297,15 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "row_basis": lambda a: _pinv(a) @ _pinv(a).T * arb(float(np.linalg.norm(a.astype(float), 2)) ** 2),
     "consecutive": _groups("consecutive"),
     "leading": _groups("leading"),
+    "toeplitz": lambda a: np.array(
+        [[a[i - j] if i >= j else arb(0) for j in range(len(a))] for i in range(len(a))]
+    ),
+    "windows": lambda a, b: arbs(
+        [
+            [i <= j < i + min(int(float(b)), len(a)) for j in range(len(a))]
+            for i in range(max(1, len(a) - int(float(b)) + 1))
+        ]
+    ),
     "support": lambda a: arbs([x > 0 and 1000 * x > _largest(list(a)) for x in a]),
     "eye": lambda size: arbs(np.eye(int(float(size)))),
     "ones": lambda size: arbs(np.ones(int(float(size)))),

@@ -18,5 +18,5 @@ def commands() -> click.Command:
     return typer.main.get_command(build())
 
 
-def called(*arguments: object) -> Result:
-    return CliRunner().invoke(commands(), [str(a) for a in arguments], catch_exceptions=False)
+def called(*arguments: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(commands(), [str(a) for a in arguments], input=stdin, catch_exceptions=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mmopt.language import Checked, Program
 from mmopt.language.print.program_layout import program_lines
+from mmopt.language.print.prose_formulas import plain_words
 
 __all__ = ["edited", "typeset_text"]
 
@@ -19,7 +20,7 @@ def edited(name: str, *changes: tuple[str, str], called: str = "") -> Program:
 
 def typeset_text(program: Program | Checked) -> str:
     """The typeset lines of a program as plain text: labels, formulas and words in columns."""
-    lines = program_lines(program, "plain")
+    lines = [(label, text, plain_words(words)) for label, text, words in program_lines(program, "plain")]
     left = max(len(label) for label, _, _ in lines) + 2
     right = max((len(formula) for _, formula, words in lines if words and len(formula) <= 40), default=0)
     rows = (f"{label:<{left}}{formula:<{right if words else 0}}   {words}" for label, formula, words in lines)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import runpy
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-__all__ = ["EXAMPLES", "scripts", "status"]
+__all__ = ["EXAMPLES", "script", "scripts", "status"]
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -27,6 +28,16 @@ def scripts(folder: str) -> SimpleNamespace:
         sys.path.remove(str(EXAMPLES / folder))
         for name in names:
             sys.modules.pop(name, None)
+
+
+def script(path: str) -> ModuleType:
+    """A file that imports none beside it, alone: the others may need what is not installed."""
+    spec = importlib.util.spec_from_file_location(path.removesuffix(".py").replace("/", "_"), EXAMPLES / path)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = made  # dataclasses look their module up
+    spec.loader.exec_module(made)
+    return made
 
 
 def status(monkeypatch: pytest.MonkeyPatch, script: str, *arguments: str) -> int | str | None:

@@ -34,11 +34,10 @@ def test_python_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     exec(first, names)
     assert len(names["r"]) == 8 + 4 and Path("answers", "answers.csv").exists()
     assert names["r"].manifest["privacy"]["epsilon"] == pytest.approx(1.0)
-    text = second.replace("mmopt.certify(w, np.eye(16)).gap", "gap = mmopt.certify(w, np.eye(16)).gap")
-    exec(text, names)
+    exec(second.replace("mmopt.certify(", "gap = mmopt.certify("), names)
     solution = names["s"]
-    assert rounded(solution.objective, 6, up=True) == "45.6654"
-    assert rounded(solution.bound, 6, up=False) == "45.6653"
-    assert "# 45.6654, 45.6653, below 1e-6\n" in second
-    assert solution.gap < 1e-6
+    assert rounded(solution.objective, 7, up=False) == "-5.289681"
+    assert rounded(solution.bound, 7, up=True) == "-5.28968"
+    assert "# -5.289681, -5.289680, below 1e-6, proved\n" in second
+    assert solution.gap < 1e-6 and solution.gap_grade == "proved"
     assert names["gap"] == pytest.approx(1.978, abs=5e-4)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import mmopt
-from mmopt.resources import _programs_of, programs_folder
+from mmopt.resources import _programs_of, _version_beside, programs_folder
 
 
 def put(folder: Path, name: str) -> Path:
@@ -36,3 +36,17 @@ def test_a_sibling_without_programs_is_not_ours(tmp_path: Path) -> None:
         f"'{tmp_path / 'mmopt' / 'programs'}' or '{tmp_path / 'programs'}'\n"
         "  reinstall mmopt, or keep 'programs/' beside 'mmopt/' in a checkout"
     )
+
+
+def test_a_checkout_that_is_not_installed_has_the_version_it_states(tmp_path: Path) -> None:
+    """Somebody else's project around the package says nothing."""
+    assert _version_beside(Path(mmopt.__file__).parent) == mmopt.__version__
+    package, nothing = put(tmp_path / "mmopt", "__init__.py"), "0+not-installed"
+    assert _version_beside(package) == nothing
+    for text, version in [
+        ('[project]\nname = "mmopt"\nversion = "7.1"\n', "7.1"),
+        ('[project]\nname = "other"\nversion = "7.1"\n', nothing),
+        ("[tool.other]\n", nothing),
+    ]:
+        (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+        assert _version_beside(package) == version

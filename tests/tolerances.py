@@ -13,6 +13,10 @@ GAP = 1e-4
 GAP_INTERIOR = 1e-6
 """Certified gap of an interior-point method where a figure is reproduced."""
 
+GAP_ONE_DOMINATES = 2e-6
+"""The same where one query decides nearly all: variances are charged with the rounding of an inverse whose
+condition is 1e10, of which 1.2e-6 was seen."""
+
 RECOMPUTED = 1e-9
 """An objective against the same formula in numpy, from the returned matrix."""
 
@@ -68,6 +72,9 @@ DERIVATIVE = 1e-5
 
 FINE = 1e-9
 """Certified gap that the weighting kernel reaches."""
+
+INTEGERS = 1e-6
+"""Error of a strategy of a few rows that is rounded to integers of 27 bits, most of it in its sensitivity."""
 
 FROM_SQUARES = 1e-7
 """Directions of columns down to 1e-4 of the longest, from a Gram matrix: rounding over the square of that."""

@@ -107,7 +107,8 @@ FOOTNOTES: Mapping[int, tuple[str, ...]] = {
     10: (
         "IP, HM: SM-II ended 0.7 to 1.6 % above the optimum; CA is not at its optimum either "
         "(programs/ERRATA.md).",
-        "t = 2: HM of print fits branching 6, which is not the best one (programs/ERRATA.md).",
+        "t = 2: HM of print fits branching 6, at t = 14 and 16 two levels of 53 and 64; these are not the "
+        "best ones (programs/ERRATA.md).",
     ),
     11: (
         "d = 64: no draw of ours is as low as print (programs/ERRATA.md). IP and HM hang on the longest "

@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
 import typer
 from printed import FOOTNOTES, MECHANISMS, PRINTED, TITLES, printed
 from rich.table import Table
 from workloads import RANDOM, workload
 
-from mmopt import OptionError, Solution, Strategy, Workload, solve
+from mmopt import OptionError, Solution, Workload, solve
 from mmopt.strategies import AnyStrategy, largest_ratio
 from mmopt.testing.known_optima import starred
 from mmopt.testing.script_commands import (
@@ -72,7 +73,22 @@ def branching(n: int) -> int:
 
 def hierarchical(w: Workload) -> float:
     """HM, the tree of ``branching`` over the cells in their order, its root asked as well."""
-    return cost(Strategy(Hierarchy(w.n, branching(w.n)).matrix()), w)
+    return tree_cost(branching(w.n), w)
+
+
+def tree_cost(b: int, w: Workload) -> float:
+    """The ``cost`` of the tree of branching b over the cells, with no matrix of n × n.
+
+    AᵀA is the identity and CᵀC of the few sums C above the cells, so q (AᵀA)⁻¹ qᵀ is |q|² less
+    (C q)ᵀ (I + C Cᵀ)⁻¹ C q.
+    """
+    rows = Hierarchy(w.n, b).matrix()
+    sums = rows[(rows != 0).sum(axis=1) > 1]
+    products = w.queries @ sums.T
+    core = np.eye(len(sums)) + sums @ sums.T
+    ratio = largest_ratio(w.squared_norms() - (products * np.linalg.solve(core, products.T).T).sum(axis=1), w)
+    assert ratio is not None and len(rows) == len(sums) + w.n
+    return float(1 + sums.sum(axis=0).max()) * ratio
 
 
 def costs(w: Workload, names: Sequence[str]) -> dict[str, float]:

@@ -12,10 +12,12 @@ from mmopt.driver import solve
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.accuracy_columns import accuracy_columns
-from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.notebook import Tabular
+from mmopt.report import accuracy_by_group, accuracy_by_query, display, privacy_rows
 from mmopt.report.accuracy_chart import accuracy_figure
 from mmopt.request import WorkloadLike
 from mmopt.results import AnySolution, Frame
+from mmopt.strategies import NeighboursLike
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +26,7 @@ __all__ = ["Accuracy", "accuracy"]
 
 
 @dataclass(frozen=True, eq=False)
-class Accuracy:
+class Accuracy(Tabular):
     """How accurate the answers of a release will be; it holds for a release of the same plan.
 
     words : one line: what was chosen, and what else there is.
@@ -36,9 +38,23 @@ class Accuracy:
     words: str
 
     @property
+    def chosen(self) -> str:
+        """The line that a notebook and ``mmopt accuracy`` show as "chosen": ``words``."""
+        return self.words
+
+    @property
+    def rmse(self) -> float:
+        """The root mean square of the queries' standard errors, in counts: the plan's."""
+        return self.plan.rmse
+
+    @property
     def errors(self) -> Frame:
         """One row a query: ``mechanism.accuracy_columns``."""
         return accuracy_columns(self.plan, self.confidence)
+
+    def frame(self) -> Frame:
+        """``errors``."""
+        return self.errors
 
     def plot(self) -> Figure:
         """A matplotlib figure of the half widths of all queries; OptionError where it is not installed."""
@@ -47,12 +63,17 @@ class Accuracy:
     def __repr__(self) -> str:
         return f"Accuracy({self.words})"
 
+    def _repr_html_(self) -> str:
+        by_group = accuracy_by_group(self.plan, self.confidence)
+        rows = [("chosen", self.words), *privacy_rows(self.plan)]
+        return display(by_group, rows, accuracy_by_query(self.plan, self.confidence))
+
 
 def accuracy(
     workload: WorkloadLike,
     privacy: PrivacyLike = None,
     *,
-    neighbours: Neighbours | None = None,
+    neighbours: NeighboursLike | None = None,
     solution: AnySolution | None = None,
     confidence: float = 0.95,
     refuse: bool = False,

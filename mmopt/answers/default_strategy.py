@@ -23,9 +23,10 @@ from mmopt.language import Program
 from mmopt.mechanism import Plan, plan
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
-from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours
+from mmopt.privacy.privacy_parameters import MOST_COST
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
 from mmopt.results import AnySolution, Solution
+from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 
 __all__ = ["Choice", "Offer", "Solve", "allowed_offer", "default_strategy", "default_words", "offer"]
@@ -93,7 +94,7 @@ class Choice:
 
 
 def offer(
-    workload: Workload, solution: AnySolution, privacy: Privacy | None, neighbours: Neighbours = "add-remove"
+    workload: Workload, solution: AnySolution, privacy: Privacy | None, neighbours: Neighbours | None = None
 ) -> Offer:
     """The offer of a solution: by targets where its program sets the noise by them. Errors as ``plan``."""
     return Offer(solution, plan(workload, solution, privacy, neighbours, absolute=solution.by_targets))
@@ -102,7 +103,7 @@ def offer(
 def default_strategy(
     workload: Workload,
     privacy: Privacy | None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | None = None,
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
     *,
@@ -162,7 +163,7 @@ def allowed_offer(
     workload: Workload,
     solution: AnySolution,
     privacy: Privacy | None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | None = None,
     *,
     refuse: bool = True,
 ) -> tuple[Offer, tuple[str, ...]]:
@@ -191,7 +192,7 @@ def _is_interrupted(one: Offer) -> bool:
 def _gaussian(
     workload: Workload,
     privacy: Privacy | None,
-    neighbours: Neighbours,
+    neighbours: Neighbours | None,
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
@@ -206,7 +207,11 @@ def _gaussian(
 
 
 def _laplace(
-    workload: Workload, privacy: Privacy, neighbours: Neighbours, solved: Solve, say: Callable[[str], None]
+    workload: Workload,
+    privacy: Privacy,
+    neighbours: Neighbours | None,
+    solved: Solve,
+    say: Callable[[str], None],
 ) -> Offer:
     """p_identity, or templates over many cells; for targets either of them with weights that follow these."""
 
@@ -237,17 +242,21 @@ def _say_template(say: Callable[[str], None], name: str) -> None:
     say(f"template: {name}")
 
 
-def _why_not_laplace(offers: list[Offer], privacy: Privacy | None, neighbours: Neighbours) -> str | None:
+def _why_not_laplace(
+    offers: list[Offer], privacy: Privacy | None, neighbours: Neighbours | None
+) -> str | None:
     """Why Laplace noise cannot be better than the Gaussian noise offered: by the bound on every strategy.
 
     An L1 norm is no less than the L2 norm, so the bound on the total error of every strategy is one for
-    norm 1 too. On integers of sensitivity S >= 1 noise has the variance v(S / epsilon), where v(t) is a part
-    of 2 t² that grows with t: at least S² v(1 / epsilon). None where it may be better.
+    norm 1 too. On integers whose largest column is S >= 1 noise has the variance v(k S / epsilon) for k rows
+    of one person, where v(t) is a part of 2 t² that grows with t: at least S² v(k / epsilon). None where it
+    may be better.
     """
-    if not offers or privacy is None or neighbours != "add-remove" or offers[0].plan.absolute:
+    times = (neighbours or ADD_REMOVE).times
+    if not offers or privacy is None or times is None or offers[0].plan.absolute:
         return None
     best = offers[0]
-    least = LAPLACE.variance(LAPLACE.continuous.scale(privacy, 1.0)) * best.solution.error_bound
+    least = LAPLACE.variance(LAPLACE.continuous.scale(privacy, times)) * best.solution.error_bound
     least /= best.plan.workload.weights.sum()
     if least <= best.cost:
         return None

@@ -28,15 +28,18 @@ from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
-from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours
+from mmopt.privacy.privacy_parameters import MOST_COST
 from mmopt.privacy.table_of_noises import GAUSSIAN
+from mmopt.report import accuracy_by_group, display, shares_by_group, shares_by_query
 from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution, gap_between
+from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import wishes
@@ -46,12 +49,13 @@ __all__ = ["WIDER", "Budget", "budget"]
 WIDER = 0.1
 """Of a half width, by which a target is relaxed where savings are stated."""
 
+SHARES = "shares and savings: of the best strategy with Gaussian noise, by its multipliers"
 _PROGRAM = "fitness_for_use"
 _CLOSE = 1e-9  # relative: beyond what roots are off by, and what a variance on integers is below scale² by
 
 
 @dataclass(frozen=True, eq=False)
-class Budget:
+class Budget(Tabular):
     """The least cost found for all targets, the release that has it, and which queries it is spent on.
 
     With Gaussian noise it is within the gap of the least; a strategy for Laplace noise is a heuristic's.
@@ -113,6 +117,7 @@ class Budget:
         if self.delta is None:
             return 1 - left
         squared = float(self.fitness.objective) * np.array([1.0, *left])
+        squared *= (self.plan.neighbours.times or 1) ** 2
         whole, *parts = (
             continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0 for part in squared
         )
@@ -123,15 +128,19 @@ class Budget:
         """One row a query: ``accuracy_columns`` and its share of the cost."""
         return Frame({**accuracy_columns(self.plan, 0.95).columns, "share_of_cost": self.shares})
 
+    def frame(self) -> Frame:
+        """``errors``."""
+        return self.errors
+
     def rows(self) -> list[tuple[str, str]]:
         """What a reader wants to see first, as (name, text)."""
         at = "" if not self.plan.delta else f" at delta {self.plan.delta:g}"
         noise = f"{'continuous ' if self.plan.rho is not None and self.delta else ''}{self.plan.law.name}"
         grade = self.fitness.bound_grade
-        bound = "none (known for variances, continuous noise and add-remove alone)"
+        bound = "none (known for variances, continuous noise and rows added or removed alone)"
         if self.bound is not None:
             bound = f"{rounded(self.bound, 8, up=False)}   ({grade}: of every strategy with {noise} noise)"
-        gap = [] if self.gap is None else [("gap", rounded(self.gap, 3, up=True, layout="e"))]
+        gap = [] if self.gap is None else [("gap", rounded(self.gap, 2, up=True, layout="e"))]
         cost = f"{self.unit} = {rounded(str(self.cost), 8, up=True)}{at}"
         left_out = (
             f"{counted(self.left_out, 'query')} without a wish: a release that answers them too may miss "
@@ -139,6 +148,13 @@ class Budget:
         )
         left = [("left out", left_out)] if self.left_out else []
         return [("least found", cost), ("bound", bound), *gap, *left, ("chosen", self.words)]
+
+    def tables(self) -> list[Any]:
+        """For a terminal: accuracy and shares of the cost by group of queries, and the queries that bind."""
+        plan, shares = self.plan, self.shares
+        groups = self.savings([float(shares[part].sum()) for _, part in plan.workload.groups()])
+        of_groups = accuracy_by_group(plan, 0.95), shares_by_group(plan, shares, groups)
+        return [*of_groups, shares_by_query(plan, shares, self.savings(shares)), SHARES]
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
@@ -154,13 +170,16 @@ class Budget:
     def __repr__(self) -> str:
         return f"Budget({self.choice.words})"
 
+    def _repr_html_(self) -> str:
+        return display(self.rows(), *self.tables())
+
 
 def budget(
     workload: WorkloadLike,
     *,
     delta: float | None = None,
     pure: bool = False,
-    neighbours: Neighbours | None = None,
+    neighbours: NeighboursLike | None = None,
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Budget:
@@ -184,7 +203,7 @@ def budget(
     what = asked(workload, None, neighbours)
     if what.privacy is not None and delta is None and not pure:
         delta, pure = what.privacy.delta, what.privacy.is_pure
-    targeted, neighbours = _targeted(what.workload), what.neighbours
+    targeted, neighbours = _targeted(what.workload), what.neighbours or ADD_REMOVE
     privacy = Privacy(epsilon=MOST_COST, delta=delta) if pure or delta is not None else None
     try:
         choice = default_strategy(targeted, privacy, neighbours, solved, say)
@@ -235,16 +254,17 @@ def _plain(value: Any) -> Array:
 
 def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: Neighbours) -> float | None:
     """Below what is paid for noise of the kind chosen; None where the program bounds nothing of it."""
-    if not fitness.bound or neighbours != "add-remove":
+    if not fitness.bound or neighbours.times is None:
         return None
+    times = neighbours.times
     if choice.best.plan.rho is None:
         is_wide = bool(wishes(choice.best.plan.workload.blocks))
-        return None if is_wide else 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
+        return None if is_wide else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
     # On integers of sensitivity 1 or more its scale is at least this, and its variance may be below scale².
     if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _CLOSE:
         return None
     if delta is None:
-        return fitness.bound / 2 * (1 - _CLOSE)
-    bound = continuous_gaussian_epsilon(math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
+        return times**2 * fitness.bound / 2 * (1 - _CLOSE)
+    bound = continuous_gaussian_epsilon(times * math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
     # The exact delta of noise on integers may be below that of continuous noise.
     return bound if bound <= choice.best.cost else None

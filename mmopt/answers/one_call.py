@@ -18,9 +18,9 @@ from mmopt.driver import solve
 from mmopt.language import Program
 from mmopt.mechanism import build_manifest, measure
 from mmopt.mechanism.accuracy import check_confidence
-from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.request import TableOptions, WorkloadLike, refuse_workload
 from mmopt.results import AnySolution
+from mmopt.strategies import NeighboursLike
 
 __all__ = ["measured", "release"]
 
@@ -30,7 +30,7 @@ def release(
     workload: WorkloadLike,
     privacy: PrivacyLike = None,
     *,
-    neighbours: Neighbours | None = None,
+    neighbours: NeighboursLike | None = None,
     program: str | Path | Program | None = None,
     solution: AnySolution | None = None,
     confidence: float = 0.95,
@@ -54,6 +54,8 @@ def release(
         neighbours and options of the table hold where no argument says otherwise.
     privacy : a Privacy or a dictionary such as ``{"epsilon": 1.0, "delta": 1e-6}``. Every release of the same
         data adds to what is spent.
+    neighbours : "add-remove", "replace-one", {"rows": 3} of one person, or in a stream {"participation":
+        {"separation": 4, "at_most": 2}}; where neither this nor the file says so, those of the program.
     program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
         considered.
     confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved, say : as

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.errors import ResultError
+from mmopt.errors import OptionError, ResultError
 from mmopt.mechanism.answer_columns import SIMULATED
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_folder import (
@@ -66,7 +66,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     _check_files(folder, manifest)
     try:
         _check_values(manifest)
-    except UNREADABLE:
+    except (*UNREADABLE, OptionError):
         raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
     return dict(manifest)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import tempfile
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,23 +18,21 @@ from mmopt.mechanism.accuracy import standard_errors
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.covariances import covariance
 from mmopt.mechanism.measurement import Answers, check_claim
-from mmopt.mechanism.release_folder import guarantee, write_release
-from mmopt.mechanism.release_plan import Plan
+from mmopt.mechanism.release_folder import guarantee, stated, write_release
+from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.report import Contents, answers_table, display, write_page
 from mmopt.report.charts import has_matplotlib, save
 from mmopt.report.release_chart import release_figure
 from mmopt.report.saved_release import release_rows
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Frame, load_saved
-from mmopt.results.verification import as_html
 from mmopt.workloads import Workload
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
     from matplotlib.figure import Figure
 
 __all__ = ["CHART_FILE", "STRATEGY_FILE", "Release", "load_release"]
@@ -46,7 +43,7 @@ _SAME = 1e-6  # relative: standard errors that were rounded, and computed by oth
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Tabular):
     """Released answers, what they rest on, and what can be said of their errors. Nothing in it is secret.
 
     Attributes
@@ -76,21 +73,9 @@ class Release:
         """Whether the noise was drawn for privacy; simulated answers must not be published."""
         return bool(self.manifest["private"])
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The answers as a ``pandas.DataFrame``; OptionError where pandas is not installed."""
-        return self.answers.to_pandas()
-
-    def to_polars(self) -> polars.DataFrame:
-        """The answers as a ``polars.DataFrame``; OptionError where polars is not installed."""
-        return self.answers.to_polars()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """The answers as a ``pyarrow.Table``."""
-        return self.answers.to_arrow()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The answers as an Arrow stream (PyCapsule interface)."""
-        return self.answers.__arrow_c_stream__(requested_schema)
+    def frame(self) -> Frame:
+        """``answers``."""
+        return self.answers
 
     def __len__(self) -> int:
         """Number of answers."""
@@ -104,6 +89,32 @@ class Release:
         OptionError : matplotlib is not installed.
         """
         return release_figure(self.answers)
+
+    def report(self, path: str | Path | None = None) -> str:
+        """One HTML page of what was asked, measured and answered, which loads nothing; its text.
+
+        Without its plan (``load_release`` without the workload) the queries have no section.
+
+        Parameters
+        ----------
+        path : where it is written, too; an existing file is replaced, whole or not at all.
+
+        Raises
+        ------
+        OptionError : matplotlib is not installed.
+        ResultError : the file cannot be written.
+        """
+        said = self.manifest.get("workload_file", {})
+        contents = Contents(
+            said.get("name") or "A release",
+            workload=None if self.plan is None else self.plan.workload,
+            file_hash=said.get("sha256", ""),
+            solution=self.solution,
+            plan=self.plan,
+            manifest=self.manifest,
+            answers=self.answers,
+        )
+        return write_page(contents, path)
 
     def covariance(self, queries: int | str | slice | Iterable[int] | Iterable[str]) -> Array:
         """Covariance matrix (k, k) of the errors of the estimates of k queries, in squared counts.
@@ -169,10 +180,7 @@ class Release:
         files = {}
         with tempfile.TemporaryDirectory() as scratch:
             if has_matplotlib():
-                with warnings.catch_warnings():
-                    # Of a script that the font lacks: the chart has boxes there, the tables have the text.
-                    warnings.filterwarnings("ignore", "Glyph")
-                    save(Path(scratch, CHART_FILE), self.plot)
+                save(Path(scratch, CHART_FILE), self.plot)
                 files[CHART_FILE] = Path(scratch, CHART_FILE).read_bytes()
             if self.solution is not None:
                 files[STRATEGY_FILE] = self.solution.save(Path(scratch, STRATEGY_FILE)).read_bytes()
@@ -190,12 +198,15 @@ class Release:
     def __repr__(self) -> str:
         rho, epsilon = self.manifest["privacy"]["rho"], self.manifest["privacy"]["epsilon"]
         name, cost = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
-        said = f"{name} {rounded(str(cost), 6, up=True)}" if self.private else "SIMULATED NOISE, not private"
+        of = self.manifest["privacy"]["neighbours"]
+        to = "" if of == "add-remove" else f" for {of}"
+        spent = f"{name} {rounded(str(cost), 6, up=True)}{to}"
+        said = spent if self.private else "SIMULATED NOISE, not private"
         rmse = rounded(float(self.manifest["accuracy"]["rmse"]), 6, up=True)
         return f"Release({len(self):,} answers, {said}, rmse {rmse})"
 
     def _repr_html_(self) -> str:
-        return as_html(self.rows()) + self.answers._repr_html_()
+        return display(self.rows(), answers_table(self.answers))
 
 
 def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
@@ -217,7 +228,7 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
     planned = None if workload is None else _plan(path, manifest, as_workload(workload), solution)
     if planned is not None:
-        _check_plan(path, planned, answers)
+        _check_plan(path, planned, manifest, answers)
     return Release(answers, manifest, planned, solution)
 
 
@@ -256,14 +267,18 @@ def _plan(
         allowed=None,
         theorem=privacy["theorem"],
         standard_errors=np.empty(0),
+        chosen_for=solution.strategy.neighbours,
     )
     errors = standard_errors(plan.law, integer, plan.scale, fineness)
     errors.flags.writeable = False
     return replace(plan, standard_errors=errors)
 
 
-def _check_plan(folder: Path, plan: Plan, answers: Frame) -> None:
-    """ResultError where the noise of the manifest costs more than it claims, or has other standard errors."""
+def _check_plan(folder: Path, plan: Plan, manifest: Mapping[str, Any], answers: Frame) -> None:
+    """ResultError where the noise of the manifest costs more than it claims, or has other standard errors.
+
+    And where the manifest says otherwise than its plan of workload, strategy or privacy.
+    """
     try:
         check_claim(plan)
     except PrivacyError as error:
@@ -274,6 +289,27 @@ def _check_plan(folder: Path, plan: Plan, answers: Frame) -> None:
             "answers",
             hint=CHANGED,
         )
+    asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+    theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, asked)[3]
+    for part, facts in stated(replace(plan, theorem=theorem)).items():
+        for name in {**facts, **manifest[part]}:
+            told, fact = manifest[part].get(name), facts.get(name)
+            if not _same(told, fact):
+                raise ResultError(
+                    f"'{folder}' contradicts itself: {part} {name} is {told!r} by its manifest, {fact!r} by "
+                    "its strategy and noise",
+                    hint=CHANGED,
+                )
+
+
+def _same(told: Any, fact: Any) -> bool:
+    """Numbers but for rounding, by whatever version of libraries."""
+    if isinstance(fact, float) and isinstance(told, float):
+        return math.isclose(told, fact, rel_tol=_SAME)
+    if isinstance(fact, list) and isinstance(told, list):
+        pairs = [(a.get(k), v) for a, b in zip(told, fact, strict=False) for k, v in b.items()]
+        return len(told) == len(fact) and all(_same(a, b) for a, b in pairs)
+    return bool(told == fact)
 
 
 def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mmopt.errors import WorkloadError
 from mmopt.privacy import Privacy
-from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
+from mmopt.strategies import Neighbours, NeighboursLike
 from mmopt.workloads import Workload
 
 __all__ = ["Asked", "PrivacyLike", "asked"]
@@ -19,21 +19,26 @@ PrivacyLike = Privacy | Mapping[str, float] | None
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A workload at a privacy. ``file``: name and sha256 of the workload file, where there is one."""
+    """A workload at a privacy. ``file``: name and sha256 of the workload file, where there is one.
+
+    neighbours : None where nothing is said: those of the program.
+    """
 
     workload: Workload
     privacy: Privacy | None
-    neighbours: Neighbours
+    neighbours: Neighbours | None
     table: TableOptions = field(default_factory=TableOptions)
     file: Mapping[str, str] | None = None
 
 
-def asked(workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: Neighbours | None = None) -> Asked:
+def asked(
+    workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: NeighboursLike | None = None
+) -> Asked:
     """What is asked for: by a Request, a workload file or its dictionary also the privacy and the neighbours.
 
     Raises
     ------
-    WorkloadError, PrivacyError : as ``as_workload`` and ``Privacy.of``.
+    WorkloadError, PrivacyError, OptionError : as ``as_workload``, ``Privacy.of`` and ``Neighbours.of``.
     """
     keys = {"epsilon", "delta", "rho"}
     if isinstance(workload, Privacy) or (
@@ -45,12 +50,13 @@ def asked(workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: Neigh
         )
     request = as_request(workload)
     stated = None if privacy is None else Privacy.of(privacy)
+    said = None if neighbours is None else Neighbours.of(neighbours)
     if request is None:
-        return Asked(as_workload(workload), stated, neighbours or "add-remove")
+        return Asked(as_workload(workload), stated, said)
     return Asked(
         request.workload,
         stated or request.privacy,
-        neighbours or request.neighbours,
+        said or request.neighbours,
         request.table,
         {"name": Path(request.path).name, "sha256": request.text_hash},
     )

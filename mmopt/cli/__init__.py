@@ -10,6 +10,7 @@ wait for numpy or a solver.
 - ``command_inputs.py``: files and values from the command line, read, and refused before any work
 - ``command_strategy.py``: the strategy that a command speaks of, at the file's privacy
 - ``command_output.py``: where output goes: tables or JSON on stdout, notes and the live line on stderr
+- ``completion.py``: what the shell completes beside files
 - ``command_guard.py``: errors as messages and exit statuses, Ctrl-C, time limits
 """
 

@@ -18,8 +18,11 @@ from mmopt.cli.commands.certify import certify
 from mmopt.cli.commands.check import check
 from mmopt.cli.commands.compare import compare
 from mmopt.cli.commands.explain import explain
+from mmopt.cli.commands.export import export
+from mmopt.cli.commands.init import init
 from mmopt.cli.commands.programs import programs
 from mmopt.cli.commands.release import release
+from mmopt.cli.commands.report import report
 from mmopt.cli.commands.show import show
 from mmopt.cli.commands.simulate import simulate
 from mmopt.cli.commands.solve import solve
@@ -43,7 +46,7 @@ def build() -> typer.Typer:
         help="Choose, prove and release differentially private answers to linear counting queries.",
         epilog=EPILOG,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         # Plain help and usage errors: nothing is wrapped in boxes, and help loads no more than it needs.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -53,16 +56,19 @@ def build() -> typer.Typer:
         programs,
         show,
         explain,
+        init,
         check,
         accuracy,
         budget,
         solve,
+        export,
         certify,
         verify,
         compare,
         baselines,
         tune,
         templates,
+        report,
         release,
         simulate,
     ):

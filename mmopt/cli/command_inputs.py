@@ -54,12 +54,15 @@ def read_program(name: str | None, request: Request) -> Program:
     return Program.load(name)
 
 
-def note_request(request: Request) -> None:
-    """Say what a solve refers to, for a replace-one workload and one with normalised rows."""
-    if request.neighbours == "replace-one":
+def note_request(request: Request, *, is_planned: bool = False) -> None:
+    """Say what a solve refers to, for a workload with neighbours of its own, and one with normalised rows.
+
+    is_planned : the figures are those of a release, which are for the neighbours of the file.
+    """
+    if not is_planned and request.neighbours is not None and str(request.neighbours) != "add-remove":
         note(
-            "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
-            "a release is calibrated for replace-one, as the workload file says"
+            "neighbours: objective, bound and sensitivity are for those of the program (add-remove, where it "
+            f"names none); a release is calibrated for {request.neighbours}, as the workload file says"
         )
     if request.workload.is_normalised:
         note(
@@ -181,8 +184,9 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
 def stated_in(request: Request) -> Stated | None:
     """The privacy that errors are for; None where the file has none, and they are at unit noise."""
     from mmopt.comparison import Stated
+    from mmopt.strategies import ADD_REMOVE
 
-    return None if request.privacy is None else Stated(request.privacy, request.neighbours)
+    return None if request.privacy is None else Stated(request.privacy, request.neighbours or ADD_REMOVE)
 
 
 def check_table(data: Path, request: Request) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mmopt.cli.completion import program_words, solver_words
 from mmopt.errors import OptionError
 
 __all__ = [
@@ -57,12 +58,18 @@ AccuracyChart = Annotated[
 ]
 Confidence = Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")]
 OneProgram = Annotated[
-    str, typer.Argument(metavar="PROGRAM", help="Shipped program, or a path ending in .program.")
+    str,
+    typer.Argument(
+        metavar="PROGRAM",
+        help="Shipped program, or a path ending in .program.",
+        autocompletion=program_words,
+    ),
 ]
 ProgramName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME|FILE",
+        autocompletion=program_words,
         help="Shipped program, or a path ending in .program. Default: at the file's privacy the one of least "
         "predicted error, of both noises; without privacy l2_strategy, or fitness_for_use when every query "
         "has a target.",
@@ -77,7 +84,13 @@ Given = Annotated[
     ),
 ]
 SolverName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Solver. Default: chosen by the forecast of its time.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=solver_words,
+        help="Solver; also another that cvxpy finds installed, or module:function, one of your own (python "
+        "-m pydoc mmopt.solvers.function_solver). Default: chosen by the forecast of its time.",
+    ),
 ]
 Tolerance = Annotated[
     float | None,

@@ -39,6 +39,8 @@ __all__ = [
 # What a terminal might obey, or show in another order; line ends and tabs apart.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
+OF_JUPYTER = "JPY_PARENT_PID"  # what a kernel's processes have in their environment
+
 
 def escaped(text: str) -> str:
     """The text with its control characters as JSON writes them: a file's name or contents may hold some."""
@@ -51,7 +53,11 @@ def say(text: str) -> None:
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that reads no markup in what it prints; 80 columns wide when it is not a terminal."""
+    """A console that reads no markup in what it prints; 80 columns wide and plain when it is not a terminal.
+
+    FORCE_COLOR makes none of a file. Jupyter sets that, and gives its ``!`` commands a terminal that only
+    keeps what is printed, escape codes too.
+    """
     from rich.console import Console
     from rich.segment import Segment
 
@@ -62,7 +68,9 @@ def console(stderr: bool = False) -> Console:
             for part in super().render(renderable, options):
                 yield part if part.control else Segment(escaped(part.text), part.style)
 
-    return Literal(stderr=stderr, markup=False, highlight=False, emoji=False)
+    is_read = (sys.stderr if stderr else sys.stdout).isatty() and OF_JUPYTER not in os.environ
+    plain = None if is_read else False
+    return Literal(stderr=stderr, markup=False, highlight=False, emoji=False, force_terminal=plain)
 
 
 def show(*parts: object) -> None:
@@ -123,16 +131,23 @@ REFRESH_SECONDS = 0.25  # seconds between refreshes
 class Display:
     """A context manager, to be passed as ``progress`` to ``mmopt.solve``.
 
-    The line is drawn by a thread of its own: a solver returns to Python between its points only.
+    The line is drawn by a thread of its own: a solver returns to Python between its points only. each : print
+    a line for every point instead, which stays.
     """
 
     def __init__(
-        self, program: str, console: Console, wanted: bool = True, delay: float = DELAY_SECONDS
+        self,
+        program: str,
+        console: Console,
+        wanted: bool = True,
+        delay: float = DELAY_SECONDS,
+        each: bool = False,
     ) -> None:
         self._program = program
         self._console = console
         self._delay = delay
         self._wanted = wanted and console.is_terminal
+        self._each = each
         self._started = time.monotonic()
         self._last: Progress | None = None
         self._awaited = AWAITED
@@ -148,6 +163,8 @@ class Display:
         """Take note of a point, or of how long it will take: off a terminal that is printed."""
         if progress.predicted is None:
             self._last = progress
+            if self._each:
+                note(_row(progress))
             return
         from mmopt.report.table_style import duration
 
@@ -198,10 +215,25 @@ class Display:
                     return
 
 
+def _row(progress: Progress) -> str:
+    """A point in one line: by the kernel's own count, or certified."""
+    from mmopt.numerics.outward import rounded
+
+    p = progress
+    gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
+    who = "certified" if p.certified else f"by the count of {p.solver}"
+    objective = rounded(p.objective, 6, up=p.sense == "minimize")
+    return f"{p.program}: {p.seconds:.2f} s, iteration {p.iterations}, objective {objective}, {gap}, {who}"
+
+
 @contextlib.contextmanager
 def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
-    """A display on stderr; with ``verbose`` what solvers print is there instead."""
-    with stdout_to_stderr(verbose), Display(program, console(stderr=True), not verbose) as display:
+    """A display on stderr; with ``verbose`` what solvers print is there, and a line for each point.
+
+    A function of the user's own may print whatever is asked for: results alone belong on stdout.
+    """
+    shown = Display(program, console(stderr=True), not verbose, each=verbose)
+    with stdout_to_stderr(), shown as display:
         yield display
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.comparison.compared_outcome import Costed, Outcome
+from mmopt.comparison.compared_programs import Rows
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.least_costs import (
     COST_ROUNDING,
@@ -22,16 +23,17 @@ from mmopt.comparison.least_costs import (
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted_baseline
 from mmopt.comparison.worker_processes import Costing, allowed
 from mmopt.errors import ContradictionError, ResultError
+from mmopt.notebook import Displayed
 from mmopt.results.rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies.baselines import NOISES, Cost, Evaluated, baseline_names, read
 from mmopt.workloads import Workload
 
-__all__ = ["Factors", "at_privacy", "baseline_factors", "standards"]
+__all__ = ["Baselines", "Factors", "at_privacy", "baseline_factors", "standards"]
 
 
-@dataclass(frozen=True)
-class Factors:
+@dataclass(frozen=True, repr=False)
+class Factors(Displayed):
     """A baseline under one noise, beside the best that was compared for the same noise.
 
     name, title, detail : as in ``Evaluated``.
@@ -58,6 +60,10 @@ class Factors:
     over_bound: float = math.nan
     privacy: PrivacyFactors | None = None
     predicted: Predicted = NOT_PREDICTED
+
+    def __repr__(self) -> str:
+        said = self.reason or f"{self.noise} noise, total error {self.error:.6g} times the program's"
+        return f"Factors({self.name}: {said})"
 
     @property
     def noise(self) -> str:
@@ -91,6 +97,13 @@ class Factors:
         }
 
 
+class Baselines(Rows[Factors]):
+    """Baselines beside the outcomes of a comparison, as ``baseline_factors`` says."""
+
+    def __repr__(self) -> str:
+        return f"Baselines({len(self)} rows, {sum(one.cost is not None for one in self)} with errors)"
+
+
 def standards(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
     """The solved outcome with the least total error for each norm that has one; Gaussian noise (2) first.
 
@@ -115,7 +128,7 @@ def baseline_factors(
     memory_limit: float | None = None,
     isolated: Isolated | None = None,
     begin: Callable[[str], None] | None = None,
-) -> list[Factors]:
+) -> Baselines:
     """Baselines beside the outcomes of ``compare``, for each noise that a solved one is for.
 
     At a privacy, for each noise that it allows, also where nothing is solved for that.
@@ -134,7 +147,7 @@ def baseline_factors(
 
     Returns
     -------
-    list of Factors : in the order of the names, one for each noise; empty when nothing was solved.
+    Baselines : ``Factors`` in the order of the names, one for each noise; empty when nothing was solved.
 
     Raises
     ------
@@ -180,7 +193,7 @@ def baseline_factors(
                 )
             else:
                 found += _beside(processes.cost(task), best, bound, least)
-    return found
+    return Baselines(found)
 
 
 def at_privacy(evaluated: Evaluated, workload: Workload, stated: Stated | None) -> list[Factors]:

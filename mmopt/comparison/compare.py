@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.comparison.compared_outcome import Outcome
+from mmopt.comparison.compared_programs import Comparison
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker_processes import Solving, allowed
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names, shipped
-from mmopt.privacy.privacy_parameters import Neighbours, Privacy
+from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.solvers import Options, solver_name
+from mmopt.solvers import Options, SolverLike, solver_name
 from mmopt.stop_reasons import Stop
+from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -61,11 +63,11 @@ class Combination:
 def compare(
     workload: WorkloadLike,
     programs: Sequence[str | Path | Program] | None = None,
-    solvers: Sequence[str | None] | None = None,
+    solvers: Sequence[SolverLike] | None = None,
     tolerances: float | Sequence[float | None] | None = None,
     *,
     privacy: Privacy | Mapping[str, float] | None = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: NeighboursLike = ADD_REMOVE,
     formulations: bool = False,
     time_limit: float = TIME_LIMIT,
     total_time: float | None = None,
@@ -73,7 +75,7 @@ def compare(
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
     **options: Any,
-) -> list[Outcome]:
+) -> Comparison:
     """Solve every program with every solver at every tolerance, each in a process of its own.
 
     One that runs away, crashes or is killed gives an outcome that says so, and so does one that cannot be
@@ -84,12 +86,14 @@ def compare(
     ----------
     workload : as for ``solve``.
     programs : names, paths or Programs; by default all that are shipped, but for formulations of the same
-        problem, and searches that are predicted to take more than a third of the time limit. Those that
-        search come last.
-    solvers : by default the one that ``solve`` would choose for each program.
+        problem, programs for neighbours of their own (persons with several rows) or without a strategy, and
+        searches that are predicted to take more than a third of the time limit. Those that search come last.
+    solvers : as for ``solve``, functions only where they can be imported ("module:function"). By default the
+        one that ``solve`` would choose for each program.
     tolerances : certified gaps asked for; by default the solver's own.
-    privacy, neighbours : of the release that errors are predicted for (``Outcome.rmse``); by default errors
-        are at unit noise, which cannot be compared across noises. ``mmopt.comparison.ranking`` sorts.
+    privacy, neighbours : of the release that errors are predicted for (``Outcome.rmse``), as it takes them;
+        by default errors are at unit noise, which cannot be compared across noises.
+        ``mmopt.comparison.ranking`` sorts.
     formulations : add every shipped program that states the same problem as a chosen one.
     time_limit : seconds for the solver of each combination; a process that does not stop is killed a
         fifth of that and two seconds later. Infinity for no limit.
@@ -100,11 +104,11 @@ def compare(
     givens : arrays by name; each program takes those that it declares.
     progress : called in this process with each certified point; its ``seconds`` count from the start of
         the combination.
-    options : further ones of ``solve`` (max_iterations, threads, verbose).
+    options : further ones of ``solve`` (max_iterations, threads, verbose, history).
 
     Returns
     -------
-    list of Outcome : in the order of the arguments, tolerances changing fastest.
+    Comparison : a sequence of Outcome, in the order of the arguments, tolerances changing fastest.
 
     Raises
     ------
@@ -114,12 +118,12 @@ def compare(
     SolverError : a solver that is not installed; no process can be started.
     """
     workload = as_workload(workload)
-    if isinstance(programs, str | Path | Program) or isinstance(solvers, str):
+    if isinstance(programs, str | Path | Program) or isinstance(solvers, str) or callable(solvers):
         hint = "write programs=['l2_strategy'], solvers=['clarabel']"
         raise OptionError("programs and solvers are lists, not one name", hint=hint)
-    stated = None if privacy is None else Stated(Privacy.of(privacy), neighbours)
+    stated = None if privacy is None else Stated(Privacy.of(privacy), Neighbours.of(neighbours))
     chosen = combinations(programs, solvers, tolerances, formulations=formulations)
-    return list(
+    return Comparison(
         outcomes(
             workload,
             chosen,
@@ -130,13 +134,15 @@ def compare(
             givens=givens,
             progress=progress,
             **options,
-        )
+        ),
+        workload,
+        stated,
     )
 
 
 def combinations(
     programs: Sequence[str | Path | Program] | None = None,
-    solvers: Sequence[str | None] | None = None,
+    solvers: Sequence[SolverLike] | None = None,
     tolerances: float | Sequence[float | None] | None = None,
     *,
     formulations: bool = False,
@@ -146,7 +152,7 @@ def combinations(
     chosen = [p if isinstance(p, Program) else Program.load(p) for p in named]
     if formulations:
         chosen = with_formulations(chosen)
-    rows = [None if name is None else solver_name(name) for name in solvers or (None,)]
+    rows = [solver_name(solver) for solver in solvers or (None,)]
     gaps = [tolerances] if isinstance(tolerances, int | float) else list(tolerances or (None,))
     for gap in gaps:
         if gap is not None:
@@ -156,9 +162,10 @@ def combinations(
 
 
 def _default_names() -> list[str]:
-    """Shipped programs that are no other formulation of one, by class."""
-    problems = [name for name in program_names() if not shipped(name).written.formulation_of]
-    return sorted(problems, key=lambda name: CLASSES.index(shipped(name).written.klass))
+    """Shipped programs that are no other formulation of one, for single rows, by class."""
+    written = [shipped(name).written for name in program_names()]
+    problems = [p for p in written if not (p.formulation_of or p.neighbours or p.meaning.kind == "none")]
+    return sorted((p.name for p in problems), key=lambda name: CLASSES.index(shipped(name).written.klass))
 
 
 def with_formulations(programs: Sequence[Program]) -> list[Program]:

@@ -12,6 +12,7 @@ from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted
 from mmopt.comparison.worker_processes import Costing, Done, Failed, Predictions, Solving, Started, Task
 from mmopt.driver.solve_plan import Progress, Report
 from mmopt.errors import ResultError
+from mmopt.notebook import Displayed
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results import Solution
@@ -23,7 +24,7 @@ __all__ = ["Costed", "Outcome", "Run", "costs_of", "outcome_of"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Displayed):
     """A solution, or the reason why there is none.
 
     program, formulation_of : the program's name, and the one that it is another formulation of.
@@ -54,10 +55,16 @@ class Outcome:
     history: tuple[Progress, ...] = ()
     predicted: Predicted = NOT_PREDICTED
 
+    def __repr__(self) -> str:
+        by = f"{self.program} by {self.solver}" if self.solver else self.program
+        return f"Outcome({by}: {self.stop})" if self.solution is None else f"Outcome({self.solution!r})"
+
     @property
     def noise(self) -> str:
         """The noise that the strategy is for: "Laplace" or "Gaussian"; "" without a solution."""
-        return "" if self.solution is None else noise_for(self.solution.strategy.norm).name
+        if self.solution is None or not self.solution.has_strategy:
+            return ""
+        return noise_for(self.solution.strategy.norm).name
 
     @property
     def rmse(self) -> float | None:

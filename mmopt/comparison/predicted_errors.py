@@ -15,12 +15,12 @@ from mmopt.errors import Error, TooLargeError
 from mmopt.mechanism import Plan, plan
 from mmopt.mechanism.accuracy import deviations
 from mmopt.privacy.noise import Noise
-from mmopt.privacy.privacy_parameters import MOST_COST, Neighbours, Privacy, check_neighbours
+from mmopt.privacy.privacy_parameters import MOST_COST, Privacy
 from mmopt.privacy.rounding.integer_strategy import check_type
 from mmopt.privacy.table_of_noises import NOISES, noise_for
 from mmopt.results import AnySolution
 from mmopt.results.rows_and_json import finite
-from mmopt.strategies import StrategyForm, largest_ratio, privacy_cost
+from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost
 from mmopt.strategies.baselines import Cost, baseline_strategy, read
 from mmopt.workloads import Workload
 
@@ -40,11 +40,11 @@ class Stated:
     """
 
     privacy: Privacy
-    neighbours: Neighbours = "add-remove"
+    neighbours: Neighbours = ADD_REMOVE
 
     def __post_init__(self) -> None:
         check_type("privacy", self.privacy, Privacy, "Privacy")
-        check_neighbours(self.neighbours)
+        check_type("neighbours", self.neighbours, Neighbours, "Neighbours")
 
     @property
     def norms(self) -> tuple[int, ...]:
@@ -58,14 +58,14 @@ class Stated:
 
     def __str__(self) -> str:
         """For the heading of a table."""
-        suffix = "" if self.neighbours == "add-remove" else f", {self.neighbours}"
+        suffix = "" if self.neighbours == ADD_REMOVE else f", {self.neighbours}"
         return f"{self.privacy}{suffix}"
 
     def summary(self) -> dict[str, Any]:
         """Fields of a JSON object."""
         return {
             **{name: value for name, value in vars(self.privacy).items() if value is not None},
-            "neighbours": self.neighbours,
+            "neighbours": str(self.neighbours),
         }
 
 
@@ -105,8 +105,10 @@ NOT_PREDICTED = Predicted()
 def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None) -> Predicted:
     """What a release of a strategy, or of a solution's, is predicted to be; a refusal is the reason.
 
-    Where that needs more than fits in memory, and neighbours add or remove a row: that of continuous noise.
+    Where that needs more than fits in memory, and neighbours add or remove rows: that of continuous noise.
     """
+    if isinstance(strategy, AnySolution) and not strategy.has_strategy:
+        return Predicted(reason="the program says no strategy")
     form = strategy.strategy if isinstance(strategy, AnySolution) else strategy
     if stated is None:
         with suppress(TooLargeError):  # more queries than variances can be held of
@@ -120,7 +122,8 @@ def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: 
         ratio = largest_ratio(form.variances(workload), workload) if workload.has_targets else None
         return Predicted(planned.rmse, _cost(workload, form, ratio, noise, stated))
     except TooLargeError as error:
-        return _continuous(form.rmse(workload), noise, stated, error)
+        unit_rmse = form.largest_column * math.sqrt(form.mean_variance(workload))
+        return _continuous(unit_rmse, noise, stated, error)
     except Error as error:
         return Predicted(reason=error.message)
 
@@ -154,10 +157,11 @@ def _not_allowed(noise: Noise, stated: Stated) -> str:
 
 
 def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeError) -> Predicted:
-    """From the rmse at unit noise per unit of sensitivity; the error where rows are replaced."""
-    if stated.neighbours != "add-remove":
+    """From the rmse at unit noise per unit of the largest column; the error where that does not decide."""
+    times = stated.neighbours.times
+    if times is None:
         return Predicted(reason=error.message)
-    return Predicted(unit_rmse * noise.continuous.deviation(stated.privacy), is_continuous=True)
+    return Predicted(times * unit_rmse * noise.continuous.deviation(stated.privacy), is_continuous=True)
 
 
 def _of_a_row(planned: Plan) -> float:

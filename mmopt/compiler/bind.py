@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import owned
+from mmopt.numerics.arrays import asymmetry, numbers
 from mmopt.numerics.balls import BOUNDS, unknown
-from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, Array
+from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, Array, symmetric_part
 from mmopt.numerics.split_arrays import Level, Split
+from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 from mmopt.workloads.query_group import no_targets, undetermined
 
@@ -45,6 +46,32 @@ class Instance:
     @property
     def program(self) -> Program:
         return self.checked.program
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The set that its guarantee is for, over the workload.
+
+        Raises
+        ------
+        OptionError, PrivacyError : numbers, or a workload, for which there is none; with the place.
+        """
+        said = self.program.neighbours
+        if said is None:
+            return ADD_REMOVE
+        numbers = [dimension(e, self.checked.scope).value(self.sizes()) for e in said.numbers]
+        with placed(self.program.source.locate(said.span)):
+            match said.kind:
+                case "add-remove" | "replace-one":
+                    found = Neighbours(said.kind)
+                case "rows":
+                    (k,) = numbers
+                    found = Neighbours("rows", k)
+                case "participation":
+                    b, k = numbers
+                    found = Neighbours("participation", k, b)
+                case _:
+                    assert_never(said.kind)
+            return found.over(self.workload)
 
     def sizes(self) -> dict[str, int]:
         """The dimensions by name."""
@@ -101,9 +128,11 @@ def bind(
     Raises
     ------
     ProgramError : the program does not check.
-    OptionError : a given that the program does not have, that is missing, or of the wrong shape.
+    OptionError : a given that the program does not have, that is missing, or of the wrong shape; a size
+        that lines cannot have (``sizes_of_lines``).
     WorkloadError : the workload lacks what the program asks (accuracy targets).
     TooLargeError : a source that would not fit in memory.
+    PrivacyError : neighbours that the workload cannot have.
     """
     checked = program if isinstance(program, Checked) else check(program)
     program = checked.program
@@ -127,6 +156,10 @@ def bind(
     if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
         lets += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
     env[BOUNDS] = _bounds(checked, lets, dict(env))
+    if not is_shipped(checked):
+        from mmopt.compiler.sizes_of_lines import sizes_of_lines
+
+        env |= sizes_of_lines(checked, env)
     # A line on nothing that is chosen holds for what is given, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):
@@ -138,10 +171,21 @@ def bind(
                 where=program.source.locate(constraint.span),
                 hint="it says nothing of what is chosen"
                 if constraint in fixed
+                else f"pass other values of what it is asked of: {', '.join(sorted(asked))}"
+                if (asked := _passed_alone(program, constraint))
                 else "give other design queries: independent rows from which every query can be derived",
             )
     kept = {name: value for name, value in env.items() if name not in shared.passing}
-    return Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
+    instance = Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
+    _ = instance.neighbours  # refused here, before any work
+    return instance
+
+
+def _passed_alone(program: Program, constraint: Constraint) -> set[str]:
+    """The givens that a line is about, where none of them has a source: the caller passes them."""
+    names = names_in(constraint.relation.left) | names_in(constraint.relation.right)
+    about = [d for d in program.givens if d.name in names]
+    return set() if any(d.source for d in about) else {d.name for d in about}
 
 
 def _bounds(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
@@ -213,25 +257,15 @@ def _given(
             where=program.source.locate(d.span),
             hint=f"pass it: givens={{'{d.name}': …}} or --given {d.name}=FILE",
         )
-    return _fitted(program, d, _numbers(f"the given '{d.name}'", value), env)
-
-
-def _numbers(what: str, value: Any) -> Array:
-    if np.ma.isMaskedArray(value):  # numpy would forget which entries are not to be used
-        raise OptionError(f"{what} is a masked array", hint="fill it: numpy.ma.filled")
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind in "biuf":
-            return owned(array)  # not copied where nobody can change it, such as the workload's own
-    except (TypeError, ValueError):  # rows of unequal length
-        pass
-    raise OptionError(f"{what} is neither a number nor an array of numbers")
+    return _fitted(program, d, numbers(f"the given '{d.name}'", value), env)
 
 
 def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any]) -> Any:
     fault = _fault(d, array, env)
     if fault:
         raise OptionError(f"the given '{d.name}' {fault}", where=program.source.locate(d.span))
+    if d.kind in ("psd", "symmetric"):
+        array = symmetric_part(array)  # what rounding has left
     return array if array.ndim else float(array)
 
 
@@ -239,6 +273,8 @@ def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
     """Why an array is not what is declared, "" if it is; its dimensions become known."""
     if array.ndim != len(d.dims):
         return f"has shape {array.shape}, a {d.kind} is declared"
+    if not array.size:
+        return f"has no entries, its shape is {array.shape}"
     for dim, size in zip(d.dims, array.shape, strict=True):
         free = dim.symbols - set(env)
         if free and len(dim.terms) == 1 and len(dim.symbols) == 1:
@@ -249,9 +285,11 @@ def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
         return "has entries that are NaN or infinite"
     if d.sign and (array.min(initial=1.0) < 0 or (d.sign == ">" and array.min(initial=1.0) <= 0)):
         return f"is declared {d.sign} 0, its smallest entry is {array.min():g}"
+    if d.kind in ("psd", "symmetric") and (off := asymmetry(array, RANGE_TOLERANCE)):
+        return f"is declared {d.kind} and {off}"
     if d.kind == "psd":
-        values = np.linalg.eigvalsh((array + array.T) / 2)
-        if not np.allclose(array, array.T) or values[0] < -1e-9 * max(values[-1], 0.0):
+        values = np.linalg.eigvalsh(symmetric_part(array))
+        if values[0] < -1e-9 * max(values[-1], 0.0):
             return "is declared psd and is not"
     return ""
 
@@ -274,7 +312,7 @@ def _parameter(
     if whole and isinstance(value, int) and value > LARGEST_DIM:
         message = f"the dimension '{parameter.name}' is more than 2**53, {LARGEST_DIM:,}"
         raise TooLargeError(message, where=program.source.locate(parameter.span))
-    array = _numbers(f"the parameter '{parameter.name}'", value)
+    array = numbers(f"the parameter '{parameter.name}'", value)
     if parameter.declared is not None and parameter.declared.dims:
         return np.asarray(_fitted(program, parameter.declared, array, env))
     if array.ndim or not np.isfinite(array):
@@ -282,6 +320,13 @@ def _parameter(
     if parameter.declared is not None:
         _fitted(program, parameter.declared, array, env)  # its sign
     number = float(array)
+    if parameter.declared is None and number * checked.scope.types[parameter.name].sign < 0:
+        default = float(evaluate(parameter.expr, env))
+        raise OptionError(  # the curvature of lines may rest on it
+            f"the parameter '{parameter.name}' is {number:g}, of another sign than its default {default:g}",
+            where=program.source.locate(parameter.span),
+            hint=f"write its kind, and any sign may be passed: {parameter.name}: scalar = {default:g}",
+        )
     if whole and (number != int(number) or not 1 <= number <= LARGEST_DIM):
         raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")
     return int(number) if whole else number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,15 +11,18 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
+from mmopt.language.check.exact_rewriting import taken_together
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.evaluate.evaluator import positions
+from mmopt.language.evaluate.evaluator import Points, points, positions
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
+    Entries,
     Expr,
     Index,
     Name,
@@ -28,7 +32,7 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
 )
 from mmopt.limits import require_time, uncounted
-from mmopt.numerics.matrix_functions import Array, factor
+from mmopt.numerics.matrix_functions import Array, Ints, factor
 
 __all__ = ["Lowered", "lower"]
 
@@ -39,7 +43,8 @@ class Lowered:
 
     ``rows`` has, for constraints whose rows were scaled, the factor of each row: a multiplier of the
     program is the solver's times this. ``corners`` has, for multipliers of diagonal blocks of psd
-    constraints, the constraint and its rows (first, last + 1).
+    constraints, the constraint and its rows (first, last + 1). ``places`` has, for lines of which only some
+    entries were handed over, where these stand in the array of all, and its shape.
     """
 
     problem: Any
@@ -47,6 +52,11 @@ class Lowered:
     constraints: Mapping[str, list[Any]]
     rows: Mapping[str, Array]
     corners: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
+    places: Mapping[str, tuple[Ints, tuple[int, ...]]] = field(default_factory=dict)
+
+
+BALANCE = 100.0
+COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 
 
 @dataclass
@@ -57,6 +67,7 @@ class _Lowering:
     extra: list[Any] = field(default_factory=list)
     blocks: list[tuple[Expr, Any]] = field(default_factory=list)
     rows: dict[str, Array] = field(default_factory=dict)
+    places: dict[str, tuple[Ints, tuple[int, ...]]] = field(default_factory=dict)
 
     def expr(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """A cvxpy expression, or a numpy value when nothing chosen occurs."""
@@ -71,13 +82,19 @@ class _Lowering:
                 return value[positions(e, value.shape, env)]
             case Block():
                 return self.block(e, scope, env)
+            case Entries():
+                return self.placed(e, scope, env)
+            case Apply(atom="sum", args=(Entries() as entries,)):
+                return self.cp.sum(self.entries(entries, points(entries, env), scope, env))
             case Apply(atom="trace"):
                 found = trace_inverse(e, scope)
                 if found:
                     return self.trace_inverse(*found, scope, env)
             case Apply(atom="inv" | "root"):
                 return self.bounded(e, scope, env)
-            case Apply(atom="diag", args=(Apply(atom="matmul") as product,)):
+            case Apply(atom="diag", args=(Apply(atom="matmul") as product,)) if not infer(
+                product, scope
+            ).is_vector:
                 return self.diagonal(product, scope, env)
             case _:
                 pass
@@ -89,6 +106,26 @@ class _Lowering:
             for a in (self.expr(a, scope, env) for a in e.args)
         ]
         return form(self.cp, *args, **dict(e.options))
+
+    def entries(self, e: Entries, at: Points, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """The numbers at all points, as a vector."""
+        inner = scope.among(e)
+        if taken_together(e.body, frozenset(at.indices)):
+            value = self.expr(e.body, inner, {**env, **at.indices})
+            return value + np.zeros(len(at.places))
+        return self.cp.hstack([self.expr(e.body, inner, {**env, **one}) for one in at.envs])
+
+    def placed(self, e: Entries, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """The same in their places in an array of zeros."""
+        at = points(e, env)
+        vector = self.entries(e, at, scope, env)
+        size = math.prod(at.shape)
+        if len(at.places) < size:
+            rows = sp.csr_array(
+                (np.ones(len(at.places)), (at.places, range(len(at.places)))), (size, len(at.places))
+            )
+            vector = rows @ vector
+        return self.cp.reshape(vector, at.shape, order="C")
 
     def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
         return functools.reduce(operator.matmul, [self.expr(f, scope, env) for f in factors])
@@ -124,7 +161,9 @@ class _Lowering:
         # More columns than rows say no more than a square root of M Mᵀ does.
         if m.shape[1] > m.shape[0]:
             m = np.asarray(np.linalg.qr(m.T, mode="r")).T
-        return self.cp.matrix_frac(m, f)
+        # Of small weights the inverse is large; balanced, solvers get further.
+        by = 1.0 if isinstance(inner, Name) else BALANCE
+        return self.cp.matrix_frac(m, by * f) * by
 
     def symmetric(self, expression: Any) -> Any:
         from cvxpy.atoms.affine.wraps import symmetric_wrap
@@ -155,6 +194,9 @@ class _Lowering:
         family, env, scope = decided.constraint.family, self.instance.env, decided.scope
         if all(infer(e, scope).is_constant for e in (decided.relation.left, decided.relation.right)):
             return []
+        left, right = decided.relation.left, decided.relation.right
+        if isinstance(left, Entries) and isinstance(right, Entries):
+            return self.by_entry(decided, left, right)
         if not decided.loop:
             if decided.pair:
                 size = family.dim.value(self.instance.sizes()) if family else 1
@@ -165,6 +207,15 @@ class _Lowering:
         if decided.pair:
             return [self.second_order(decided.pair, scope, 1, own) for own in each]
         return [self.relation(decided.relation, scope, own) for own in each]
+
+    def by_entry(self, decided: Line, left: Entries, right: Entries) -> list[Any]:
+        """A line for two indices, or with a condition: one constraint of all entries asked for."""
+        at = points(left, self.instance.env)
+        if not len(at.places):
+            return []
+        self.places[decided.constraint.name] = at.places, at.shape
+        sides = (self.entries(side, at, decided.scope, self.instance.env) for side in (left, right))
+        return [COMPARE[decided.relation.op](*sides)]
 
     def second_order(
         self, pair: tuple[Expr, Expr, Expr], scope: Scope, size: int, env: Mapping[str, Any]
@@ -190,7 +241,7 @@ class _Lowering:
         if r.op in (">>", "<<"):
             large, small, zero = (left, right, r.right) if r.op == ">>" else (right, left, r.left)
             return (large if isinstance(zero, Number) else large - small) >> 0
-        return {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[r.op](left, right)
+        return COMPARE[r.op](left, right)
 
 
 def lower(instance: Instance) -> Lowered:
@@ -217,7 +268,7 @@ def lower(instance: Instance) -> Lowered:
     sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
     everything = [*psd, *lowering.extra, *(c for group in constraints.values() for c in group)]
     problem = cvxpy.Problem(sense(objective), everything)
-    return Lowered(problem, variables, constraints, lowering.rows, _corners(instance))
+    return Lowered(problem, variables, constraints, lowering.rows, _corners(instance), lowering.places)
 
 
 def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:

@@ -150,7 +150,8 @@ NO_CLAIM = (
 )
 FIELDS_OF_CLAIMS = tuple(f.name for f in fields(Program) if f.compare and f.name not in NO_CLAIM)
 # What a proof may use of them: a bound is on the objective, whatever value and strategy a point stands for.
-FIELDS_OF_PROOF = tuple(name for name in FIELDS_OF_CLAIMS if name not in ("name", "value", "meaning"))
+FIELDS_OF_MEANING = ("meaning", "neighbours")
+FIELDS_OF_PROOF = tuple(n for n in FIELDS_OF_CLAIMS if n not in ("name", "value", *FIELDS_OF_MEANING))
 FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
 
 
@@ -204,4 +205,4 @@ def _form(program: Program, meaning: bool) -> Any:
             names.pop(value.family.index)  # known in its line only
         return tuple(form)
 
-    return tuple(plain(getattr(program, name)) for name in (*FIELDS_OF_PROOF, *("meaning",) * meaning))
+    return tuple(plain(getattr(program, name)) for name in (*FIELDS_OF_PROOF, *FIELDS_OF_MEANING * meaning))

@@ -26,6 +26,7 @@ from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
+    Entries,
     Expr,
     Index,
     Name,
@@ -194,6 +195,8 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             return eq.names.get(name, {})
         case Index(base=base):
             return _degree(base, eq)
+        case Entries(body=body):
+            return _degree(body, eq)
         case Block(rows=rows):
             whole = eq.unknown()
             for entry in [entry for line in rows for entry in line]:

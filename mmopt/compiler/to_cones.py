@@ -7,18 +7,21 @@ handed over.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Checked
 from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.exact_rewriting import two_by_two, vectorised
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer, scoped
+from mmopt.language.evaluate.evaluator import points
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Constraint,
+    Entries,
     Expr,
     Family,
     Index,
@@ -28,10 +31,9 @@ from mmopt.language.syntax.syntax_tree import (
     chain,
     constant,
     is_rank,
-    walk,
 )
 
-__all__ = ["Cone", "Line", "cones", "implied_psd", "line", "trace_inverse", "variables"]
+__all__ = ["Cone", "Line", "cones", "count_entries", "implied_psd", "line", "trace_inverse", "variables"]
 
 
 @dataclass(frozen=True)
@@ -73,18 +75,38 @@ def line(checked: Checked, constraint: Constraint) -> Line:
         if pair and all(infer(e, scope).is_scalar for e in pair):
             if family is None:
                 return Line(constraint, scope, relation, False, pair)
-            parts = [vectorised(e, family.index) for e in pair]
-            if all(p is not None for p in parts):
-                a, b, c = (p for p in parts if p is not None)
-                return Line(constraint, scope, relation, False, (a, b, c))
+            parts = _together(pair, family, checked.lines)
+            if parts is not None:
+                return Line(constraint, scope, relation, False, (parts[0], parts[1], parts[2]))
             return Line(constraint, scope, relation, True, pair)
         return Line(constraint, scope, relation, family is not None)
     if family is None:
         return Line(constraint, scope, relation, False)
-    left, right = vectorised(relation.left, family.index), vectorised(relation.right, family.index)
-    if left is None or right is None:
+    sides = _together((relation.left, relation.right), family, checked.lines)
+    if sides is None:
         return Line(constraint, scope, relation, True)
-    return Line(constraint, scope, Relation(left, relation.op, right, relation.span), False)
+    return Line(constraint, scope, Relation(sides[0], relation.op, sides[1], relation.span), False)
+
+
+def _together(parts: Sequence[Expr], family: Family, scope: Scope) -> list[Expr] | None:
+    """The parts of a line for all indices at once; None where one has no such form.
+
+    A vector is as long as its family: ``x[i] >= 1 for i in n - 2`` says nothing of the last two entries.
+    """
+    found: list[Expr] = []
+    for part in parts:
+        whole = vectorised(part, family.index)
+        if whole is None:
+            return None
+        if whole is not part:
+            try:
+                dims = infer(whole, scope).dims
+            except ProgramError:  # vectors of different lengths
+                return None
+            if dims != (family.dim,):
+                return None
+        found.append(whole)
+    return found
 
 
 def _is_psd_block(relation: Relation) -> bool:
@@ -127,6 +149,10 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
         if isinstance(e, Apply):
             for a in () if ATOMS[e.atom].takes_dim else e.args:
                 visit(a)
+        if isinstance(e, Entries):
+            inner = curved_nodes(e.body, scope.among(e))
+            traces.extend(inner[0])
+            nodes.extend(node for node in inner[1] if node not in nodes)
 
     visit(expr)
     return traces, nodes
@@ -194,6 +220,10 @@ def _of_atoms(
     is lowered once, as cvxpy does; ``before`` has those that are.
     """
     # A block matrix is affine in its entries: no curved atom stands inside.
+    if isinstance(expr, Entries):
+        yield from _of_atoms(
+            expr.body, scope.among(expr), sizes, (repeated or 1) * count_entries(expr, sizes), before
+        )
     if isinstance(expr, Index):
         yield from _of_atoms(expr.base, scope, sizes, repeated, before)
     if not isinstance(expr, Apply) or ATOMS[expr.atom].takes_dim or infer(expr, scope).is_constant:
@@ -201,9 +231,10 @@ def _of_atoms(
     for inner in expr.args:
         yield from _of_atoms(inner, scope, sizes, repeated, before)
     form = ATOMS[expr.atom].cones
-    # A quotient bends by what is below: its last argument that is chosen.
-    known = infer(expr.args[-1] if expr.atom == "div" else expr.args[0], scope)
-    if form is None or known.is_constant or expr in before:
+    # A quotient bends by what is below.
+    args = [infer(a, scope) for a in (expr.args[-1:] if expr.atom == "div" else expr.args)]
+    known = next((a for a in args if not a.is_constant), None)
+    if form is None or known is None or expr in before:
         return
     if not repeated:
         before.add(expr)
@@ -212,6 +243,14 @@ def _of_atoms(
     added = form(shape, _entries(infer(expr, scope), sizes), 1.0 if exponent is None else exponent)
     times = repeated or 1
     yield from ((kind, size, count * times, unknowns * times) for kind, size, count, unknowns in added)
+
+
+def count_entries(entries: Entries, sizes: Mapping[str, int]) -> int:
+    """The entries that are asked for; all, where that depends on a number that is no dimension."""
+    try:
+        return len(points(entries, sizes).places)
+    except KeyError:
+        return math.prod(f.dim.value(sizes) for f in entries.families)
 
 
 def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
@@ -239,6 +278,10 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
     if c.relation.op in (">>", "<<"):
         side = (left if left.is_matrix else right).dims[0].value(sizes)
         return [Cone("psd", side, times, c.name)]
+    first = decided.relation.left
+    if isinstance(first, Entries):
+        kind = "zero" if c.relation.op == "==" else "nonnegative"
+        return [Cone(kind, 1, count_entries(first, sizes), c.name)]
     rows = max(_entries(left, sizes), _entries(right, sizes)) * (times if decided.loop else 1)
     filled = max(_filled(e, scope, sizes) for e in sides)
     return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name, filled)]
@@ -247,9 +290,9 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
 def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
     """The entries of the largest unknown square matrix that is multiplied by a known one."""
     found = [0]
-    for product in walk(expr):
+    for product, inner in scoped(expr, scope):
         if isinstance(product, Apply) and product.atom == "matmul":
-            kinds = [infer(factor, scope) for factor in chain(product)]
+            kinds = [infer(factor, inner) for factor in chain(product)]
             if any(kind.is_constant for kind in kinds):
                 unknown = [
                     kind.dims[0].value(sizes) for kind in kinds if kind.is_matrix and not kind.is_constant

@@ -6,11 +6,13 @@
 - ``column_streams.py``: data frames and dictionaries of columns
 - ``engine.py``: the embedded DuckDB; errors of engines, without the rows that they quote
 - ``open_table.py``: any of these, or an Ibis table, opened: its columns by name
+- ``draft_columns.py``: columns by name and type, for a first workload file
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database
 - ``weight_column.py``: for how many rows a line of an aggregated table stands
 - ``data_vector.py``: ``data_vector``: one count per cell, and what was left out
 """
 
 from mmopt.data.data_vector import DataVector, check_columns, data_vector
+from mmopt.data.draft_columns import column_kinds, public_forms
 
-__all__ = ["DataVector", "check_columns", "data_vector"]
+__all__ = ["DataVector", "check_columns", "column_kinds", "data_vector", "public_forms"]

@@ -18,7 +18,7 @@ from mmopt.errors import DataError
 from mmopt.limits import require_memory
 from mmopt.request import WorkloadLike, as_domain
 from mmopt.request.domain_keys import is_delimiter
-from mmopt.workloads import Workload, attribute_uses
+from mmopt.workloads import Bins, Workload, attribute_uses
 from mmopt.workloads.domain import Attribute, Domain
 
 __all__ = ["DataVector", "check_columns", "data_vector"]
@@ -221,7 +221,7 @@ def _refuse(
 ) -> None:
     """Raise for rows that the rules refuse: counts only, never values."""
     refused: list[str] = []
-    example = wrong = ""
+    example = wrong = ends = ""
     for i, attribute in enumerate(attributes):
         count = [int(rows[found[:, i] == attribute.size + code].sum()) for code in range(3)]
         outside = count[OUTSIDE] + count[UNREADABLE]
@@ -231,6 +231,12 @@ def _refuse(
             unreadable = f" (of them {count[UNREADABLE]} text that is no {kind})" if count[UNREADABLE] else ""
             parts.append(f"{outside} outside the declared domain{unreadable}")
             example = example or f"'{attribute.name}: {{…, outside: drop}}'"
+            if (
+                count[OUTSIDE]
+                and isinstance(attribute.encoding, Bins)
+                and attribute.encoding.edges[-1] != np.inf
+            ):
+                ends = f"; the right end of the last bin of '{attribute.name}' is outside, too"
             if count[UNREADABLE] == int(rows.sum()) - count[MISSING]:
                 wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
         if attribute.missing in ("", "refuse") and count[MISSING]:
@@ -245,5 +251,5 @@ def _refuse(
             f"{path}: rows without a cell, of {int(rows.sum())} (confidential, for you alone):"
             + "".join(refused),
             hint=f"{wrong}say where they go in the workload file: {example} leaves them out, "
-            "the label of a cell in place of 'drop' counts them there",
+            f"the label of a cell in place of 'drop' counts them there{ends}",
         )

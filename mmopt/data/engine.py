@@ -56,7 +56,10 @@ def connected(path: str | None = None) -> Iterator[Any]:
             hint=f"is the file complete, and not of a version after {duckdb.__version__}?",
         ) from None
     try:
-        connection.raw_sql("SET enable_progress_bar = false")  # notebooks have it on
+        # Notebooks with ipywidgets have it on; in those without, where it is off, it may not even be set.
+        ((is_on,),) = connection.raw_sql("SELECT current_setting('enable_progress_bar')").fetchall()
+        if is_on:
+            connection.raw_sql("SET enable_progress_bar = false")
         yield connection
     finally:
         connection.disconnect()

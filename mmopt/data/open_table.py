@@ -42,13 +42,14 @@ _Select = Callable[[Sequence[int]], Any]
 class TableColumns:
     """A table of which nothing but the names of its columns was read.
 
-    ``name`` for messages; ``places`` of the wanted columns among all; ``rows()`` makes an Ibis table and, by
-    name, its wanted columns.
+    ``name`` for messages; ``places`` of the wanted columns among all ``names``; ``rows()`` makes an Ibis
+    table and, by name, its wanted columns.
     """
 
     name: str
     places: Mapping[str, int]
     select: _Select
+    names: Sequence[str] = ()
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
         """The table and its wanted columns; may be asked for once."""
@@ -141,7 +142,7 @@ def _file(
             and any(w in names[0] for w in wanted)
         ):
             note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
-        yield TableColumns(file.path, _places(file.path, names, wanted, note), select)
+        yield TableColumns(file.path, _places(file.path, names, wanted, note), select, names)
 
 
 Opened = tuple[_Select, tuple[str, ...]]

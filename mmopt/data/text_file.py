@@ -25,6 +25,7 @@ __all__ = ["check_gzip", "csv_error", "csv_header", "csv_table"]
 
 #: Where fields may be split, beside what the extension says.
 _DELIMITERS = (",", ";", "\t", "|")
+LONGEST_LINE = 2_000_000  # bytes, of the engine
 
 
 def csv_header(file: TableFile, wanted: Collection[str], said: str | None) -> tuple[str, tuple[str, ...]]:
@@ -60,9 +61,22 @@ def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
     try:
         # Bytes that are not UTF-8 pass through here as surrogates, so that only the header itself is judged:
         # the text layer reads ahead, and a bad byte further down has its own line number, which DuckDB knows.
-        with _binary(file) as raw, io.TextIOWrapper(raw, "utf-8-sig", "surrogateescape", newline="") as lines:
+        with _binary(file) as raw:
+            start = raw.read(1)  # a wrong magic number is told here, a wrong checksum at the end
+            try:
+                start += raw.read(LONGEST_LINE - 1)
+            except gzip.BadGzipFile:
+                raise _damaged(file.path) from None
+        if len(start) == LONGEST_LINE and not re.search(rb"[\r\n]", start):
+            raise DataError(
+                f"the first line is longer than {LONGEST_LINE:,} bytes; expected column names",
+                where=Location(file.path, 1, 1),
+            )
+        with io.TextIOWrapper(io.BytesIO(start), "utf-8-sig", "surrogateescape", newline="") as lines:
             names = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
-    except gzip.BadGzipFile:
+    except gzip.BadGzipFile as error:
+        if str(error).startswith(("CRC check", "Incorrect length")):  # of a short file: what follows the data
+            raise _damaged(file.path) from None
         raise DataError(f"{file.path}: not a gzip file, though its name ends in .gz") from None
     except (EOFError, zlib.error):
         raise _damaged(file.path) from None

@@ -2,9 +2,11 @@
 
 - ``solve.py``: ``mmopt.solve``: a task, handed on by the program's class
 - ``accepted_inputs.py``: what callers pass, taken or refused
+- ``derive.py``: a bound without a certificate: a second solve for multipliers and slopes
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
 - ``solve_convex.py``: a convex program solved as its plan says, lifted and scored
 - ``run_solver.py``: a solver run on an instance, each of its points scored, the best kept
+- ``objective_remarks.py``: what an objective is charged, and why it is estimated, in words
 - ``solve_procedure.py``: closed forms, and procedures whose steps solve other programs
 - ``search/``: programs that are not convex
 - ``free_vector.py``: what a smooth program chooses, as one vector of numbers

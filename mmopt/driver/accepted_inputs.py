@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from mmopt.errors import OptionError, SolverError, suggest
+from mmopt.errors import OptionError, SolverError, WorkloadError, suggest
 from mmopt.language import Program
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array
-from mmopt.request import as_workload
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import AnyStrategy, Strategy, as_dense
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
@@ -31,6 +31,7 @@ __all__ = [
     "norm_of",
     "opened",
     "within_range",
+    "workload_for",
 ]
 
 
@@ -63,6 +64,28 @@ def as_program(value: object) -> str | Path | Program:
     }
     expected = "expected a name ('l2_strategy'), a path or a Program"
     raise OptionError(f"a {kind} is no program, {expected}", hint=hints.get(kind, ""))
+
+
+def workload_for(value: WorkloadLike | None, program: str | Path | Program | None) -> Workload:
+    """The workload; for None one query over one cell, where the program asks nothing of a workload.
+
+    Raises
+    ------
+    OptionError : neither a workload nor a program is given.
+    WorkloadError : as ``as_workload``; the program has givens of the workload, or its solution is a strategy.
+    """
+    if value is not None:
+        return value if isinstance(value, Workload) else as_workload(value)
+    if program is None:
+        raise OptionError("neither a workload nor a program is given", hint="write solve(workload, program)")
+    program = as_program(program)
+    parsed = program if isinstance(program, Program) else Program.load(program)
+    if parsed.meaning.kind != "none" or any(d.source for d in parsed.givens):
+        raise WorkloadError(
+            f"'{parsed.name}' is solved for a workload, and none is given",
+            hint="the workload stands first: solve(workload, program)",
+        )
+    return Workload.from_matrix([[1.0]])
 
 
 def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:

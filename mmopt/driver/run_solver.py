@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
@@ -14,13 +15,14 @@ from mmopt.compiler import Instance, Scaling, cones, lower, scale
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.assemble_solution import Ending
+from mmopt.driver.judge.assemble_solution import Ending, Row
 from mmopt.driver.judge.score_point import (
     Array,
     Candidate,
     bound_of,
     candidate,
     charged,
+    gap_of,
     improves,
     starts_from,
 )
@@ -31,12 +33,12 @@ from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import plain
-from mmopt.results import gap_between
 from mmopt.solvers import (
     KERNELS,
     SOLVERS,
     Claim,
     Clock,
+    Iteration,
     Options,
     Point,
     SolverRow,
@@ -105,6 +107,12 @@ class Best:
         if self.point is not None:
             task.tell(solver, seconds, iterations, self.point.objective, self.bound)
 
+    def iteration(self, last: Point, seconds: float) -> Iteration | None:
+        """The best point and bound so far, as of a solver's last point; None where it is not feasible."""
+        if self.point is None or not self.point.is_feasible:
+            return None
+        return Iteration(last.iterations, seconds, self.point.objective, self.bound, run=last.run)
+
     def ending(self, point: Candidate, **how: Any) -> Ending:
         """The best ``point``, which is feasible, and the best bound; ``how`` they came about."""
         return Ending(
@@ -129,12 +137,13 @@ class Best:
     def gap(self) -> float:
         if self.point is None or not self.point.is_feasible:
             return float("inf")
-        gap = gap_between(self.point.objective, self.bound, self.instance.program.sense)
+        gap = gap_of(self.instance.checked, self.point.objective, self.bound)
         return float("inf") if gap is None else gap
 
 
 # The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
 SECONDS_TO_ANNOUNCE = 60.0
+SECONDS_BETWEEN = 0.1  # from one report of a kernel's own count to the next
 
 
 def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> tuple[Candidate, Ending]:
@@ -155,6 +164,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     before = time.monotonic() - started
     handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
+    history: list[Row] = []
+    told = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
         if isinstance(row, Claim):
             points = row.points(instance, options, clock)
@@ -163,12 +174,20 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             points = _unscaled(run(row, lower(handed[0]), options, clock), handed[1])
         with closing(points):
             for last in points:
+                counted = last.counted
+                if last.estimate is not None:
+                    counted = [Iteration(last.iterations, clock.elapsed, *last.estimate)]
+                history += [iteration.row(before, certified=False) for iteration in counted]
                 if len(last.variables) == len(instance.program.choose):
                     best.offer(last.variables, last.multipliers, last.polar)
-                if best.point is not None:
-                    best.tell(task, row.name, clock.elapsed, last.iterations)
-                elif last.estimate is not None:
-                    task.tell(row.name, clock.elapsed, last.iterations, *last.estimate, certified=False)
+                    if (scored := best.iteration(last, clock.elapsed)) is not None:
+                        history.append(scored.row(before, certified=True))
+                if last.variables or clock.elapsed - told >= SECONDS_BETWEEN:
+                    told = clock.elapsed
+                    if best.point is not None:
+                        best.tell(task, row.name, told, last.iterations)
+                    elif last.estimate is not None:
+                        task.tell(row.name, told, last.iterations, *last.estimate, certified=False)
                 # A kernel that has only reported so far is asked once more: it sees that the time is over.
                 has_point = bool(last.variables) or best.point is not None
                 if best.gap <= options.tolerance or (clock.is_over and has_point):
@@ -178,6 +197,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     stop, final = _stop(best, options, clock, last), last
     if stop == Stop.REACHED:
         best.settle()
+    is_short = stop not in (Stop.REACHED, Stop.FINISHED)
     point = best.feasible(clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point))
     warnings = _stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
     return point, best.ending(
@@ -190,7 +210,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         compile=before + clock.handed_over,
         solve=solved - clock.handed_over,
         scaling={} if handed is None else handed[1].scales,
-        warnings=warnings if handed is None else (*not_scaled(best.instance, handed[1]), *warnings),
+        history=history,
+        warnings=(*not_scaled(best.instance, handed[1]), *warnings) if handed and is_short else warnings,
     )
 
 
@@ -209,7 +230,8 @@ def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generat
     with closing(points):
         for point in points:
             variables, multipliers = scaling.undone(point.variables, point.multipliers)
-            yield replace(point, variables=variables, multipliers=multipliers)
+            counted = [i.placed(0, i.run, scaling.objective) for i in point.counted]
+            yield replace(point, variables=variables, multipliers=multipliers, counted=counted)
 
 
 def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:

@@ -9,7 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmopt.driver.accepted_inputs import as_program, as_workload, default_program, named_givens, within_range
+from mmopt.compiler.same_program import is_shipped
+from mmopt.driver.accepted_inputs import (
+    as_program,
+    default_program,
+    named_givens,
+    within_range,
+    workload_for,
+)
 from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
 from mmopt.driver.search.rank_search import solve_rank
 from mmopt.driver.search.smooth_search import solve_smooth
@@ -22,23 +29,23 @@ from mmopt.limits import deadline
 from mmopt.numerics.blas_threads import blas_threads
 from mmopt.request import WorkloadLike
 from mmopt.results import Solution
-from mmopt.solvers import Options, is_claimed
-from mmopt.workloads import Workload
+from mmopt.solvers import Options, SolverLike, as_solver, is_claimed
 
 __all__ = ["solve", "with_total"]
 
 
 @within_range()
 def solve(
-    workload: WorkloadLike,
+    workload: WorkloadLike | None = None,
     program: str | Path | Program | None = None,
     *,
-    solver: str | None = None,
+    solver: SolverLike = None,
     tolerance: float | None = None,
     time_limit: float | None = None,
     max_iterations: int | None = None,
     threads: int | None = None,
     verbose: bool = False,
+    history: bool = False,
     start: Any = None,
     starts: int | None = None,
     seed: int | None = None,
@@ -47,6 +54,7 @@ def solve(
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
     reduce: bool = True,
+    derive: bool | None = None,
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
@@ -57,17 +65,24 @@ def solve(
     Parameters
     ----------
     workload : the queries: a Workload, a Request, the path of a workload file or its dictionary, or a
-        matrix as ``Workload.from_matrix`` takes it (array, lists, scipy sparse, data frame).
+        matrix as ``Workload.from_matrix`` takes it (array, lists, scipy sparse, data frame). The privacy of
+        a file is not used: ``accuracy``, ``budget`` and ``release`` choose the program by it. None for a
+        program that asks nothing of a workload; ``[[1]]`` stands for it then, here as for ``verify``.
     program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
         query has a target, else ``l2_strategy``.
-    solver : a kernel or a conic solver. By default the kernel that claims the program by its lines, else the
-        conic solver whose forecast is best: interior point when it takes less than 20 seconds.
+    solver : a kernel, a conic solver, another that cvxpy finds installed, or your own: a function, also as
+        "module:function" (``mmopt.solvers.function_solver`` says what it takes and returns). By default the
+        kernel that claims the program by its lines, else the conic solver whose forecast is best: interior
+        point when it takes less than 20 seconds.
     tolerance : the certified gap asked for; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds until the solver is to stop, which keeps the best point so far. Two seconds and a
-        fifth of that later what is not done is given up.
+        fifth of that later what is not done is given up; but a function of your own runs until it returns or
+        yields, as a solver that cvxpy calls does until its run ends (``mmopt compare`` ends their processes).
     max_iterations, verbose : passed on. threads : of the solver and of the linear algebra; by default one
         where all matrices are small.
+    history : keep every iteration that SCS, CVXOPT, QOCO and SDPA count, at some cost of time; of the others
+        they are kept anyway (``Solution.history``).
     start : a strategy from which a program of class rank or smooth is searched, and from nowhere else; the
         program must have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
     starts, seed : of the search of a program of class rank or smooth.
@@ -78,6 +93,8 @@ def solve(
     progress : called with a ``Progress`` after every point, and before a solve that is predicted to be long.
     reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
         and a large workload be solved by component.
+    derive : whether a bound is read off the lines of a convex program, which uses no certificate: at most the
+        work of another conic solve. By default where no certificate proves one.
 
     Raises
     ------
@@ -85,10 +102,11 @@ def solve(
         TimeLimitError when the time is over without a result.
     KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
-    if not isinstance(workload, Workload):
-        workload = as_workload(workload)
+    workload = workload_for(workload, program)
     if not isinstance(reduce, bool):
         raise OptionError(f"'reduce' is True or False, not {reduce!r}")
+    if derive is not None and not isinstance(derive, bool):
+        raise OptionError(f"'derive' is True or False, not {derive!r}")
     if program is None:
         program = default_program(workload)[0]
     program = as_program(program)
@@ -103,8 +121,9 @@ def solve(
         "arrays": arrays,
     }
     overrides = {name: value for name, value in given_options.items() if value is not None}
-    overrides["verbose"] = verbose
+    overrides |= {"verbose": verbose, "history": history}
     Options(**overrides)  # a bad option is refused before any work
+    row = as_solver(solver)
     if program in program_names():  # read once: part of the package
         checked = shipped(str(program))
     else:
@@ -114,16 +133,22 @@ def solve(
         strategy = None if start is None else starting(start, checked.written, workload, overrides)
         if strategy is not None:
             named = {**row_parameter(checked.written, strategy), **named}
-        plan = plan_solve(checked, workload, named, reduce=reduce, solver=solver)
+        plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.instance.largest(), threads) if plan.split else nullcontext():
-            return solve_task(Task(plan, solver, overrides, progress, point))
+            return solve_task(Task(plan, row, overrides, progress, point, derive))
 
 
 def solve_task(task: Task) -> Solution:
     """Solve a task of any class."""
     started = time.monotonic()
-    return with_total(_SOLVES[task.program.klass](task), started)
+    solution = _SOLVES[task.program.klass](task)
+    if not is_shipped(task.instance.checked):
+        from mmopt.driver.objective_remarks import objective_remarks  # off the usual way
+
+        remarks = objective_remarks(task.instance, solution)
+        solution = replace(solution, warnings=(*remarks, *solution.warnings))
+    return with_total(solution, started)
 
 
 def _procedure(task: Task) -> Solution:

@@ -9,24 +9,29 @@ multipliers are put into its certificate. So nothing depends on a reduction bein
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import SolvedPart
+from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, assemble
+from mmopt.driver.judge.bound_claims import refuted
+from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.point_meaning import meaning
-from mmopt.driver.judge.score_point import Candidate
+from mmopt.driver.judge.score_point import Candidate, declared, gap_of, scored
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Options, choose_solver
+from mmopt.solvers import Claim, Iteration, Options, SolverRow, choose_solver
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
-__all__ = ["solve_convex"]
+__all__ = ["solve_convex", "with_derived"]
 
 # Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
 SHARE_OF_PARTS = 0.9
@@ -48,10 +53,78 @@ def solve_convex(task: Task) -> Solution:
         and the instance is by component.
     TooLargeError : what is solved does not fit in memory.
     """
+    started = time.monotonic()
     if task.plan.step is not None:
         return _solve_parts(task)
     point, ending = _run(task)
-    return assemble(task.instance, point.env, replace(ending, reductions=task.plan.lines))
+    _refuse_endless(task, point, ending.stop)
+    ending = with_derived(task, point, replace(ending, reductions=task.plan.lines), started)
+    return assemble(task.instance, *_moved_inside(task, point, ending))
+
+
+def _moved_inside(task: Task, point: Candidate, ending: Ending) -> tuple[Mapping[str, Any], Ending]:
+    """Values and ending; of a point that is beyond the bound by what it misses, moved to where lines hold."""
+    instance, known, derived = task.instance, point.env, ending.derived
+    if derived is None or not refuted(ending.objective, derived.bound, instance.program.sense):
+        return known, ending
+    from mmopt.driver.judge.restored_lines import nearby  # off the usual way
+
+    for moved in nearby(instance, point.variables):
+        found = scored(instance, declared(instance, moved))
+        if found.is_feasible and not refuted(found.objective, derived.bound, instance.program.sense):
+            ending = replace(ending, objective=found.objective, proved=found.proved)
+            if ending.stop == Stop.REACHED:
+                stop, short = _stop_with(task, replace(ending, stop=Stop.FINISHED), derived)
+                ending = replace(ending, stop=stop, warnings=(*ending.warnings, *short))
+            return found.env, ending
+    return known, ending
+
+
+def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
+    """SolverError for a program of the user's own whose objective gets better without end."""
+    if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
+        return
+    from mmopt.driver.diagnosis.advice_on_conflicts import not_attained
+    from mmopt.driver.diagnosis.unattained import find_endless
+
+    endless = find_endless(task.instance, point.variables)
+    if endless is not None:
+        raise not_attained(task.instance, endless)
+
+
+def with_derived(task: Task, point: Candidate, ending: Ending, started: float) -> Ending:
+    """The ending with a bound read off the program's lines, where one is asked for or needed."""
+    if not task.derives or ending.stop == Stop.INTERRUPTED:
+        return ending
+    from mmopt.driver.derive import derive
+
+    derived = derive(task, point.variables, ending.objective, started, ending.multipliers)
+    if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):
+        derived = Derived(None, why=derived.why)  # of an estimate nothing else is wrong
+    if derived.bound is None:
+        said = f"no bound was derived from the program's lines: {derived.why}"
+        return replace(ending, warnings=(*ending.warnings, said))
+    doubt = f"the bound derived from the program's lines is an estimate: {derived.why}"
+    stop, short = _stop_with(task, ending, derived)
+    warnings = (*ending.warnings, *short, *([doubt] if derived.why else []))
+    return replace(ending, derived=derived, stop=stop, warnings=warnings)
+
+
+def _stop_with(task: Task, ending: Ending, derived: Derived) -> tuple[str, tuple[str, ...]]:
+    """Why it ended, with a bound that the solver did not know: of a program that has no other; what to do."""
+    gap = gap_of(task.instance.checked, ending.objective, derived.bound)
+    if ending.bound is not None or gap is None or ending.stop != Stop.FINISHED:
+        return ending.stop, ()
+    asked = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
+    if gap <= asked:
+        return Stop.REACHED, ()
+    from mmopt.driver.derive import unknown_errors
+
+    wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
+    return Stop.MISSED, (
+        f"the bound derived from the program's lines leaves a gap of {rounded(gap, 2, up=True, layout='e')}, "
+        f"{asked:.0e} was asked for: {unknown_errors(task.instance) or f'try another solver{wider}'}",
+    )
 
 
 def _run(task: Task) -> tuple[Candidate, Ending]:
@@ -74,6 +147,7 @@ class _Parts:
     started: float = field(default_factory=time.monotonic)
     known: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
     leaves: list[Ending] = field(default_factory=list)
+    history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
     asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
 
     def solved(self, plan: SolvePlan, share: float) -> SolvedPart:
@@ -97,6 +171,7 @@ class _Parts:
             used = time.monotonic() - self.started
             asked["time_limit"] = max(asked["time_limit"] - used, SECONDS_OF_A_LATE_PART)
         try:
+            began = time.monotonic() - self.started
             point, leaf = _run(replace(whole, plan=plan, asked=asked))
         except SolverError as error:
             lines = "; ".join(whole.plan.lines)
@@ -104,11 +179,17 @@ class _Parts:
             hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
             raise SolverError(message, where=error.where, hint=hint) from None
         self.leaves.append(leaf)
+        self.history += [{"part": len(self.leaves), **_later(row, began)} for row in leaf.history]
         strategy, _, _ = meaning(plan.instance, point.env, leaf.multipliers)
         return SolvedPart(strategy, leaf.multipliers, leaf.bound)
 
 
-def _default_tolerance(instance: Instance, solver: str | None) -> float:
+def _later(row: Mapping[str, float | bool], began: float) -> dict[str, float | bool]:
+    """A row of a part whose solve began after so many seconds."""
+    return {name: value + began if name == "seconds" else value for name, value in row.items()}
+
+
+def _default_tolerance(instance: Instance, solver: str | SolverRow | None) -> float:
     """That of the solver that would be chosen."""
     try:
         return choose_solver(instance, solver).tolerance
@@ -135,11 +216,13 @@ def _solve_parts(task: Task) -> Solution:
             hint=UNREDUCED,
         )
     stop, leaves = _stop(parts, best.gap), parts.leaves
+    _refuse_endless(task, point, stop)
     names = dict.fromkeys(leaf.solver for leaf in leaves)
     name = (" and ".join(n for n, _ in names), " and ".join(v for _, v in names))
     iterations = sum(leaf.iterations for leaf in leaves)
     best.tell(task, name[0], seconds, iterations)
     solving = sum(leaf.solve for leaf in leaves)
+    whole = Iteration(iterations, seconds, point.objective, best.bound).row(0.0, certified=True)
     ending = best.ending(
         point,
         stop=stop,
@@ -151,9 +234,10 @@ def _solve_parts(task: Task) -> Solution:
         solve=solving,
         scaling=leaves[0].scaling if len(leaves) == 1 else {},
         warnings=_warnings(parts, stop, best.gap),
+        history=[*parts.history, whole],
         reductions=task.plan.lines,
     )
-    return assemble(instance, point.env, ending)
+    return assemble(instance, point.env, with_derived(task, point, ending, parts.started))
 
 
 def _stop(parts: _Parts, gap: float) -> str:

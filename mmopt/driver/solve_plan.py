@@ -19,14 +19,14 @@ from mmopt.compiler.reductions import (
     reducible,
     traits_of,
 )
-from mmopt.compiler.same_program import match
+from mmopt.compiler.same_program import is_shipped, match
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS
 from mmopt.numerics.blas_threads import one_thread
 from mmopt.results import gap_between
-from mmopt.solvers import KERNELS, Options, is_claimed, memory_limit
+from mmopt.solvers import KERNELS, Options, SolverRow, is_claimed, is_kernel, memory_limit
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -90,7 +90,7 @@ def plan_solve(
     givens: Mapping[str, Any] | None = None,
     *,
     reduce: bool = True,
-    solver: str | None = None,
+    solver: str | SolverRow | None = None,
 ) -> SolvePlan:
     """The plan of a solve.
 
@@ -105,8 +105,7 @@ def plan_solve(
     """
     checked = program if isinstance(program, Checked) else check(program)
     is_large = workload.n > MOST_CELLS
-    is_kernel = solver is None or solver.lower() in {kernel.name for kernel in KERNELS}
-    if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel)):
+    if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel(solver))):
         largest = None if is_large else int(SMALL_COMPONENT * workload.n)
         found = _by_component(checked, workload, givens or {}, largest)
         if isinstance(found, SolvePlan):
@@ -116,7 +115,9 @@ def plan_solve(
     return plan_instance(bind(checked, workload, givens), solver, reduce=reduce)
 
 
-def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool = True) -> SolvePlan:
+def plan_instance(
+    instance: Instance, solver: str | SolverRow | None = None, *, reduce: bool = True
+) -> SolvePlan:
     """The plan for an instance over the cells: the first reduction that applies, then those of its parts."""
     if not (reduce and reducible(instance)):
         return SolvePlan(instance, reduce=reduce)
@@ -124,7 +125,7 @@ def plan_instance(instance: Instance, solver: str | None = None, *, reduce: bool
 
 
 def _reduced(
-    instance: Instance, solver: str | None, traits: Traits, known: dict[str, SolvePlan]
+    instance: Instance, solver: str | SolverRow | None, traits: Traits, known: dict[str, SolvePlan]
 ) -> SolvePlan:
     """``known`` has the plans of parts by the hash of their workload."""
     step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
@@ -206,10 +207,11 @@ class Progress:
     sense: str = "minimize"
     certified: bool = True
     predicted: float | None = None
+    is_logarithmic: bool = False
 
     @property
     def gap(self) -> float | None:
-        return gap_between(self.objective, self.bound, self.sense)
+        return gap_between(self.objective, self.bound, self.sense, self.is_logarithmic)
 
 
 Report = Callable[[Progress], None]
@@ -221,7 +223,7 @@ class Task:
 
     solver : the one named. asked : the options named, by their names in ``Options``; all others are the
     solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
-    search starts.
+    search starts. derive : whether a bound is derived from the lines; None: where there is no proved one.
 
     Raises
     ------
@@ -229,10 +231,11 @@ class Task:
     """
 
     plan: SolvePlan
-    solver: str | None = None
+    solver: str | SolverRow | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     report: Report | None = None
     start: Mapping[str, Any] | None = None
+    derive: bool | None = None
 
     def __post_init__(self) -> None:
         self.options()
@@ -251,6 +254,13 @@ class Task:
     def program(self) -> Program:
         return self.instance.program
 
+    @property
+    def derives(self) -> bool:
+        """Whether a bound is derived: where asked for; else of programs without a proved one of their own."""
+        if self.derive is not None or self.program.klass != "convex":
+            return bool(self.derive) and self.program.klass == "convex"
+        return not self.program.bound and not is_shipped(self.instance.checked)
+
     def options(self, **defaults: Any) -> Options:
         """The options, with ``defaults`` where the caller named none."""
         return Options(**{**defaults, **self.asked})
@@ -262,7 +272,7 @@ class Task:
         asked = {name: value for name, value in self.asked.items() if name not in left_out}
         solver = self.solver if klass in ("convex", "rank", "procedure") else None
         plan = SolvePlan(instance, reduce=self.plan.reduce)
-        return replace(self, plan=plan, solver=solver, asked=asked, start=start)
+        return replace(self, plan=plan, solver=solver, asked=asked, start=start, derive=False)
 
     def planned(self) -> Task:
         """The task with the plan of its instance."""
@@ -283,4 +293,4 @@ class Task:
         """Report how far a solve is, if anybody wants to know."""
         if self.report is not None:
             known = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
-            self.report(Progress(*known, certified, predicted))
+            self.report(Progress(*known, certified, predicted, self.instance.checked.is_logarithmic))

@@ -14,6 +14,8 @@ from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError
 from mmopt.language import Program
+from mmopt.notebook import Tabular
+from mmopt.numerics.outward import rounded
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import gap_between
 from mmopt.stop_reasons import Stop
@@ -28,8 +30,8 @@ REST = "the rest"
 DEFAULT_FACTORS = (1.0, 4.0, 16.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Tuned:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuned(Tabular):
     """One strategy of a tuning.
 
     optimised : what it was optimised for, in words. factor : of the sub-workload's weight; None where it
@@ -50,6 +52,10 @@ class Tuned:
     def gap(self) -> float | None:
         """error / bound - 1, or None without a bound."""
         return gap_between(self.error, self.bound)
+
+    def __repr__(self) -> str:
+        gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True)}"
+        return f"Tuned({self.optimised}: total error {self.error:.6g}, {gap})"
 
     def summary(self) -> dict[str, object]:
         """Plain data for JSON."""

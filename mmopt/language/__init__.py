@@ -23,6 +23,14 @@ A program is a text that reads like the paper it comes from::
 program or a file. ``check(program)`` finds shapes and curvature before any number is known. Every
 mistake is an :class:`mmopt.errors.ProgramError` with file, line, column and what to do.
 
+In Python
+---------
+What has no source is passed by its name, as ``givens``; what is chosen comes back under ``variables``::
+
+    s = solve(workload, program, givens={"a": a})    # any workload, such as [[1]], where none is used
+    s.variables["X"], s.multipliers["sensitivity"]   # by the names under choose, and of the lines
+    s.objective, s.bound, s.gap
+
 Sections
 --------
 A section begins at the left margin; what is indented below belongs to it. A statement goes on while
@@ -31,7 +39,10 @@ a bracket is open, or in lines indented deeper. ``#`` begins a comment.
 program, title, source      name of the program; title and paper in quotes
 class                       convex (default), rank, smooth, closed form or procedure (see Classes)
 language, formulation of    language 1; the program of which this is another form
-about, proof                plain words
+about, proof                words. In them, and in a declaration's quotes, mathematics may stand between
+                            backticks: an expression, or some with relations between them (``X = A.T @ A``),
+                            where a power may be ``D^(1/2)``, and names that the program lacks are of one
+                            letter or Greek
 given                       ``name: kind = source "what it is"``; without a source the caller passes it
 parameter                   ``k: dim = 2*n``, ``t = 0.5`` or ``u: vector[n] = ones(n)``: a default
 let                         ``name = expression`` of what is given, or (a way of writing) of what is chosen
@@ -39,18 +50,28 @@ require                     relations that what is given has to satisfy
 choose                      ``name: kind``: what is optimised
 minimize, maximize          one number, convex or concave
 subject to                  ``name: left <= right for j in m``; relations ``<= >= ==``, and ``>> <<`` in
-                            the order of symmetric matrices (``X >> 0``: psd)
+                            the order of symmetric matrices (``X >> 0``: psd). Numbers may be compared for
+                            two indices, with a condition (see Indices)
 steps                       (procedure) see Procedures
 start                       (smooth) where to search from: ``name: X = expression, …``, or ``random``
 repair                      assignments that make a solver's point feasible, in order
 value                       the objective on a common scale: ``objective**2 / 4``
-strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``
+strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``. Without either a
+                            program is solved and bounded, and nothing can be released
+neighbours                  what the guarantee is for: ``add-remove`` a row (default), ``replace-one``,
+                            ``rows k`` of one person, or ``participation separation b at most k``: of the
+                            steps of a stream, the cells of its one attribute in order, a person is in at
+                            most k, any two at least b apart, with one row in each, added or removed
 from strategy               ``A: matrix[p, n]``, then what is chosen in terms of it: how a strategy that came
                             from elsewhere becomes a point of the program
 certificate                 multipliers ``d: vector[n] >= 0 from dual(name)``, then a bound for any: a lower
-                            one on what is minimized, an upper one on what is maximized. A multiplier may
-                            start from the point (``Y: matrix[r, n] from W @ inv(X)``) or from a diagonal
-                            block of a psd line (``dual(name)[1, 1]``). The strategy may use multipliers
+                            one on what is minimized, an upper one on what is maximized. That of an equality
+                            ``a == b`` is free (``y: vector[m] from dual(name)``: y @ (a - b) is added to what
+                            is minimized, or taken from what is maximized), that of ``X >> Y`` a psd matrix
+                            (``Z: psd[n, n] from dual(name)``), of a line of blocks a diagonal block
+                            (``dual(name)[1, 1]``). A multiplier may start from the point (``Y: matrix[r, n]
+                            from W @ inv(X)``). The strategy may use multipliers. Without one a solve of
+                            a convex program reads a bound off its lines
 bound                       ``l2_strategy``: its lower bound on total error, over all strategies; in a
                             procedure also a program of one of its steps
 
@@ -82,24 +103,49 @@ Python's grammar with numpy's meaning: ``+ -`` and ``* /`` entry by entry, ``@``
 ``x**2`` a power with a constant exponent, ``X.T``, ``W[j, :]`` (a row), ``B[:, i]`` (a column), and
 ``[[A, B], [C, D]]`` a block matrix, in which a vector is a column and ``v.T`` a row.
 
+Indices
+-------
+``X[0, 3]`` and ``x[2]`` are entries, counted from 0; ``W[j, :]`` is a row. An index may be ``i + 1``. ::
+
+    X[i, j] == 0 for i, j in n if |i - j| >= b        a constraint for each pair; also ``for |i - j| >= b``
+    X[i, j] >= 0 for i in n for j in m                 the same as ``for i in n, j in m``
+    x[i] <= x[i + 1] for i in n - 1
+    sum(X[i, j]**2 for i in n for j in n if i != j)    one number; ``for i, j in n`` is the same
+
+A condition is one relation (``<= >= == < > !=``) between numbers that are given; in brackets write
+``abs(i - j)``. Norms take entries of one index as sums do; max and min too, without a condition. A line for
+all pairs has a matrix of multipliers, zero where its condition does not hold.
+
 Atoms
 -----
-sum, max, min    of all entries; ``axis=0`` one per column, ``axis=1`` one per row. max is convex, min concave
+sum, max, min    of all entries; ``axis=0`` one per column, ``axis=1`` one per row. max is convex, min
+                 concave; ``max(a, b)`` of two or more entry by entry
 abs, sqrt        entry by entry; convex; concave
 exp, log         entry by entry; convex; concave
+norm             ``norm(x)`` of a vector, ``norm(x, 1)``, ``norm(x, inf)``; with an axis one per column or row
+                 of a matrix; ``norm(X, fro)`` of a matrix; convex, and rising with entries that are >= 0
+huber            ``huber(x)``, ``huber(x, 2)``: x**2 up to 1 (2), then straight, entry by entry; convex
+entropy          -x log(x), entry by entry; concave. ``rel_entropy(x, y)`` is x log(x / y); convex in both
+rel_entropy      together
 logsumexp        log(sum(exp(x))), of all entries or along an axis: a soft maximum; convex
 trace, diag      diag of a vector is a diagonal matrix; both keep the curvature of a matrix
 inv              matrix inverse; of a psd matrix convex and decreasing in the order of psd matrices
 root             square root of a psd matrix; concave and increasing in that order
-nuclear          sum of the singular values; convex
+nuclear          sum of the singular values; convex; ``sigma_max`` the largest of them; convex
+sigma_max
+lambda_max       largest eigenvalue of a symmetric matrix; convex; lambda_min the smallest; concave
+lambda_min
+logdet           logarithm of the determinant of a psd matrix; concave and increasing in that order
 eye, ones        identity matrix eye(n), vector of ones ones(n)
 factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
 pinv, rank       pseudo-inverse and rank,
 polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),
+toeplitz         ``toeplitz(a)``: lower-triangular, the same along each diagonal (likewise),
 stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount,
 row_basis        independent rows that span those of a matrix: the identity where its columns are independent,
 consecutive      ``consecutive(e, 8)`` groups of 8 consecutive entries, one a row of 0 and 1; with
 leading          ``leading(e, 4)`` the first 4 are groups of one and the others one group,
+windows          ``windows(e, 8)`` all runs of 8 consecutive entries, which overlap,
 support          1 where an entry is clearly positive, else 0
 
 Curvature

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.release_plan import Plan
 from mmopt.results import Frame
 from mmopt.workloads.query_product import wishes
-from mmopt.workloads.tidy_columns import tidy_columns
+from mmopt.workloads.tidy_columns import query_columns
 
 __all__ = ["NAMES", "accuracy_columns"]
 
@@ -34,7 +32,6 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
     OptionError : a confidence outside (0, 1).
     """
     workload = plan.workload
-    groups = [[name] * (rows.stop - rows.start) for name, rows in workload.groups()]
     targets = np.array(workload.targets)
     asked = np.isfinite(targets)
     meets = np.square(plan.standard_errors) <= targets
@@ -46,9 +43,7 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
         meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
         targets[rows] = np.where(is_stricter, targets[rows], np.inf)
     columns = {
-        "query": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
-        "label": np.array(workload.labels(), dtype=object),
-        **tidy_columns(workload, NAMES),
+        **query_columns(workload, NAMES),
         "standard_error": plan.standard_errors,
         "half_width": plan.intervals(confidence).widths,
         "noise": np.full(workload.m, plan.kind, dtype=object),

@@ -12,13 +12,13 @@ from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.privacy.calibration import finest, least_scale
 from mmopt.privacy.guarantee import THEOREM_EXACT
 from mmopt.privacy.noise import check_scales
-from mmopt.privacy.privacy_parameters import Neighbours, Privacy
+from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.privacy.rounding.integer_strategy import Measured, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, why_not_released
-from mmopt.strategies import StrategyForm
+from mmopt.strategies import NeighboursLike, StrategyForm
 
 __all__ = ["plan"]
 
@@ -32,10 +32,13 @@ def plan(
     workload: WorkloadLike,
     strategy: StrategyForm | AnySolution,
     privacy: Privacy | Mapping[str, float] | None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: NeighboursLike | None = None,
     absolute: bool = False,
 ) -> Plan:
     """Round `strategy`, or that of a solution, choose the noise and predict the errors.
+
+    The sensitivity is that of the integers to these neighbours, by default those that the strategy was
+    chosen for.
 
     With `absolute` unset, the noise is the least that `privacy` allows. With `absolute` it is what the
     targets ask for, and the release costs what that costs: for norm 2 unit noise on the strategy
@@ -50,18 +53,19 @@ def plan(
 
     Raises
     ------
-    OptionError : arguments of other types, or other neighbours.
+    OptionError : arguments of other types, or what is no set of neighbours.
     PrivacyError : no privacy parameters and not `absolute`; epsilon without delta for a strategy of norm 2,
         rho for one of norm 1; targets that cost more than `privacy` allows
         (with both values and the factor by which the targets must grow); noise beyond 64-bit integers;
-        a solution whose program bounds something else than column norms.
+        a solution whose program bounds something else than the sensitivity to its neighbours; neighbours to
+        which no sensitivity of the strategy is known.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
     workload = as_workload(workload)
     privacy = None if privacy is None else Privacy.of(privacy)
     if isinstance(strategy, AnySolution):
         strategy = _released(strategy)
-    check_arguments(strategy, workload, neighbours)
+    check_arguments(strategy, workload)
     check_type("absolute", absolute, bool, "True or False")
     noise = noise_for(strategy.norm, privacy)
     if privacy is None and not absolute:
@@ -71,7 +75,7 @@ def plan(
         )
     budget = None if privacy is None else noise.allowed(privacy)
     allowed = budget if privacy is None else privacy.epsilon or budget
-    integer = round_any(strategy, workload, neighbours)
+    integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
     target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
@@ -93,6 +97,7 @@ def plan(
             allowed=allowed,
             theorem=_composed(theorem, integer),
             standard_errors=errors,
+            chosen_for=strategy.neighbours,
         )
 
     def planned(target: float | None) -> Plan:
@@ -160,12 +165,23 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
 
 
 def _released(solution: AnySolution) -> StrategyForm:
-    """Its strategy; refused where its program bounds something else than column norms."""
+    """Its strategy; refused where it has none, or its program bounds something else than its sensitivity."""
+    if not solution.has_strategy:
+        raise PrivacyError(
+            f"the solution of '{solution.program}' is no strategy: the program says none",
+            hint="write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
+        )
     if solution.own_sensitivity is not None:
         raise PrivacyError(
-            why_not_released(solution.program, solution.own_sensitivity, solution.covariance is not None),
-            hint="let the program's lines bound the largest column norm of its strategy by 1, or let the "
-            "objective be the privacy cost of its covariance",
+            why_not_released(
+                solution.program,
+                solution.own_sensitivity,
+                solution.covariance is not None,
+                solution.strategy.neighbours,
+            ),
+            hint="let the program's lines bound the sensitivity of its strategy to its neighbours (by "
+            "default the largest column norm) by 1, or let the objective be the privacy cost of its "
+            "covariance",
         )
     return solution.strategy
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.accuracy import deviations
 from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
@@ -34,7 +35,7 @@ _LOOKED_AT = 2**22  # entries of a factor
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Answers(Tabular):
     """Noisy answers to the m queries of a workload, in counts.
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
@@ -54,6 +55,10 @@ class Answers:
     confidence: float
     private: bool
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        kind = "private" if self.private else "SIMULATED NOISE, not private"
+        return f"Answers({len(self.labels):,} answers, {kind})"
 
 
 def measure(

@@ -21,6 +21,7 @@ from mmopt.errors import OptionError
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.measurement import Answers
 from mmopt.mechanism.release_plan import Plan
+from mmopt.resources import version as own_version
 from mmopt.results import Frame
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "PARQUET_FILE",
     "build_manifest",
     "guarantee",
+    "stated",
     "write_release",
 ]
 
@@ -39,19 +41,10 @@ MANIFEST_FILE = "manifest.json"
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
-def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
-    """What was asked, what was spent and with which software.
-
-    It must not hold exact facts about the data, such as a row count or how many rows were dropped: those
-    are not covered by the privacy claim. `extra` (JSON values, such as the program's name and source) is
-    held to the same rule by the caller; a key that stands already is an OptionError.
-    """
+def stated(plan: Plan) -> dict[str, dict[str, Any]]:
+    """What a manifest says of workload, strategy and privacy: all of it follows from the plan."""
     integer = plan.integer
-    found = plan.intervals(answers.confidence)
-    manifest: dict[str, Any] = {
-        "format": "mmopt release 2",
-        "private": answers.private,
-        "warning": plan.warning,
+    return {
         "workload": {"hash": plan.workload.hash, "queries": plan.workload.m, "cells": plan.workload.n},
         "strategy": {
             "hash": integer.hash,
@@ -64,16 +57,33 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "rounding_loss": integer.loss,
         },
         "privacy": {
-            "neighbours": plan.neighbours,
+            "neighbours": str(plan.neighbours),
             "guarantee": plan.guarantee,
             "rho": plan.rho,
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "theorem": plan.theorem,
             "sensitivity": plan.sensitivity_of,
+            **({"scaled": plan.scaled_from} if plan.scaled_from else {}),
             "not_covered": plan.not_covered,
             "set_by": plan.set_by,
         },
+    }
+
+
+def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
+    """What was asked, what was spent and with which software.
+
+    It must not hold exact facts about the data, such as a row count or how many rows were dropped: those
+    are not covered by the privacy claim. `extra` (JSON values, such as the program's name and source) is
+    held to the same rule by the caller; a key that stands already is an OptionError.
+    """
+    found = plan.intervals(answers.confidence)
+    manifest: dict[str, Any] = {
+        "format": "mmopt release 2",
+        "private": answers.private,
+        "warning": plan.warning,
+        **stated(plan),
         "noise": {
             "kind": plan.kind if answers.private else "simulated, not private",
             "sampler": plan.law.sampler if answers.private else "numpy",
@@ -90,7 +100,8 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             },
         },
         "versions": {
-            **{name: _version(name) for name in ("mmopt", "opendp", "numpy")},
+            "mmopt": own_version(),
+            **{name: _version(name) for name in ("opendp", "numpy")},
             "python": platform.python_version(),
         },
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

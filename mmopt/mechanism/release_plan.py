@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 
 from mmopt.mechanism.accuracy import Intervals, intervals
+from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.calibration import approximate_epsilon, finer
 from mmopt.privacy.noise import Noise, cost
-from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_warning
+from mmopt.privacy.privacy_parameters import Privacy, privacy_warning
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part
 from mmopt.privacy.table_of_noises import noise_for
+from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload, attribute_uses
 
 __all__ = ["Plan", "claim"]
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Tabular):
     """A calibrated release; nothing in it depends on data.
 
     Attributes
@@ -40,6 +42,7 @@ class Plan:
     theorem : what epsilon rests on; rho of Gaussian noise is always Theorem 14 of Canonne, Kamath and
         Steinke 2020.
     standard_errors : (m,) predicted, in counts.
+    chosen_for : the set of neighbours that the strategy was chosen for; the noise is for ``neighbours``.
     """
 
     workload: Workload
@@ -54,22 +57,39 @@ class Plan:
     allowed: float | None
     theorem: str
     standard_errors: Array
+    chosen_for: Neighbours = ADD_REMOVE
 
     @property
     def neighbours(self) -> Neighbours:
-        """What neighbouring tables are: add-remove or replace-one."""
+        """What neighbouring tables are."""
         return self.integer.neighbours
 
     @property
     def sensitivity_of(self) -> str:
         """What bounds the change of the measured answers between neighbouring tables, in words."""
-        norm = f"L{self.integer.norm} norm of a"
-        if self.neighbours == "add-remove":
-            return f"largest {norm} column"
+        norm, neighbours = f"L{self.integer.norm} norm of a", self.neighbours
+        if neighbours.times is not None:
+            often = "" if neighbours.is_one_row else f"{neighbours.times} times the "
+            return f"{often}largest {norm} column"
+        if neighbours.kind == "participation":
+            what = (
+                "root of the largest sum of |aᵢ · aⱼ|"
+                if self.integer.norm == 2
+                else "largest sum of L1 norms"
+            )
+            return f"upper bound: {what} over the columns of the steps of one person"
         if not self.integer.compares_columns:
             return f"upper bound, from the longest column, on the {norm} difference of two"
-        dropped = ", or a column, as a row may be dropped" if self.workload.domain.may_drop else ""
+        dropped = ", or a column, as a row may be dropped" if neighbours.may_drop else ""
         return f"largest {norm} difference of two columns{dropped}"
+
+    @property
+    def scaled_from(self) -> str:
+        """Where the strategy was chosen for another set of neighbours: that, in words."""
+        chosen, asked = str(self.chosen_for), str(self.neighbours)
+        if chosen == asked or (self.chosen_for.is_one_row and self.neighbours.times is not None):
+            return ""
+        return f"the strategy was chosen for {chosen}; its sensitivity to {asked} sets the noise"
 
     @property
     def not_covered(self) -> str:
@@ -157,7 +177,7 @@ class Plan:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
-            "neighbours": self.neighbours,
+            "neighbours": str(self.neighbours),
             "set_by": self.set_by,
             "rmse": self.rmse,
         }
@@ -166,7 +186,7 @@ class Plan:
         words = [] if self.rho is None else [f"rho {rounded(str(self.rho), 6, up=True)}"]
         if self.epsilon is not None:
             words.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta!r}")
-        words.append(self.neighbours)
+        words.append(str(self.neighbours))
         return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
 
 

@@ -2,6 +2,7 @@
 
 - ``arrays.py``: read-only arrays, singular values, stacked QR
 - ``outward.py``: sums, products, roots and printed figures rounded to one side
+- ``participation.py``: the largest sums over the steps of a stream that one person may be in
 - ``pseudoinverse.py``: pseudo-inverse, rank and singular vectors
 - ``matrix_functions.py``: functions of matrices that numpy lacks; atoms are evaluated by them
 - ``unformed_products.py``: matrix products without the matrices that need not be formed
@@ -11,5 +12,6 @@
 - ``ball_inverse.py``: inverses with error bounds
 - ``ball_nuclear.py``: the nuclear norm with error bounds
 - ``ball_products.py``: matrix products with error bounds
+- ``ball_spectra.py``: largest eigenvalues, singular values, log-determinants with error bounds
 - ``blas_threads.py``: how many threads the linear algebra takes
 """

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from mmopt.errors import OptionError
 from mmopt.limits import fits_memory, require_memory, require_time
 
 __all__ = [
@@ -17,10 +18,12 @@ __all__ = [
     "MOST_CELLS",
     "Array",
     "Ints",
+    "asymmetry",
     "columns_of",
     "fits_memory",
     "frozen",
     "largest_singular_value",
+    "numbers",
     "owned",
     "panels",
     "qr",
@@ -56,6 +59,33 @@ def owned(array: npt.ArrayLike) -> Array:
     if isinstance(array, np.ndarray) and array.flags.owndata and not array.flags.writeable:
         return array if array.dtype == np.float64 else frozen(array.astype(np.float64))
     return frozen(np.array(array, dtype=np.float64))
+
+
+def numbers(what: str, value: Any) -> Array:
+    """What a caller passes, as floats; ``what`` names it. OptionError where it is no real numbers."""
+    if np.ma.isMaskedArray(value):  # numpy would forget which entries are not to be used
+        raise OptionError(f"{what} is a masked array", hint="fill it: numpy.ma.filled")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf":
+            return owned(array)  # not copied where nobody can change it, such as the workload's own
+    except (TypeError, ValueError):  # rows of unequal length
+        pass
+    raise OptionError(f"{what} is neither a number nor an array of numbers")
+
+
+def asymmetry(matrix: Array, within: float) -> str:
+    """How a square matrix is not symmetric, in words: "" where it is, to ``within`` of its largest entry."""
+    if np.array_equal(matrix, matrix.T):
+        return ""
+    with np.errstate(over="ignore"):
+        off = np.abs(matrix - matrix.T)
+    i, j = (int(at) for at in np.unravel_index(int(np.argmax(off)), off.shape))
+    if off[i, j] <= within * np.abs(matrix).max():
+        return ""
+    return (
+        f"is not symmetric: entry {i}, {j} is {matrix[i, j]:.10g} and entry {j}, {i} is {matrix[j, i]:.10g}"
+    )
 
 
 def columns_of(matrix: Array, which: Ints) -> Array:

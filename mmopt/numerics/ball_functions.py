@@ -5,19 +5,24 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
+from mmopt.errors import ProgramError
 from mmopt.numerics import balls, matrix_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import GROW, POWER, TINY, Ball, exact, gamma, matmul, norm, rounded, sub, unknown
 
 __all__ = [
     "below_eigenvalues",
+    "entropy",
     "exp",
+    "huber",
     "is_semidefinite",
     "log",
     "logsumexp",
     "polar",
+    "rel_entropy",
     "root",
     "smallest_eigenvalue",
+    "stack",
     "symmetric",
 ]
 
@@ -47,6 +52,28 @@ def log(a: Ball) -> Ball:
     mid = np.log(np.where(known, a.mid, 1.0))
     spread = np.maximum(high - mid, mid - low) + POWER * (np.abs(mid) + np.abs(low) + np.abs(high))
     return rounded(mid, np.where(known, spread, np.inf))
+
+
+def entropy(a: Ball) -> Ball:
+    """-x log x of what is proved to be positive, and of 0, of which it is 0."""
+    return _zero_at_zero(a, balls.neg(balls.mul(a, log(a))))
+
+
+def rel_entropy(a: Ball, b: Ball) -> Ball:
+    """x log(x / y) of what is proved to be positive, and of x = 0, of which it is 0."""
+    return _zero_at_zero(a, balls.mul(a, log(balls.div(a, b))))
+
+
+def _zero_at_zero(a: Ball, value: Ball) -> Ball:
+    none = np.broadcast_to((a.mid == 0) & (a.rad == 0), value.mid.shape)
+    return Ball(np.where(none, 0.0, value.mid), np.where(none, 0.0, value.rad))
+
+
+def huber(a: Ball, limit: Ball) -> Ball:
+    """s (2 |x| - s) with s the smaller one of |x| and the limit."""
+    size = balls.absolute(a)
+    near = balls.smaller(size, limit)
+    return balls.mul(near, sub(balls.add(size, size), near))
 
 
 def logsumexp(a: Ball, axis: int | None = None) -> Ball:
@@ -157,6 +184,15 @@ def root(a: Ball) -> Ball:
     if both > 0:
         bounds.append(change / both)
     return rounded(mid, np.full(mid.shape, min(bounds)))
+
+
+def stack(a: Ball, b: Ball) -> Ball:
+    """One matrix on the other without rows of zeros; ProgramError where a row may be one or not."""
+    both = balls.joined((a, b))
+    kept = (np.abs(both.mid) > both.rad).any(axis=1)
+    if both.mid[~kept].any() or both.rad[~kept].any():  # a product that is too small for a float is not zero
+        raise ProgramError("'stack' has no error bound here, a row may be zeros", hint="move it into 'let'")
+    return both[kept]
 
 
 def polar(a: Ball) -> Ball:

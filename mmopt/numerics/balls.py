@@ -168,7 +168,17 @@ def div(a: Ball, b: Ball) -> Ball:
 
 
 def power(a: Ball, b: Ball) -> Ball:
-    """Whole powers by products, other ones of what is nonnegative by their ends."""
+    """Whole powers by products, other ones of what is nonnegative by their ends; one exponent at a time."""
+    if b.mid.ndim:
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        bases, exponents = (
+            Ball(np.broadcast_to(c.mid, shape), np.broadcast_to(c.rad, shape)) for c in (a, b)
+        )
+        mid, rad = np.empty(shape), np.empty(shape)
+        for at in np.ndindex(shape):
+            one = power(bases[at], exponents[at])
+            mid[at], rad[at] = one.mid, one.rad
+        return Ball(mid, rad)
     exponent, is_exact = float(b.mid), not b.rad.any()
     if exponent == 0.5 and is_exact:
         return sqrt(a)
@@ -285,6 +295,16 @@ def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
         return Ball(np.asarray(pick(a.mid, axis=axis)), np.asarray(np.max(a.rad, axis=axis)))
 
     return rule
+
+
+def larger(a: Ball, b: Ball) -> Ball:
+    """The larger one, entry by entry: moves by at most the larger radius."""
+    return Ball(np.maximum(a.mid, b.mid), np.maximum(a.rad, b.rad))
+
+
+def smaller(a: Ball, b: Ball) -> Ball:
+    """The smaller one, entry by entry."""
+    return neg(larger(neg(a), neg(b)))
 
 
 def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:

@@ -30,9 +30,14 @@ __all__ = [
     "eigh",
     "eye",
     "factor",
+    "huber",
     "inv",
     "is_definite",
+    "lambda_max",
+    "lambda_min",
     "leading",
+    "length",
+    "logdet",
     "logsumexp",
     "lowest_eigenvalue",
     "nuclear",
@@ -40,6 +45,7 @@ __all__ = [
     "polar",
     "psd_floor",
     "root",
+    "sigma_max",
     "solve",
     "stack",
     "support",
@@ -54,6 +60,8 @@ EIGENVALUE_FLOOR = 1e-10
 RANGE_TOLERANCE = 1e-12
 # A multiplier of an interior-point method that is really zero is far below this part of the largest.
 CLEAR_MULTIPLIER = 1e-3
+# A length below it may have lost squares that are no floats.
+LEAST_LENGTH = 1e-140
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
@@ -230,6 +238,21 @@ def leading(entries: Array, count: float) -> Array:
     return _groups(np.minimum(np.arange(len(entries)), min(_whole(count, 0, "groups of one"), len(entries))))
 
 
+def toeplitz(column: Array) -> Array:
+    """The lower-triangular matrix (n, n) that is the same along each diagonal, of its first column."""
+    require_memory((len(column), len(column)), "Toeplitz matrix", share=2)
+    after = np.subtract.outer(np.arange(len(column)), np.arange(len(column)))
+    return np.where(after >= 0, np.asarray(column, dtype=float)[after], 0.0)
+
+
+def windows(entries: Array, size: float) -> Array:
+    """Membership (runs, entries) of all runs of ``size`` consecutive entries; one where they are fewer."""
+    run = min(_whole(size, 1, "window"), len(entries))
+    require_memory((len(entries) - run + 1, len(entries)), "matrix of windows", share=2)
+    after = np.arange(len(entries)) - np.arange(len(entries) - run + 1)[:, None]
+    return np.asarray((after >= 0) & (after < run), dtype=float)
+
+
 def _groups(group: Ints) -> Array:
     """Membership by the number of each entry's group."""
     require_memory((int(group.max(initial=0)) + 1, len(group)), "matrix of groups", share=2)
@@ -258,6 +281,44 @@ def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
     return np.block(parts)
 
 
+def length(a: Array, axis: int | None = None) -> Any:
+    """The root of the sum of squares; of numbers whose squares are next to nothing scaled, so that 0 is 0."""
+    found = np.sqrt(np.sum(np.square(a), axis=axis))
+    if np.all(found > LEAST_LENGTH):
+        return found
+    largest = np.max(np.abs(a), axis=axis, keepdims=True, initial=0.0)
+    size = np.where(largest > 0, largest, 1.0)
+    scaled = np.sqrt(np.sum(np.square(a / size), axis=axis)) * np.squeeze(size, axis=axis)
+    return np.where(found > LEAST_LENGTH, found, scaled)[()]
+
+
 def logsumexp(a: Array, axis: int | None = None) -> Any:
     """The logarithm of the sum of the exponentials, of all entries or along an axis."""
     return scipy.special.logsumexp(a, axis=axis)
+
+
+def logdet(matrix: Array) -> float:
+    """The logarithm of the determinant of a psd matrix; -inf where that is not positive."""
+    sign, value = np.linalg.slogdet(matrix)
+    return float(value) if sign > 0 else -float("inf")
+
+
+def lambda_max(matrix: Array) -> float:
+    """The largest eigenvalue of the symmetric part."""
+    return float(eigh(matrix)[0][-1])
+
+
+def lambda_min(matrix: Array) -> float:
+    """The smallest eigenvalue of the symmetric part."""
+    return float(eigh(matrix)[0][0])
+
+
+def sigma_max(matrix: Array) -> float:
+    """The largest singular value."""
+    return float(np.linalg.norm(matrix, 2))
+
+
+def huber(a: Any, limit: float) -> Any:
+    """The square up to the limit, beyond it the straight line that goes on with the same slope."""
+    near = np.minimum(np.abs(a), limit)
+    return near * (2.0 * np.abs(a) - near)

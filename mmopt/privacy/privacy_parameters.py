@@ -6,28 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any
 
-from mmopt.errors import OptionError, PrivacyError, suggest
+from mmopt.errors import PrivacyError, suggest
+from mmopt.notebook import Displayed
 
 __all__ = [
     "MOST_COST",
-    "Neighbours",
     "Privacy",
     "PrivacyFault",
-    "check_neighbours",
     "privacy_fault",
     "privacy_warning",
 ]
-
-Neighbours = Literal["add-remove", "replace-one"]
-
-
-def check_neighbours(neighbours: object) -> None:
-    """OptionError for what is none of ``Neighbours``."""
-    if neighbours not in get_args(Neighbours):
-        raise OptionError(f"neighbours is {neighbours!r}, expected 'add-remove' or 'replace-one'")
-
 
 _BOTH = "give epsilon, epsilon with delta, or rho"
 _PURE = "for pure epsilon (Laplace noise) leave delta out"
@@ -94,7 +84,7 @@ def privacy_warning(epsilon: float | None, delta: float | None, rho: float | Non
 
 
 @dataclass(frozen=True)
-class Privacy:
+class Privacy(Displayed):
     """``epsilon`` or ``(epsilon, delta)`` differential privacy, or ``rho`` zero-concentrated (zCDP).
 
     >>> print(Privacy(epsilon=1.0, delta=1e-6))

@@ -1,6 +1,8 @@
-"""What came from elsewhere, judged: strategies are certified, saved solutions verified.
+"""What came from elsewhere, judged: strategies and points are certified, saved solutions verified.
 
-- ``certify.py``: ``mmopt.certify``: a strategy that came from anywhere, repaired and bounded
+- ``certify.py``: ``mmopt.certify``: a strategy or point that came from anywhere, repaired and bounded
+- ``given_point.py``: a point read, led back and refused
+- ``given_multipliers.py``: a bound read off a program's lines at multipliers from anywhere
 - ``verify.py``: ``mmopt.verify``: a saved solution against its program and workload
 - ``recheck.py``: its figures recomputed, one by one
 - ``recheck_factored.py``: those of a strategy in factors

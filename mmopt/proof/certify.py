@@ -1,4 +1,4 @@
-"""``mmopt.certify``: repair, charge and bound a strategy that came from anywhere.
+"""``mmopt.certify``: repair, charge and bound a strategy, or a point, that came from anywhere.
 
 The multipliers of the bound come from wherever they can be had; the best valid bound wins.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mmopt.driver.accepted_inputs import (
     norm_of,
     opened,
     within_range,
+    workload_for,
 )
 from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
 from mmopt.driver.judge.assemble_solution import Ending, assemble
@@ -31,20 +32,24 @@ from mmopt.driver.judge.score_point import (
     Candidate,
     bound_of,
     candidate,
+    gap_of,
     improves,
     scored,
     starts_from,
 )
+from mmopt.driver.objective_remarks import objective_remarks
 from mmopt.driver.solve import with_total
-from mmopt.driver.solve_convex import solve_convex
+from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program
 from mmopt.limits import deadline
+from mmopt.proof.given_multipliers import better_of, with_given
+from mmopt.proof.given_point import check_meant, given_point, meant_by, missed_as_given
 from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
-from mmopt.request import WorkloadLike, as_workload
-from mmopt.results import Solution, gap_between
-from mmopt.solvers import Options
+from mmopt.request import WorkloadLike
+from mmopt.results import Solution
+from mmopt.solvers import Options, SolverLike, as_solver
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
@@ -54,6 +59,7 @@ __all__ = ["certify", "program_for"]
 
 # Below this gap no solver is asked for better multipliers, unless the caller says otherwise.
 TOLERANCE = 1e-6
+_WORDS = {False: "strategy", True: "point"}  # what came, by whether it is a point
 
 
 def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
@@ -76,17 +82,18 @@ def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
 
 @within_range()
 def certify(
-    workload: WorkloadLike,
+    workload: WorkloadLike | None = None,
     strategy: Any = None,
     program: str | Path | Program | None = None,
     *,
+    point: Any = None,
     covariance: Any = None,
     basis: Any = None,
     norm: int | None = None,
     multipliers: Mapping[str, Any] | None = None,
     givens: Mapping[str, Any] | None = None,
     solve: bool = True,
-    solver: str | None = None,
+    solver: SolverLike = None,
     tolerance: float | None = None,
     time_limit: float | None = None,
     progress: Report | None = None,
@@ -102,19 +109,24 @@ def certify(
     from the point, at those that follow from the strategy (PODS 2010: the singular value bound, improved),
     and, while the gap is above ``tolerance``, at those of a solve of the program if it is convex. A program
     with ``bound l2_strategy`` is bounded by that program's certificate: for ε-differential privacy, because
-    ‖A‖₁ >= ‖A‖₂.
+    ‖A‖₁ >= ‖A‖₂. For a program of the user's own a bound is also derived from its lines, at the caller's
+    multipliers and as ``solve`` does.
 
     Parameters
     ----------
     workload : the queries, as for ``solve``.
     strategy : A (p, n) as a Strategy, an array or scipy sparse matrix, a Solution (its strategy), a path
         (.npy, .csv, or .npz of a saved solution), or a baseline: "haar". Any scale that doubles hold.
-    program : as for ``solve``; it must have a section ``from strategy``. For norm 1 the first shipped program
-        of that norm.
+    program : as for ``solve``; for a strategy it must have a section ``from strategy``. For norm 1 the first
+        shipped program of that norm.
+    point : in place of a strategy: the program's variables by name, or ``{"columns": x}``, with ``"rows": y``
+        for multipliers, of what ``mmopt.export`` wrote; or a path (.json or .npz of such names, .npy of x).
     covariance : Σ (k, k), positive definite, in place of a strategy: of the noise on ``basis`` @ x.
     basis : B (k, n) of the covariance; by default the workload's basis.
     norm : 1 or 2; by default that of the Strategy or Solution, else of the program.
-    multipliers : by the names of the certificate's constraints, as in ``Solution.multipliers``.
+        Of the exported problem, y is in the dual cones, with ``c + A.T @ y = 0``.
+    multipliers : by the names of the certificate's constraints, as in ``Solution.multipliers``; without a
+        certificate of any.
     givens : as for ``solve``.
     solve : whether a solver may be asked for better multipliers.
     solver, tolerance, time_limit, progress : of that solve, as for ``solve``; by default it is left out when
@@ -123,21 +135,23 @@ def certify(
     Returns
     -------
     Solution with solver "given" and status "certified". Its strategy is the one given, scaled, unless the
-    repair changed more than the scale.
+    repair changed more than the scale. A point is repaired where it is not feasible as given.
 
     Raises
     ------
     OptionError : a strategy that is no matrix of numbers, of another number of cells, of another norm than
         the program's, or that does not support the workload (W A⁺A differs from W; the worst query is
-        named); a program without ``from strategy``; unknown or ill-shaped multipliers or givens.
+        named); a program without ``from strategy``; unknown or ill-shaped variables, multipliers or givens.
     SolverError, TooLargeError : from a solver that the caller named.
     """
-    workload = as_workload(workload)
+    workload = workload_for(workload, program)
     started = time.monotonic()
     options = {"tolerance": tolerance, "time_limit": time_limit}
     overrides: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     Options(**overrides)  # a bad option is refused before any work
-    given = opened(strategy, workload, norm)
+    if point is not None and not (strategy is covariance is basis is norm is None):
+        raise OptionError("a point and a strategy are given, expected one of them")
+    given = None if point is not None else opened(strategy, workload, norm)
     brought = norm_of(given)
     if norm is not None and brought not in (None, norm):
         raise OptionError(
@@ -148,43 +162,56 @@ def certify(
         program = program_for(workload, norm)[0]
     program = as_program(program)
     parsed = program if isinstance(program, Program) else Program.load(program)
-    check_adopts(parsed, norm)
-    came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
-    named = named_givens(givens, parsed, workload)
-    instance = bind(parsed, workload, {**row_parameter(parsed, came), **named})
-    is_strategy = parsed.meaning.kind == "strategy"
-    values = adopt(instance, normalise(came) if is_strategy else came)
+    passed, came, keeps = dict(multipliers or {}), None, point is not None
+    if point is None:
+        check_adopts(parsed, norm)
+        came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
+        named = {**row_parameter(parsed, came), **named_givens(givens, parsed, workload)}
+        instance = bind(parsed, workload, named)
+        came = replace(came, neighbours=instance.neighbours)
+        keeps = parsed.meaning.kind == "strategy"
+        values = adopt(instance, normalise(came) if keeps else came)
+    else:
+        instance = bind(parsed, workload, named_givens(givens, parsed, workload))
+        values, brought_along = given_point(instance, point)
+        passed = {**brought_along, **passed}
     try:
-        point = repaired = candidate(instance, values)
-        if is_strategy and (as_given := scored(instance, values)).is_feasible:
-            point = as_given
+        best = repaired = candidate(instance, values)
+        if keeps and (as_given := scored(instance, values)).is_feasible:
+            best = as_given
     except np.linalg.LinAlgError:
-        message = f"the strategy gives no point of '{parsed.name}' that can be repaired"
+        message = f"the {_WORDS[came is None]} gives no point of '{parsed.name}' that can be repaired"
         raise OptionError(message, hint="is it very badly scaled?") from None
-    check_feasible(instance, point)
+    check_feasible(instance, best, _WORDS[came is None])
+    strategy = meant_by(instance, best, passed) if came is None else came
     evaluated = time.monotonic()
     proof = _Proof(_judge(instance))
-    ask = (lambda judge: Task(SolvePlan(judge), solver, overrides, progress)) if solve else None
+    ask = (lambda judge: Task(SolvePlan(judge), as_solver(solver), overrides, progress)) if solve else None
     with deadline(time_limit):
-        proof.seek(instance, point, came, multipliers or {}, ask, overrides.get("tolerance", TOLERANCE))
+        proof.seek(instance, best, strategy, passed, ask, overrides.get("tolerance", TOLERANCE))
     bounded = time.monotonic()
     own = proof.judge is instance
     multipliers = proof.multipliers if own else {}
-    same = kept(came, instance, point.env, multipliers)
-    remarks = changes(instance, came, values, point, None if same is None else same[1])
-    if repaired.objective < point.objective * (1.0 - SAME):
+    same = None if came is None else kept(came, instance, best.env, multipliers)
+    if came is None:
+        remarks = [] if best is not repaired else missed_as_given(instance, values)
+        check_meant(instance, best, multipliers)
+    else:
+        remarks = changes(instance, came, values, best, None if same is None else same[1])
+    much = SAME * abs(best.objective) * (1.0 if parsed.sense == "minimize" else -1.0)
+    if improves(repaired.objective, best.objective - much, parsed.sense):
         remarks.append(f"completed by the program's repair its objective would be {repaired.objective:.10g}")
     if proof.bound is not None:
         remarks.append(f"the bound's multipliers come from {proof.origin}")
     ending = Ending(
-        objective=point.objective,
-        proved=point.proved,
+        objective=best.objective,
+        proved=best.proved,
         unrepaired=values,
         bound=proof.bound if own else None,
         stop=Stop.CERTIFIED,
         solver=("given", ""),
         word=Stop.CERTIFIED,
-        violation=point.before,
+        violation=repaired.before,
         options=overrides,
         compile=evaluated - started,
         solve=bounded - evaluated,
@@ -193,7 +220,18 @@ def certify(
         measured=None if same is None else same[0],
         starts=() if own else tuple(proof.multipliers.values()),
     )
-    return with_total(assemble(instance, point.env, ending), started)
+    if passed and instance.program.certificate is None and own:
+        ending = with_given(instance, best, ending, passed, is_last=ask is None)
+        bound = None if ending.derived is None else ending.derived.bound
+        gap = gap_of(instance.checked, ending.objective, bound)
+        ask = None if gap is not None and gap <= overrides.get("tolerance", TOLERANCE) else ask
+    if ask is not None:
+        read = ending.derived
+        ending = with_derived(ask(instance), best, ending, started)
+        ending = replace(ending, derived=better_of(instance, read, ending.derived))
+    solution = assemble(instance, best.env, ending)
+    solution = replace(solution, warnings=(*objective_remarks(instance, solution), *solution.warnings))
+    return with_total(solution, started)
 
 
 @dataclass
@@ -210,7 +248,7 @@ class _Proof:
         self,
         instance: Instance,
         point: Candidate,
-        strategy: Strategy,
+        strategy: Strategy | None,
         passed: Mapping[str, Any],
         ask: Callable[[Instance], Task] | None,
         tolerance: float,
@@ -218,13 +256,13 @@ class _Proof:
         """Take the best of what point, caller, strategy and, if ``ask`` says how, a solver give."""
         judge = self.judge
         if judge.program.certificate is None:
-            if passed:
+            if passed and judge.program.klass != "convex":
                 raise OptionError(f"'{judge.program.name}' has no certificate, so multipliers prove nothing")
             return
         starts = starts_from(judge, point.env) if judge is instance else {}
         for offered, origin in _offers(judge, starts, passed, strategy):
             self.offer(offered, origin)
-        gap = gap_between(point.objective, self.bound, instance.program.sense)
+        gap = gap_of(instance.checked, point.objective, self.bound)
         is_close = gap is not None and gap <= tolerance
         if ask is not None and judge.program.klass == "convex" and not is_close:
             self.solve(ask(judge))
@@ -259,7 +297,7 @@ def _judge(instance: Instance) -> Instance:
 
 
 def _offers(
-    judge: Instance, own: Mapping[str, Array], passed: Mapping[str, Any], strategy: Strategy
+    judge: Instance, own: Mapping[str, Array], passed: Mapping[str, Any], strategy: Strategy | None
 ) -> Iterator[tuple[Mapping[str, Array], str]]:
     """Multipliers of the point, those that the caller passed, improved ones."""
     if own:
@@ -267,17 +305,26 @@ def _offers(
     if passed:
         yield {**own, **_named(judge, passed)}, "the caller"
     wanted = judge.program.multipliers
-    if [m.declaration.shape(judge.sizes()) for m in wanted] == [(judge.workload.n,)]:
+    if strategy is not None and [m.declaration.shape(judge.sizes()) for m in wanted] == [(judge.workload.n,)]:
         _, improved = error_bound(judge.workload, strategy)
-        yield {wanted[0].key: improved}, "the strategy by steps of improvement"
+        yield (
+            {wanted[0].key: improved},
+            "steps that begin at the strategy; it holds for every strategy all the same",
+        )
 
 
 def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
-    """The caller's multipliers by the names that a solution keeps them under."""
+    """The caller's multipliers by the names that a solution keeps them under.
+
+    A solution also keeps those of lines that its certificate does not use; they are left out.
+    """
+    lines = {c.name for c in judge.program.constraints}
     known = {m.key: m for m in judge.program.multipliers}
     known |= {m.declaration.name: m for m in judge.program.multipliers}
     found: dict[str, Array] = {}
     for name, value in passed.items():
+        if name in lines - known.keys():
+            continue
         if name not in known:
             message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
             raise OptionError(message, hint=suggest(name, known))

@@ -17,9 +17,11 @@ from mmopt.compiler import Instance, bind
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.driver.judge.bound_claims import check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.bound_on_total_error import for_neighbours
+from mmopt.driver.judge.derived_bound import Derived, recomputed
 from mmopt.driver.judge.point_meaning import charged_error, meaning, own_sensitivity, rounding
-from mmopt.driver.judge.score_point import FEASIBLE, Array, Candidate, bound_of, scored
-from mmopt.driver.judge.violations import worst_line
+from mmopt.driver.judge.score_point import FEASIBLE, Array, Candidate, bound_of, gap_of, scored
+from mmopt.driver.judge.violations import asymmetric, worst_line
 from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.numerics.outward import rounded
@@ -31,7 +33,7 @@ from mmopt.proof.verified_components import (
     placed_variables,
     proved_by_component,
 )
-from mmopt.results import GRADES, Check, Figure, Grade, Solution, gap_between, is_stop
+from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import AnyStrategy, ComponentStrategy
@@ -128,6 +130,7 @@ class Recheck:
             "title": program.title,
             "cite": program.cite,
             "sense": program.sense,
+            "is_logarithmic": checked.is_logarithmic,
         }
         wrong = [name for name, value in named.items() if getattr(s, name) != value]
         if wrong:
@@ -196,6 +199,9 @@ class Recheck:
         if not all(map(is_finite, s.variables.values())):
             self.rows.add("variables", _shapes(found), "NaN or infinite entries", False)
             return None
+        if off := asymmetric(instance, s.variables):
+            self.rows.add("variables", _shapes(found), off, False)
+            return None
         stated = feasible_or_not(s.status.feasible)
         point = self.rows.tried("feasible", stated, lambda: scored(instance, s.variables))
         if point is None:
@@ -214,7 +220,13 @@ class Recheck:
         s = self.solution
         objective = self.rows.figure("objective", s.objective, lambda: point.objective)
         graded = objective_grade(instance, point.proved)
-        self.bound(objective, graded, lambda: bound_of(instance, s.multipliers), instance)
+        derived = self.derived(instance)
+
+        def own() -> float | None:
+            found = bound_of(instance, s.multipliers)
+            return derived.bound if found is None else found
+
+        self.bound(objective, graded, own, instance, derived)
         known = instance, point.env, s.multipliers, point.objective
         self.rows.figure(
             "own_sensitivity", s.own_sensitivity, lambda: own_sensitivity(*known), what="own sensitivity"
@@ -232,18 +244,20 @@ class Recheck:
         graded: Grade,
         own: Callable[[], float | None],
         instance: Instance,
+        derived: Derived | None = None,
     ) -> None:
         """The bound, by ``own`` or by l2_strategy's certificate, the gap, and what they rest on."""
         s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else own
         bound = self.rows.figure("bound", s.bound, compute)
         if objective is not None:
-            gap, stated = gap_between(objective, bound, s.sense), s.gap
+            gap, stated = gap_of(instance.checked, objective, bound), s.gap
             same = gap == stated or (
                 gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
             )
             self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
-        grade = grade_of(instance, bound)
+        is_derived = derived is not None and bound is not None and bound == derived.bound
+        grade = derived.grade if derived is not None and is_derived else grade_of(instance, bound)
         self._grades((graded, grade, "estimated", "proved"))
         if grade == "claimed" and bound is not None:
             self._claim(instance, bound)
@@ -256,6 +270,21 @@ class Recheck:
         elif not is_stop(s.status.stop):
             self.rows.add("status", s.status.stop, "no way in which a solve ends", False)
 
+    def derived(self, instance: Instance) -> Derived:
+        """The bound that is read off the program's lines, from the multipliers and slopes kept."""
+        s = self.solution
+        if not s.derived_from and s.derived_bound is None and s.derived_grade is None:
+            return Derived(None)
+        found = self.rows.tried(
+            "derived bound", s.derived_bound, lambda: recomputed(instance, s.variables, s.derived_from)
+        )
+        found = found or Derived(None)
+        holds = s.derived_grade == found.grade or (s.derived_grade, found.grade) == ("estimated", "proved")
+        if unread := sorted(set(s.derived_from) - set(found.kept)):
+            self.rows.add("derived bound", ", ".join(unread), "no lines or slopes of this program", False)
+        self.rows.figure("derived_bound", s.derived_bound, lambda: found.bound, holds, "derived bound")
+        return found
+
     def _grades(self, found: tuple[Grade | None, ...]) -> None:
         """What the figures rest on. A file may say less than holds: version 0.1.0 did not tell."""
         s, order = self.solution, (None, *GRADES)
@@ -263,7 +292,8 @@ class Recheck:
         names = ("objective", "bound", "error", "error bound")
 
         def words(grades: tuple[Grade | None, ...]) -> str:
-            return ", ".join(f"{n} {g or '-'}" for n, g in zip(names, grades, strict=True))
+            pairs = list(zip(names, grades, strict=True))[: 4 if s.has_strategy else 2]
+            return ", ".join(f"{n} {g or '-'}" for n, g in pairs)
 
         no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, found, strict=True))
         holds = no_more and s.status.bound_valid <= (found[1] == "proved")
@@ -298,6 +328,7 @@ class Recheck:
         """The strategy is what the variables mean, up to a rotation of its rows for norm 2."""
         s = self.solution
         same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
+        same = same and s.strategy.neighbours == meant.neighbours
         if isinstance(s.strategy, ComponentStrategy) or isinstance(meant, ComponentStrategy):
             same = same and same_array(gram_of(s.strategy), gram_of(meant))
         elif same and meant.norm == 2:
@@ -332,8 +363,11 @@ class Recheck:
         """l2_strategy's certificate at the multipliers kept for total error."""
         if isinstance(self.solution.strategy, ComponentStrategy):
             return proved_by_component(self.workload, self.solution.error_multipliers)
-        instance = bind(Program.load("l2_strategy"), self.workload)
-        return bound_of(instance, {"sensitivity": self.solution.error_multipliers})
+        instance, d = bind(Program.load("l2_strategy"), self.workload), self.solution.error_multipliers
+        bound = bound_of(instance, {"sensitivity": d})
+        return (
+            None if bound is None else for_neighbours(bound, np.asarray(d), self.solution.strategy.neighbours)
+        )
 
 
 def feasible_or_not(holds: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.driver.judge.point_meaning import meaning
 from mmopt.driver.judge.score_point import FEASIBLE, Candidate
-from mmopt.driver.judge.violations import worst_line
+from mmopt.driver.judge.violations import undefined_objective, worst_line
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
@@ -23,19 +24,20 @@ __all__ = ["SAME", "changes", "check_feasible", "kept"]
 SAME = 1e-9
 
 
-def check_feasible(instance: Instance, point: Candidate) -> None:
-    """Refuse a point that misses a constraint after its repair, and say which."""
+def check_feasible(instance: Instance, point: Candidate, what: str = "strategy") -> None:
+    """Refuse a point that misses a constraint after its repair, and say which; ``what`` it came as."""
     if point.is_feasible:
         return
     name = instance.program.name
     if point.after <= FEASIBLE:
-        raise OptionError(f"the strategy has no finite objective in '{name}'")
+        part = undefined_objective(instance, point.env)
+        raise OptionError(f"the {what} has no finite objective in '{name}'" + (part and f": {part}"))
     worst = worst_line(instance, point.env)
-    line = worst.text(instance) if worst else "a line"
+    off = rounded(point.after, 2, up=True, layout="e")
+    misses = worst.missed(instance, off) if worst else f"misses a line by {off}, relatively"
     raise OptionError(
-        f"the strategy gives no feasible point of '{name}': after its repair it misses {line} "
-        f"by {rounded(point.after, 2, up=True, layout='e')}, relatively",
-        hint="give the program a 'repair' that makes any strategy feasible",
+        f"the {what} gives no feasible point of '{name}': after its repair it {misses}",
+        hint=f"give the program a 'repair' that makes any {what} feasible",
     )
 
 
@@ -56,7 +58,7 @@ def kept(
     factor = float(abs(_aligned(other, one)[1]) ** (1.0 / power))
     if covariance is None:  # the meaning is scaled to sensitivity 1; so is this, with the same rounding
         return normalise(strategy), factor
-    return Strategy(factor * strategy.matrix, strategy.norm), factor
+    return replace(strategy, matrix=factor * strategy.matrix), factor
 
 
 def _aligned(new: Array, old: Array) -> tuple[float, float]:

@@ -107,6 +107,7 @@ def with_worse(s: Some, found: Verification, place: str = "") -> Some:
         "objective": up,
         "value": up,
         "bound": down,
+        "derived_bound": down,
         "error": max,
         "error_bound": min,
         "sensitivity": max,
@@ -159,6 +160,9 @@ def _recomputed(work: Recheck, instance: Instance) -> None:
             work.objective(instance, point)
         if s.steps:
             rows.add("steps", ", ".join(s.steps), f"a {instance.program.klass} program has none", False)
+    says = instance.program.meaning.kind != "none"
+    if not (says and s.has_strategy):
+        rows.add("has_strategy", str(s.has_strategy), str(says), s.has_strategy == says, "says a strategy")
     work.costs(scaled=instance.program.meaning.kind == "strategy")
 
 

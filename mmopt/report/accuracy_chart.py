@@ -10,7 +10,7 @@ import numpy as np
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
 from mmopt.numerics.outward import rounded
-from mmopt.report.charts import need_matplotlib, plainly, save, stroke
+from mmopt.report.charts import empty_figure, need_matplotlib, plainly, save, stroke
 from mmopt.report.table_style import percent
 
 if TYPE_CHECKING:
@@ -36,10 +36,9 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     errors = accuracy_columns(plan, confidence)
     widths = errors["half_width"]
     asked = errors.columns.get("within", np.full(len(widths), np.nan))
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(8.0, 4.0), layout="constrained")
+    figure = empty_figure(8.0, 4.0)
     axes = figure.add_subplot()
     for number, (name, part) in enumerate(plan.workload.groups()):
         queries = np.arange(part.start, part.stop)

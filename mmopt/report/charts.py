@@ -1,18 +1,16 @@
-"""Charts: colours, dashes and marks that differ without colour too, saving, and that of a comparison."""
+"""What charts have in common: colours, dashes and marks that differ without colour too, and saving."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import io
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mmopt.comparison import Outcome
 from mmopt.errors import OptionError
-from mmopt.report.comparison_tables import in_groups
 from mmopt.results.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -24,15 +22,16 @@ __all__ = [
     "COLOURS",
     "DASHES",
     "MARKERS",
-    "Curve",
     "check_chart",
-    "curves",
-    "draw",
+    "empty_figure",
+    "entry",
     "has_matplotlib",
+    "mark",
     "need_matplotlib",
+    "picture",
     "plainly",
     "save",
-    "write_chart",
+    "stroke",
 ]
 
 FORMATS = (".svg", ".png")
@@ -40,14 +39,6 @@ FORMATS = (".svg", ".png")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-ASKED_STYLE: Mapping[str, Any] = MappingProxyType(
-    {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
-)
-PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
-LARGEST_GAP = 1e3  # a gap above this says nothing, and would press the others together
-SMALLEST_GAP = 1e-16  # a gap of zero has no logarithm
-
-Curve = list[tuple[float, float]]
 
 
 def check_chart(path: Path) -> None:
@@ -77,13 +68,33 @@ def save(path: Path, draw: Callable[[], Figure]) -> None:
     ResultError : the file cannot be written.
     """
     check_chart(path)
+    write_whole(path, picture(draw, path.suffix.lower().removeprefix(".")))
+
+
+def picture(draw: Callable[[], Figure], kind: str) -> bytes:
+    """The bytes of a drawing as ``svg`` or ``png``, without a date."""
     import matplotlib
 
-    kind = path.suffix.lower().removeprefix(".")
-    picture = io.BytesIO()
     with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"}):
-        draw().savefig(picture, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-    write_whole(path, picture.getvalue())
+        return _drawn(draw(), kind, 150)
+
+
+def empty_figure(width: float, height: float) -> Figure:
+    """A figure of so many inches, which a notebook shows also where pyplot was never imported."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure._repr_png_ = functools.partial(_drawn, figure, "png", 110)  # type: ignore[attr-defined]
+    return figure
+
+
+def _drawn(figure: Figure, kind: str, dpi: int) -> bytes:
+    drawn = io.BytesIO()
+    with warnings.catch_warnings():
+        # Of a script that the font lacks: the chart has boxes there, tables have the text.
+        warnings.filterwarnings("ignore", "Glyph")
+        figure.savefig(drawn, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
+    return drawn.getvalue()
 
 
 def stroke(number: int) -> dict[str, Any]:
@@ -111,130 +122,3 @@ def plainly(axes: Axes, title: str) -> None:
     axes.grid(which="major", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-# -- the chart of a comparison: certified gap against seconds
-
-
-def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
-    """Draw into a file, whole or not at all.
-
-    Raises
-    ------
-    OptionError, ResultError : as ``save``.
-    """
-    save(path, lambda: draw(outcomes, title))
-
-
-def curves(outcome: Outcome) -> Curve:
-    """(seconds, gap) of its certified points, and of its solution if that has another gap.
-
-    Gaps of ``LARGEST_GAP`` and more are left out.
-    """
-    found = [
-        (point.seconds, max(point.gap, SMALLEST_GAP))
-        for point in outcome.history
-        # Steps of a procedure solve other programs.
-        if point.program == outcome.program and point.gap is not None and point.gap < LARGEST_GAP
-    ]
-    last = None if outcome.solution is None else outcome.solution.gap
-    if last is not None and last < LARGEST_GAP and (not found or found[-1][1] != max(last, SMALLEST_GAP)):
-        found.append((outcome.seconds, max(last, SMALLEST_GAP)))
-    return found
-
-
-def draw(outcomes: Sequence[Outcome], title: str = "") -> Figure:
-    """The figure: a colour per program, a marker per solver, a line that falls from point to point.
-
-    A filled marker ends a run that reached the gap asked for; an open one any other. When there are more
-    programs than colours, the markers are numbered as in the legend.
-    """
-    from matplotlib.figure import Figure
-
-    ordered = in_groups(outcomes)
-    drawn = [(outcome, curve) for outcome in ordered if (curve := curves(outcome))]
-    programs = _numbered(outcome.program for outcome, _ in drawn)
-    solvers = _numbered(outcome.solver for outcome, _ in drawn)
-    entries = len(programs) + len(solvers) + 6
-    figure = Figure(figsize=(8.0, max(4.5, 0.6 + 0.19 * entries)), layout="constrained")
-    axes = figure.add_subplot()
-    for outcome, curve in drawn:
-        number = programs[outcome.program]
-        _draw_run(axes, outcome, curve, number, solvers[outcome.solver])
-        if len(programs) > len(COLOURS):
-            _write_number(axes, outcome, curve, number)
-    _dress(axes, title)
-    asked = sorted({_tolerance(outcome) for outcome, _ in drawn} - {0.0})
-    for tolerance in asked:
-        axes.axhline(tolerance, zorder=1, **ASKED_STYLE)
-    claimed = {o.program for o, _ in drawn if o.solution and o.solution.bound_grade == "claimed"}
-    numbered = len(programs) > len(COLOURS)
-    labels = {name: f"{n + 1}  {name}" if numbered else name for name, n in programs.items()}
-    handles = [
-        entry("program", linestyle="none"),
-        *(entry(labels[p] + " (bound claimed)" * (p in claimed), **stroke(n)) for p, n in programs.items()),
-        entry(" ", linestyle="none"),
-        entry("solver", linestyle="none"),
-        *(mark(MARKERS[number % len(MARKERS)], name, "0.3") for name, number in solvers.items()),
-    ]
-    if not all(_has_reached(outcome, curve) for outcome, curve in drawn):
-        handles.append(mark("o", "open: gap not reached", "white"))
-    if asked:
-        handles.append(entry("gap asked for", **ASKED_STYLE))
-    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8)
-    missing = dict.fromkeys(o.program for o in ordered if o.program not in programs)
-    if missing:
-        text = textwrap.fill(f"Without a certified gap below {LARGEST_GAP:g}: {', '.join(missing)}", 110)
-        figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color="0.35")
-    return figure
-
-
-def _draw_run(axes: Axes, outcome: Outcome, curve: Curve, program: int, solver: int) -> None:
-    seconds, gaps = zip(*curve, strict=True)
-    line = stroke(program)
-    colour = line["color"]
-    axes.plot(seconds, gaps, drawstyle="steps-post", alpha=0.75, **line)
-    axes.plot(seconds[:-1], gaps[:-1], linestyle="none", marker=".", markersize=4, color=colour)
-    axes.plot(
-        seconds[-1:],
-        gaps[-1:],
-        linestyle="none",
-        marker=MARKERS[solver % len(MARKERS)],
-        markersize=9,
-        markeredgecolor=colour,
-        markeredgewidth=1.4,
-        markerfacecolor=colour if _has_reached(outcome, curve) else "white",
-        zorder=3 + program / 1000,  # a mark hides the number of the mark below it
-    )
-
-
-def _write_number(axes: Axes, outcome: Outcome, curve: Curve, program: int) -> None:
-    colour = stroke(program)["color"]
-    ink = colour if not _has_reached(outcome, curve) else "black" if colour in PALE_COLOURS else "white"
-    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 5.5, "fontweight": "bold"}
-    axes.annotate(str(program + 1), curve[-1], color=ink, zorder=3.0005 + program / 1000, **style)
-
-
-def _dress(axes: Axes, title: str) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axes.set(xscale="log", yscale="log", xlabel="seconds since the start, compiling included")
-    axes.set_ylabel("gap (objective / bound − 1)")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.margins(0.06)
-    plainly(axes, title)
-
-
-def _tolerance(outcome: Outcome) -> float:
-    """The gap asked for, or 0 when there is no solution that says."""
-    return 0.0 if outcome.solution is None else float(outcome.solution.options.get("tolerance") or 0.0)
-
-
-def _has_reached(outcome: Outcome, curve: Curve) -> bool:
-    return curve[-1][1] <= _tolerance(outcome)
-
-
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(dict.fromkeys(names))}

@@ -12,6 +12,8 @@ from mmopt.comparison.ranking import best_first
 from mmopt.report.baseline_tables import factors_legend, factors_tables
 from mmopt.report.ranking_tables import ranking_legend, ranking_table
 from mmopt.report.table_style import cell, clipped, figure, gap, left_out, memory, rows_table
+from mmopt.results import Solution
+from mmopt.strategies import ADD_REMOVE
 
 __all__ = ["comparison_report", "in_groups"]
 
@@ -84,7 +86,9 @@ def _certificates(
             weaker = [
                 f"{name} {grade}, not proved" for name, grade in grades if grade not in ("proved", None)
             ]
-            said = "; ".join([*weaker, *solution.warnings])
+            to = solution.strategy.neighbours
+            only = [f"figures are for neighbours {to}"] * (to != ADD_REMOVE)
+            said = "; ".join([*only, *weaker, *solution.warnings])
             up = solution.sense == "minimize"
             bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
             figures = (figure(solution.objective, up=up), bound, gap(solution.gap))
@@ -181,8 +185,9 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
     if solutions:
         lowest = max(solution.error_bound for solution in solutions)
         lines += [
-            "gap: objective / bound - 1, recomputed from the program file; solvers are not believed. "
-            "Objective and bound are proved where no note says otherwise.",
+            f"gap: {_gap_words(solutions)}, recomputed from the program file; solvers are not believed. "
+            "Objective and bound are proved where no note says otherwise, and shown rounded to the safe "
+            "side.",
             *[
                 "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: "
                 f"no strategy of L2 sensitivity 1 has less than {figure(lowest, up=False)}. "
@@ -195,6 +200,20 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
     if _is_scaled(tried) and ranked.stated is None:
         lines.insert(1, "value: the objective on the scale that all formulations of a program share.")
     return lines
+
+
+def _gap_words(solutions: Sequence[Solution]) -> str:
+    """What the gaps of these solutions are."""
+    bounded = [s for s in solutions if s.gap is not None]
+    maximized = {s.sense for s in bounded if not s.kind_of_gap} or {"minimize"}
+    ratios = {"minimize": "objective / bound - 1", "maximize": "bound / objective - 1"}
+    words = ratios["minimize"] if "minimize" in maximized else ratios["maximize"]
+    if len(maximized) > 1:
+        words += f" ({ratios['maximize']} of what is maximized)"
+    for kind in dict.fromkeys(s.kind_of_gap for s in bounded if s.kind_of_gap):
+        names = ", ".join(dict.fromkeys(s.program for s in bounded if s.kind_of_gap == kind))
+        words += f"; of {names} {kind}"
+    return words
 
 
 def _is_scaled(tried: Sequence[Outcome]) -> bool:

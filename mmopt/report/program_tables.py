@@ -13,9 +13,10 @@ from rich.text import Text
 
 from mmopt.compiler import bind, cones
 from mmopt.compiler.same_program import match
-from mmopt.language import SOURCES, Checked, Program, shipped
+from mmopt.language import SOURCES, Checked, Program, check, shipped
 from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.procedure_checks import solved_programs
+from mmopt.language.print.prose_formulas import plain_words, prose
 from mmopt.report.table_style import bold, cell, rows_table
 from mmopt.solvers import KERNELS, SOLVERS, SolverRow
 from mmopt.workloads import Workload
@@ -25,6 +26,7 @@ __all__ = [
     "givens_table",
     "highlighted",
     "lines_table",
+    "place",
     "program_listing",
     "programs_table",
     "takers",
@@ -38,7 +40,7 @@ _SECTION = re.compile(
     re.MULTILINE,
 )
 _PROSE = re.compile(r"^(?:about|proof)[^\n]*\n((?:(?:[ \t][^\n]*)?\n)*)", re.MULTILINE)
-_VENUE = re.compile(r"\b[A-Z]{2,} \d{4}[^;]*")
+_VENUE = re.compile(r"(?<!\()\b[A-Z]{2,} \d{4}[^;]*")
 _NAME = re.compile(r"^[ \t]+(\w+)(?=:| =)", re.MULTILINE)
 _STRING = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r"#[^\n]*")
@@ -70,12 +72,16 @@ def programs_table(programs: Sequence[Program]) -> Table:
     return rows_table(("program", "what it finds"), rows)
 
 
+def place(program: Program) -> str:
+    """``PODS 2010, Program 5.2`` of a whole reference, where it has such."""
+    found = _VENUE.findall(program.cite)
+    return "; ".join(text.strip() for text in found) if found else program.cite
+
+
 def _words(program: Program) -> Text:
-    found = _VENUE.findall(program.cite)  # ``PODS 2010, Program 5.2`` of a whole reference, where it has such
-    place = "; ".join(text.strip() for text in found) if found else program.cite
     bound = f"bound of {program.bound}" if program.bound else "no bound"
     about = f"{program.klass}, {'its own bound' if program.certificate else bound}"
-    return cell(program.title).append(f"\n{place} ({about})", style="dim")
+    return cell(program.title).append(f"\n{place(program)} ({about})", style="dim")
 
 
 def highlighted(program: Program) -> Text:
@@ -89,12 +95,13 @@ def highlighted(program: Program) -> Text:
 
 def givens_table(program: Program) -> Table:
     """Each given: its kind, where it comes from, what it is."""
-    rows = []
+    rows, scope = [], check(program).scope
     for d in program.givens:
         dims = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
         kind = f"{d.kind}{dims}{f' {d.sign} 0' if d.sign else ''}"
         origin = d.source or f"you: --given {d.name}=…"
-        rows.append((bold(d.name), kind, origin, d.doc or SOURCES.get(d.source, "")))
+        words = plain_words(prose(d.doc, scope)[0])
+        rows.append((bold(d.name), kind, origin, words or SOURCES.get(d.source, "")))
     return rows_table(("given", "kind", "from", "what"), rows)
 
 

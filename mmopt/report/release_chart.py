@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import counted
-from mmopt.report.charts import COLOURS, need_matplotlib, plainly
+from mmopt.report.charts import COLOURS, empty_figure, need_matplotlib, plainly
 from mmopt.report.release_tables import answer_groups, decimals, interval
 from mmopt.report.table_style import percent
 from mmopt.results import Frame
@@ -54,12 +54,10 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
     their intervals. Simulated answers say so above. OptionError where matplotlib is not installed.
     """
     need_matplotlib()
-    from matplotlib.figure import Figure
-
     groups = answer_groups(frame)
     drawn = [(name, part, _scale(frame, part)) for name, part in groups[:PANELS]]
     heights = [_height(part, scale) for _, part, scale in drawn]
-    figure = Figure(figsize=(8.0, 0.8 + sum(heights)), layout="constrained")
+    figure = empty_figure(8.0, 0.8 + sum(heights))
     panels = figure.subplots(len(drawn), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (name, part, scale) in zip(panels, drawn, strict=True):
         plainly(axes, _short(name))

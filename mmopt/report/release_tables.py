@@ -21,7 +21,6 @@ __all__ = [
     "answers_table",
     "cost_words",
     "decimals",
-    "neighbours_words",
     "privacy_rows",
     "simulated_table",
 ]
@@ -38,11 +37,11 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     if plan.privacy is not None:
         limit = f"{plan.privacy}"
         limit += "; less is used, as the targets ask" if plan.absolute else ""
-    said = (("not covered", plan.not_covered), ("warning", plan.warning))
+    said = (("scaled", plan.scaled_from), ("not covered", plan.not_covered), ("warning", plan.warning))
     return [
         ("privacy cost", cost_words(plan.rho, plan.epsilon, plan.delta)),
         ("allowed", limit),
-        ("neighbours", neighbours_words(plan.neighbours)),
+        ("neighbours", plan.neighbours.words),
         ("sensitivity", plan.sensitivity_of),
         *((name, text) for name, text in said if text),
         ("theorem", plan.theorem),
@@ -57,12 +56,6 @@ def cost_words(rho: float | None, epsilon: float | None, delta: float | None) ->
         return f"epsilon = {rounded(str(epsilon), 6, up=True)}, pure (delta = 0)"
     at = "" if epsilon is None else f", epsilon = {rounded(str(epsilon), 6, up=True)} at delta = {delta!r}"
     return f"rho = {rounded(str(rho), 6, up=True)}{at}"
-
-
-def neighbours_words(neighbours: str) -> str:
-    """What tables are neighbours."""
-    change = {"add-remove": "one row added or removed", "replace-one": "one row replaced"}
-    return f"{neighbours}: tables that differ by {change[neighbours]}"
 
 
 def answer_groups(frame: Frame) -> list[tuple[str, slice]]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from mmopt.mechanism.answer_columns import SIMULATED
 from mmopt.numerics.outward import rounded
-from mmopt.report.release_tables import cost_words, neighbours_words
+from mmopt.report.release_tables import cost_words
 from mmopt.report.table_style import percent
+from mmopt.strategies import Neighbours
 
 __all__ = ["release_rows"]
 
@@ -29,8 +30,9 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
-        ("neighbours", neighbours_words(privacy["neighbours"])),
+        ("neighbours", Neighbours.of(privacy["neighbours"]).words),
         ("sensitivity", privacy.get("sensitivity", "")),
+        ("scaled", privacy.get("scaled", "")),
         ("not covered", privacy.get("not_covered", "")),
         ("theorem", privacy["theorem"]),
         (

@@ -1,10 +1,10 @@
-"""Tables of what was solved: a solution, its checks, rounds and slack, its parts beside those of others."""
+"""Tables of what was solved: a solution, its checks and slack, its parts beside those of others."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Group
@@ -25,8 +25,6 @@ from mmopt.workloads import Domain, Workload
 from mmopt.workloads.workload_variants import only, subworkloads
 
 __all__ = [
-    "ROUNDS_SHOWN",
-    "history_table",
     "orbit_label",
     "slack_table",
     "solution_rows",
@@ -36,23 +34,27 @@ __all__ = [
     "verification_report",
 ]
 
-ROUNDS_SHOWN = 20  # of a history
 CELLS_SHOWN = 10  # with slack
 AT_UNIT_NOISE = ("total error", "error bound")  # what a plan says otherwise
+UNITS = f"{', '.join(AT_UNIT_NOISE)} and rmse are at unit noise and sensitivity 1, whatever the privacy"
 VALUES_SHOWN = 2  # of an attribute in the name of an orbit
-
-Row = Mapping[str, float]
 
 
 def verification_report(verification: Verification) -> Group:
     """A row per check, then the verdict and what no check is about."""
     rows = (
-        (row.what, shown(row.stated), shown(row.recomputed), "yes" if row.holds else bold("NO"))
-        for row in verification.rows
+        (
+            row.what,
+            shown(row.stated),
+            shown(row.recomputed),
+            "yes" if row.holds else bold("NO"),
+        )
+        for row in verification.shown
     )
     table = rows_table(("what", "stated", "recomputed", "holds"), rows)
     left = f"not checked, no figure depends on them: {', '.join(verification.unchecked)}"
-    return Group(table, cell(""), cell(verification.verdict()), cell(left))
+    units = [cell(UNITS)] if any(row.what == "rmse" for row in verification.shown) else []
+    return Group(table, cell(""), *units, cell(verification.verdict()), cell(left))
 
 
 def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple[str, str]]:
@@ -65,39 +67,6 @@ def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple
     error = f"{rounded(plan.rmse, 6, up=True)}   (per query, predicted at {cost}: {plan.kind} noise)"
     shown = [(name, error if name == "rmse" else text) for name, text in rows]
     return [row for row in shown if row[0] not in AT_UNIT_NOISE]
-
-
-def history_table(solution: Solution) -> Table:
-    """The history of a solution (classes rank and smooth), at most ``ROUNDS_SHOWN`` rows of it.
-
-    Kept are the best and the last row of each start, then the best of the others, in their order.
-    """
-    history = solution.history
-    up = solution.sense == "minimize"
-    kept = _kept(history, 1.0 if up else -1.0)
-    columns = list(dict.fromkeys(name for row in history for name in row))
-    rows = ([_text(name, history[i].get(name), up) for name in columns] for i in kept)
-    part = "" if len(kept) == len(history) else f", {len(kept)} of {len(history)}"
-    return rows_table(columns, rows, columns, f"Rounds{part}")
-
-
-def _kept(history: Sequence[Row], sign: float) -> list[int]:
-    """The places of the rows to show, ascending."""
-
-    def worth(i: int) -> float:
-        return sign * history[i].get("objective", sign * math.inf)
-
-    starts: dict[float, list[int]] = {}
-    for i, row in enumerate(history):
-        starts.setdefault(row.get("start", 0), []).append(i)
-    best = [min(places, key=worth) for places in starts.values()]
-    last = [places[-1] for places in starts.values()]
-    order = [*sorted(best, key=worth), *sorted(last, key=worth), *sorted(range(len(history)), key=worth)]
-    return sorted(list(dict.fromkeys(order))[:ROUNDS_SHOWN])
-
-
-def _text(name: str, value: float | None, up: bool) -> str:
-    return gap(value) if name == "residual" else figure(value, up=up if name == "objective" else None)
 
 
 def slack_table(solution: Solution, workload: Workload) -> Table | None:

@@ -7,7 +7,7 @@ Top level (``domain`` and ``workload`` are needed)::
     predicates: {attribute: {name: block}}   # named blocks; each may use those above it
     normalise: rows                          # optimise for relative error: see below
     privacy: {epsilon: 1.0, delta: 1.0e-6}   # or {rho: 0.5}
-    neighbours: add-remove                   # or replace-one; add-remove if absent
+    neighbours: add-remove                   # what is protected: see below
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
 
 ``data`` also takes ``table: people`` (of a database that has several), ``delimiter: "~"`` (of a text file; or
@@ -15,6 +15,15 @@ Top level (``domain`` and ``workload`` are needed)::
 aggregated table stands; what is protected is then one of these rows. That no row was refused is known of
 every table of which answers are released. The column of an attribute that every query sums over is not read,
 unless it drops rows.
+
+``neighbours`` says which tables the guarantee makes hard to tell apart: ``add-remove``, by one row (so if
+absent, unless the program says otherwise: it is then what that says); also
+``replace-one``, by one row that is another; ``{rows: 3}``, by up to three rows of one person, or
+``{participation: {separation: 4, at_most: 2}}``, by one person in a stream. There the steps are the cells of
+the one attribute, in the order in which they are declared (of ``values`` too: write them in time), and a
+person has at most one row in a step, added or removed, in at most two steps, any two of them four or more
+apart. Rows that are in no step are dropped or refused, not given a cell. That nobody has more rows is not
+checked.
 
 Forms of an attribute, one of::
 
@@ -59,6 +68,8 @@ each with any of::
     name: income by age                      # names are unique; unnamed entries may stand twice
     weight: 2.0                              # multiplies the squared error of its queries
     max_variance: 50.0                       # target: largest variance of each query, in squared counts
+    within: 50                               # or as a wish: half the width of an interval, in counts,
+    confidence: 0.99                         # that holds the truth with this probability; 0.95 if not said
     subworkload: PL94                        # a part of the workload, for `mmopt tune`
 
 Blocks of queries on one attribute::
@@ -99,6 +110,7 @@ Files here:
 - ``bin_keys.py``: bins of numbers and dates
 - ``query_words.py``: what a word means for an attribute: a block, or cells
 - ``query_keys.py``: blocks, marginals and products
+- ``draft.py``: a first workload file, with open places
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like
 - ``accepted_workloads.py``: what calls take for a workload: its file, its dictionary, a matrix

@@ -6,16 +6,28 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast, get_args
+from typing import Any
 
-from mmopt.errors import PrivacyError, placed
-from mmopt.privacy.privacy_parameters import Neighbours, Privacy, privacy_fault
+from mmopt.errors import OptionError, PrivacyError, placed
+from mmopt.notebook import Tabular
+from mmopt.privacy.privacy_parameters import Privacy, privacy_fault
 from mmopt.request.domain_keys import Rules, TableOptions, read_domain, read_rules
 from mmopt.request.python_values import FILE_KEYS, file_node, united
 from mmopt.request.query_keys import read_products, read_vocabularies
-from mmopt.request.yaml_nodes import YamlNode, number, read_choice, record, too_large
+from mmopt.request.yaml_nodes import (
+    Map,
+    YamlNode,
+    fail,
+    integer,
+    number,
+    one_of,
+    read_choice,
+    record,
+    too_large,
+)
 from mmopt.request.yaml_text import YamlText, decode, read_bytes
 from mmopt.request.yaml_tree import parse_tree
+from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -28,18 +40,23 @@ __all__ = [
     "read_request",
 ]
 
+_OF_A_PERSON = ("rows", "participation")
+_NEIGHBOURS = (
+    *("add-remove", "replace-one", "{rows: k}"),
+    "{participation: {separation: b, at_most: k}}",
+)
 _KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, repr=False)
+class Request(Tabular):
     """The contents of a workload file.
 
     Parameters
     ----------
     workload : domain, queries, weights and targets.
     privacy : what is asked for, or None.
-    neighbours : which data sets are neighbours.
+    neighbours : which tables are neighbours; None where it does not say, and they are those of the program.
     path : the file, as given; "<Python>" for a dictionary.
     text_hash : sha256 of the file's bytes, hex; the workload's hash for a dictionary.
     table : how a table is read; ``data_vector`` takes its fields as keyword arguments.
@@ -47,10 +64,14 @@ class Request:
 
     workload: Workload
     privacy: Privacy | None
-    neighbours: Neighbours
+    neighbours: Neighbours | None
     path: str
     text_hash: str
     table: TableOptions = field(default_factory=TableOptions)
+
+    def __repr__(self) -> str:
+        asked = "no privacy" if self.privacy is None else f"{self.privacy}"
+        return f"Request({self.path}: {self.workload!r}, {asked})"
 
     @staticmethod
     def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Request:
@@ -106,7 +127,11 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
     if root.read("normalise", lambda rows: read_choice(rows, "normalise", ("rows",)), ""):
         with placed(node.where):
             workload = workload.normalised()
-    neighbours: Neighbours = root.read("neighbours", _neighbours, "add-remove")
+    neighbours = None
+    if (said := root.get("neighbours")) is not None:
+        neighbours = _neighbours(said)
+        with placed(said.where):
+            neighbours.over(workload)
     return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash, table)
 
 
@@ -123,4 +148,20 @@ def _privacy(node: YamlNode) -> Privacy | None:
 
 
 def _neighbours(node: YamlNode) -> Neighbours:
-    return cast(Neighbours, read_choice(node, "neighbours", get_args(Neighbours)))
+    value: Any
+    if not isinstance(node, Map):
+        value = read_choice(node, "neighbours", _NEIGHBOURS)
+    else:
+        found = record(node, "neighbours", _OF_A_PERSON)
+        kind = one_of(found, "neighbours", _OF_A_PERSON)
+        said = found.by_key[kind]
+        if kind == "rows":
+            value = {kind: integer(said, kind)}
+        else:
+            keys = ("separation", "at_most")
+            inner = record(said, kind, keys, keys)
+            value = {kind: {key: integer(inner.by_key[key], key) for key in keys}}
+    try:
+        return Neighbours.of(value)
+    except OptionError as error:
+        fail(node, error.message, error.hint)

@@ -13,6 +13,7 @@ from typing import NoReturn, TypeVar
 from mmopt.errors import Location, TooLargeError, WorkloadError, suggest
 
 __all__ = [
+    "OPEN",
     "ListNode",
     "Map",
     "Scalar",
@@ -33,6 +34,9 @@ __all__ = [
 ]
 
 Value = TypeVar("Value")
+
+OPEN = "FILL-IN"
+"""What a draft writes where something is to be filled in."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ def describe(node: YamlNode) -> str:
 
 def fail(node: YamlNode, message: str, hint: str = "") -> NoReturn:
     """Raise WorkloadError at a node."""
+    if isinstance(node, Scalar) and node.value == OPEN:
+        hint = f"{OPEN} is a place that 'mmopt init' left open: fill it in as the comment beside it says"
     raise WorkloadError(message, where=node.where, hint=hint)
 
 

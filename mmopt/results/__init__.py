@@ -14,7 +14,7 @@
 
 from mmopt.results.factored_solution import AnySolution, FactoredSolution, load_saved
 from mmopt.results.frame import Frame
-from mmopt.results.solution import Solution, gap_between, why_not_released
+from mmopt.results.solution import Solution, gap_between, kind_of_gap, why_not_released
 from mmopt.results.solve_status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
@@ -31,6 +31,7 @@ __all__ = [
     "Verification",
     "gap_between",
     "is_stop",
+    "kind_of_gap",
     "load_saved",
     "why_not_released",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from mmopt.notebook import Charted, Reported
 from mmopt.numerics.outward import rounded
 from mmopt.results import npz_file
 from mmopt.results.rows_and_json import error_rows
@@ -22,7 +23,7 @@ FOR_TARGETS = " for targets"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FactoredSolution(Saved):
+class FactoredSolution(Saved, Charted, Reported):
     """A template's strategy; ``save`` and ``load`` give it back equal.
 
     template : its name. error : total squared error, weighted, at unit noise per unit of sensitivity.
@@ -47,6 +48,7 @@ class FactoredSolution(Saved):
     sense: ClassVar[str] = "minimize"
     covariance: ClassVar[None] = None
     own_sensitivity: ClassVar[None] = None
+    has_strategy: ClassVar[bool] = True
     steps: ClassVar[Mapping[str, Any]] = {}
     # Singular values and sums without error bounds.
     error_grade: ClassVar[Grade] = "estimated"

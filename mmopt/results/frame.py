@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import html
 import importlib.util
 import io
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import OptionError, suggest
+from mmopt.notebook import Displayed
 
 if TYPE_CHECKING:
     import pandas
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Frame"]
 
-SHOWN = 10  # rows, in a notebook
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frame:
+class Frame(Displayed):
     """Columns of equal length, read-only: ``frame["estimate"]`` is a numpy array (rows,).
 
     It speaks the Arrow PyCapsule interface, so that ``polars.DataFrame(frame)``, ``pyarrow.table(frame)``,
@@ -129,18 +127,6 @@ class Frame:
     def __repr__(self) -> str:
         warning = f"; {self.metadata['warning']}" if self.metadata.get("warning") else ""
         return f"Frame({len(self):,} rows: {', '.join(self.names)}{warning})"
-
-    def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.names)
-        columns = [values[:SHOWN].tolist() for values in self.columns.values()]
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(as_text(value))}</td>' for value in row)}</tr>"
-            for row in zip(*columns, strict=True)
-        )
-        more = f"<p>… {len(self) - SHOWN:,} more rows</p>" if len(self) > SHOWN else ""
-        said = self.metadata.get("warning")
-        warning = f"<p><strong>{html.escape(said)}</strong></p>" if said else ""
-        return f"{warning}<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
 def as_text(value: object) -> str:

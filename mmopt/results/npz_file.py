@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -30,8 +31,8 @@ READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 LONGEST = 2**26  # bytes of the record
 LARGEST = 4 * MEMORY_LIMIT  # bytes of all arrays
 # What reading a file raises that is something else, cut short, or changed (zipfile: RuntimeError for an
-# encrypted member, NotImplementedError, which is one, for an unknown method), and what values in it raise
-# that do not fit together.
+# encrypted member, NotImplementedError, which is one, for an unknown method; numpy, of a header, SyntaxError
+# and TokenError), and what values in it raise that do not fit together.
 UNREADABLE = (
     OSError,
     ValueError,
@@ -42,6 +43,8 @@ UNREADABLE = (
     AttributeError,
     EOFError,
     RuntimeError,
+    SyntaxError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -109,7 +112,9 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     ResultError : no such file, not a saved result, or one of another version.
     """
     if not path.is_file():
-        raise ResultError(f"there is no saved solution '{path}'")
+        own = path / "strategy.npz"
+        hint = f"a release keeps its strategy in '{own}'" if own.is_file() else ""
+        raise ResultError(f"there is no saved solution '{path}'", hint=hint)
     try:
         with zipfile.ZipFile(path) as archive:
             sizes = {member.filename.removesuffix(".npy"): member.file_size for member in archive.infolist()}

@@ -11,13 +11,20 @@ import numpy as np
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results.component_storage import Value
-from mmopt.strategies import ComponentStrategy
+from mmopt.stop_reasons import Stop
+from mmopt.strategies import ADD_REMOVE, ComponentStrategy
 
 __all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
 Solution = Any  # of either kind; their files import this one
 
 
+# Of a summary, what a program without a strategy lacks
+OF_STRATEGIES = (
+    *("error", "error_grade", "error_bound", "error_bound_grade", "error_gap", "error_gap_grade"),
+    *("own_sensitivity", "sensitivity", "privacy_cost", "profile", "rmse", "components"),
+)
+ZERO = 1e-250  # figures nearer to zero are shown as zero
 SHOWN_REPEATS = 10  # of a step that was repeated more often only the last is shown
 
 
@@ -31,13 +38,13 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
     )
     if s.bound is not None:
         tested = f", {whose}; {_survived(s)}" if s.bound_grade == "claimed" else ""
-        bound = rounded(s.bound, 10, up=not up)
+        bound = _figure(s.bound, up=not up)
         bound += f"   ({s.bound_grade}: no feasible point is {side} it{tested})"
     scaled = ""
     if s.own_sensitivity is not None and s.covariance is None:
         scaled = f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
     found = [
-        ("program", f"{s.program}: {s.title}"),
+        ("program", f"{s.program}: {s.title}" if s.title else s.program),
         ("solver", _solver_words(s)),
         *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
@@ -47,22 +54,56 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
             else ()
         ),
         ("status", str(s.status)),
-        ("objective", f"{rounded(s.objective, 10, up=up)}   ({s.objective_grade})"),
+        ("objective", f"{_figure(s.objective, up=up)}   ({s.objective_grade})"),
         ("bound", bound),
-        ("gap", "none" if s.gap is None else f"{rounded(s.gap, 3, up=True, layout='e')}   ({s.gap_grade})"),
+        *_derived_rows(s, up),
+        ("gap", "none" if s.gap is None else f"{_figure(s.gap, 2, True, 'e')}   ({_gap_words(s)})"),
         *(_privacy_rows(s) if s.covariance is not None else ()),
-        *error_rows(s, scaled),
-        ("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),
+        *(_strategy_rows(s, scaled) if s.has_strategy else ()),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
     for name, step in _few(s.steps).items():
         bound, up = "no bound", step.sense == "minimize"
         if step.bound is not None:
-            gap = f"gap {rounded(step.gap, 2, up=True, layout='e')} ({step.gap_grade})"
+            gap = f"gap {rounded(step.gap, 2, up=True, layout='e')} ({_gap_words(step)})"
             bound = f"bound {rounded(step.bound, 10, up=not up)} ({step.bound_grade}), {gap}"
         objective = f"objective {rounded(step.objective, 10, up=up)} ({step.objective_grade})"
         found.append((f"step {name}", f"{step.program}: {objective}, {bound}"))
     return found + [("warning", text) for text in s.warnings]
+
+
+def _strategy_rows(s: Solution, scaled: str) -> list[tuple[str, str]]:
+    neighbours = s.strategy.neighbours
+    return [
+        *error_rows(s, scaled),
+        ("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),
+        *((("neighbours", neighbours.words),) if neighbours != ADD_REMOVE else ()),
+    ]
+
+
+def _figure(value: float, digits: int = 10, up: bool = True, layout: str = "g") -> str:
+    """A figure, rounded to its worse side; of one that only covers what a float may lose at zero, zero."""
+    if 0 < abs(value) < ZERO:
+        return f"0 (within {ZERO:.0e})"
+    return rounded(value, digits, up=up, layout=layout)
+
+
+def _gap_words(s: Solution) -> str:
+    """What the gap rests on, and what it is where it is not relative."""
+    is_local = s.gap is not None and s.status.stop.startswith(Stop.LOCAL)
+    search = "the optimum lies between bound and objective: a local search closes no gap" if is_local else ""
+    return "; ".join(filter(None, (s.gap_grade, s.kind_of_gap, search)))
+
+
+def _derived_rows(s: Solution, up: bool) -> list[tuple[str, str]]:
+    """A bound read off the program's lines, where the one of its certificate is another."""
+    if s.derived_bound is None or s.derived_bound == s.bound:
+        return []
+    gap = "" if s.derived_gap is None else f"; gap {_figure(s.derived_gap, 2, True, 'e')}"
+    if s.gap is not None and s.derived_gap is not None and s.derived_gap < s.gap / 2:
+        gap += "; the certificate is loose here"
+    said = f"{s.derived_grade}: by the program's own lines{gap}"
+    return [("derived bound", f"{_figure(s.derived_bound, up=not up)}   ({said})")]
 
 
 def error_rows(s: Solution, scaled: str = "", by: str = "") -> list[tuple[str, str]]:
@@ -71,8 +112,8 @@ def error_rows(s: Solution, scaled: str = "", by: str = "") -> list[tuple[str, s
     return [
         ("total error", f"{total}   ({s.error_grade}; at unit noise and sensitivity 1{scaled})"),
         ("error bound", f"{bound}   ({s.error_bound_grade}; over all strategies{by})"),
-        ("error gap", f"{rounded(s.error_gap, 3, up=True, layout='e')}   ({s.error_gap_grade})"),
-        ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted)"),
+        ("error gap", f"{rounded(s.error_gap, 2, up=True, layout='e')}   ({s.error_gap_grade})"),
+        ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted; at unit noise)"),
     ]
 
 
@@ -134,8 +175,11 @@ def _components_words(strategy: Any) -> str:
 
 def summary(solution: Solution) -> dict[str, Any]:
     """The figures as one JSON object."""
-    s = solution
-    return {
+    s, derived = solution, {}
+    if s.derived_bound is not None:
+        figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)
+        derived = dict(zip(("derived_bound", "derived_grade", "derived_gap"), figures, strict=True))
+    found = {
         "program": s.program,
         "solver": s.solver,
         "solver_version": s.solver_version,
@@ -154,6 +198,8 @@ def summary(solution: Solution) -> dict[str, Any]:
         "survived": s.survived if s.bound_grade == "claimed" else None,
         "gap": finite(s.gap),
         "gap_grade": s.gap_grade,
+        **({"gap_is": s.kind_of_gap} if s.kind_of_gap else {}),
+        **derived,
         "sense": s.sense,
         "value": s.value,
         "error": s.error,
@@ -163,6 +209,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "error_gap": finite(s.error_gap),
         "error_gap_grade": s.error_gap_grade,
         "own_sensitivity": s.own_sensitivity,
+        **({} if s.strategy.neighbours == ADD_REMOVE else {"neighbours": str(s.strategy.neighbours)}),
         "sensitivity": s.sensitivity,
         "privacy_cost": s.privacy_cost if s.covariance is not None else None,
         "profile": _profile(s) if s.covariance is not None else None,
@@ -177,6 +224,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "workload": s.workload_hash,
         "steps": {name: step.summary() for name, step in s.steps.items()},
     }
+    return found if s.has_strategy else {name: v for name, v in found.items() if name not in OF_STRATEGIES}
 
 
 def _profile(s: Solution) -> Any:

@@ -12,11 +12,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from mmopt.errors import Error, ResultError
+from mmopt.notebook import Displayed
 from mmopt.numerics.split_arrays import Array, Level, Split
 from mmopt.results import npz_file
 from mmopt.results.component_storage import READERS, plain_level, plain_split
 from mmopt.results.solve_status import GRADES, Status
-from mmopt.results.verification import as_html, as_text
+from mmopt.results.verification import as_text
 from mmopt.strategies import FORMS, StrategyForm
 
 __all__ = ["Saved", "build", "check_kinds", "pack", "plain", "restored", "unpack"]
@@ -51,7 +52,10 @@ def restored(value: Any) -> Any:
 
 def _strategy(fields: Mapping[str, Any]) -> StrategyForm:
     """A strategy of any form; those that programs choose do not say which."""
-    check_kinds(fields, {"matrix": "Array", "norm": "int"})
+    check_kinds(
+        fields,
+        {"matrix": "Array", "norm": "int", "neighbours": "Mapping[str, float | int | bool | str | None]"},
+    )
     form = fields.get("form", "by_component" if "split" in fields else "dense")
     if form not in FORMS:
         known = list(FORMS)
@@ -67,6 +71,10 @@ def _is_number(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _is_figure(value: Any) -> bool:
+    return isinstance(value, bool) or _is_number(value)
 
 
 def _is_array(value: Any) -> bool:
@@ -123,7 +131,7 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         "Mapping[str, float]": _Kind(_mapping(_is_number)),
         "Mapping[str, float | int | bool | str | None]": _Kind(_mapping(_is_plain)),
         "tuple[str, ...]": _Kind(_several(_of(str)), tuple),
-        "tuple[Mapping[str, float], ...]": _Kind(_several(_mapping(_is_number)), tuple),
+        "tuple[Mapping[str, float | bool], ...]": _Kind(_several(_mapping(_is_figure)), tuple),
         "Mapping[str, Solution]": _Kind(_mapping(_of(Mapping))),  # ``Solution.from_fields`` goes on
         "Status": _Kind(_of(Mapping), lambda fields: build(Status, fields)),
         "AnyStrategy": _Kind(_of(Mapping), _strategy),
@@ -183,7 +191,7 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
     return fields
 
 
-class Saved(ABC):
+class Saved(Displayed, ABC):
     """A frozen dataclass that ``save`` and ``load`` give back equal, and that is shown as rows.
 
     KIND : what a file of it holds. WHAT : the words for it. HINT : where a file of it comes from. COMMAND :
@@ -244,6 +252,3 @@ class Saved(ABC):
 
     def __str__(self) -> str:
         return as_text(self.rows())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.rows())

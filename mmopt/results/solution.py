@@ -9,27 +9,32 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.notebook import Charted, Reported
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results import rows_and_json
 from mmopt.results.component_storage import Value
 from mmopt.results.saved_fields import Saved, build
 from mmopt.results.solve_status import Grade, Status, weakest
-from mmopt.strategies import AnyStrategy
+from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours
 
-__all__ = ["Solution", "gap_between", "relative_gap", "why_not_released"]
+__all__ = ["Solution", "gap_between", "kind_of_gap", "relative_gap", "why_not_released"]
 
 
-def why_not_released(program: str, sensitivity: float, by_targets: bool) -> str:
+def why_not_released(
+    program: str, sensitivity: float, by_targets: bool, neighbours: Neighbours = ADD_REMOVE
+) -> str:
     """Why a strategy, or the noise of a covariance, of its own ``sensitivity`` is not released."""
+    has, changed = f"largest column norm {sensitivity:.10g}", "a row of a table changes"
+    if neighbours != ADD_REMOVE:
+        has, changed = f"sensitivity {sensitivity:.10g} to '{neighbours}'", "neighbours differ by"
     return (
         f"the noise of '{program}' has privacy cost {sensitivity**2:.10g}, which is neither its objective "
-        "nor 1, so its lines bound something else than what a row of a table changes, and it cannot be "
-        "released"
+        f"nor 1, so its lines bound something else than what {changed}, and it cannot be released"
         if by_targets
-        else f"the strategy of '{program}' has largest column norm {sensitivity:.10g}, not 1, so its lines "
-        "bound something else than what a row of a table changes: total error, rmse and sensitivity are "
-        "those of the strategy scaled to 1, and it cannot be released"
+        else f"the strategy of '{program}' has {has}, not 1, so its lines bound something else than what "
+        f"{changed}: total error, rmse and sensitivity are those of the strategy scaled to 1, and it cannot "
+        "be released"
     )
 
 
@@ -37,11 +42,29 @@ def why_not_released(program: str, sensitivity: float, by_targets: bool) -> str:
 SLACK = 1e-4
 
 
-def gap_between(objective: float, bound: float | None, sense: str = "minimize") -> float | None:
-    """objective / bound - 1 (bound / objective - 1 when maximized); None without a bound."""
+def gap_between(
+    objective: float, bound: float | None, sense: str = "minimize", is_logarithmic: bool = False
+) -> float | None:
+    """objective / bound - 1 (bound / objective - 1 when maximized) of positive numbers; None without a bound.
+
+    Where one of them is not positive it is their distance over max(1, |objective|), and that of a logarithm,
+    whose zero depends on the units, their distance itself. Negative where the bound is on the wrong side.
+    """
     if bound is None:
         return None
-    return relative_gap(objective, bound) if sense == "minimize" else relative_gap(bound, objective)
+    upper, lower = (objective, bound) if sense == "minimize" else (bound, objective)
+    if kind_of_gap(objective, bound, is_logarithmic) == "":
+        return relative_gap(upper, lower)
+    if np.isinf(objective) or np.isinf(bound):
+        return 0.0 if upper == lower else float("inf")
+    return (upper - lower) / (1.0 if is_logarithmic else max(1.0, abs(objective)))
+
+
+def kind_of_gap(objective: float, bound: float | None, is_logarithmic: bool = False) -> str:
+    """In words what a gap is that is not relative; "" of one that is."""
+    if is_logarithmic:
+        return "absolute: of a logarithm"
+    return "" if bound is None or (objective > 0 and bound > 0) else "absolute, over max(1, |objective|)"
 
 
 def relative_gap(upper: float, lower: float) -> float:
@@ -58,7 +81,7 @@ def relative_gap(upper: float, lower: float) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution(Saved):
+class Solution(Saved, Charted, Reported):
     """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
@@ -68,15 +91,23 @@ class Solution(Saved):
     program, title, cite : which program, and its source.
     objective, bound, gap : of the program as stated (for its given design set, say). The objective is
         recomputed from the repaired point and rounded up, the bound from the multipliers and rounded
-        down; gap = objective / bound - 1. Without a certificate bound and gap are None.
+        down; gap = objective / bound - 1 (``gap_between``). Without a certificate bound and gap are None.
+        Where the point misses a line by rounding (1e-10, relatively), the objective is its value there plus
+        the miss times the line's multiplier, which is what the miss may be worth; a warning says so where
+        that is more than the tolerance.
     error, error_bound, error_gap : total error of the strategy (‖A‖² ‖W A⁺‖²_F, weighted), and a bound
         over *all* strategies, from ``l2_strategy``'s certificate at ``error_multipliers``.
     objective_grade, bound_grade, error_grade, error_bound_grade : what each of these rests on (``Grade``); a
         gap rests on the weaker of its two. survived : feasible points that did not refute a claimed bound.
-    own_sensitivity : largest column norm of the strategy as the author's program means it, where that is
-        not 1: then its lines bound something else, and total error, rmse and sensitivity are not theirs.
-    strategy : A, scaled to sensitivity at most 1 for a strategy program; for a covariance program the
+    derived_bound, derived_grade : a bound read off the program's own lines, without a certificate; the bound
+        itself where the program has no other. derived_from : the multipliers and slopes that it follows from.
+    own_sensitivity : sensitivity of the strategy as the author's program means it, to its neighbours, where
+        that is not 1: then its lines bound something else, and total error, rmse and sensitivity are not
+        theirs.
+    strategy : A, with the program's neighbours, scaled to sensitivity at most 1; for a covariance program the
         A = Σ^(-1/2) B whose unit noise has exactly the covariance Σ.
+    has_strategy : False where the program says neither strategy nor covariance: then the strategy is that of
+        the cells one by one, its figures mean nothing, and nothing is released.
     covariance, basis : Σ (k, k) and B (k, n), for covariance programs.
     multipliers : by the names of the constraints (not of psd blocks, whose parts scale differently).
     variables : the repaired point.
@@ -86,10 +117,14 @@ class Solution(Saved):
     givens : those that the caller passed.
     bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
         determine them uniquely and another machine may find other ones.
-    sense : of the program; when it maximizes, the bound is an upper one.
+    sense : of the program; when it maximizes, the bound is an upper one. is_logarithmic : whether the
+        objective is a logarithm by its form, so that its gap is absolute.
     reductions : what was made smaller before it was solved, and lifted again; a line each with the sizes.
-    history : one row per round of a search (classes rank and smooth): start, round, objective, and what
-        the class reports besides.
+    history : one row per iteration: its number, seconds since the start, objective, bound, primal and dual
+        residual, the number of the run, as far as these are there. ``certified`` is True where objective and
+        bound are those of the best repaired point so far, by the program file; False where they are the
+        solver's own count, which is not checked. Of a search (classes rank and smooth) one row per round:
+        start, round, objective, and what the class reports besides.
     """
 
     WHAT = "solution"
@@ -124,7 +159,7 @@ class Solution(Saved):
     givens: Mapping[str, Array] = field(default_factory=dict)
     bases: Mapping[str, Value] = field(default_factory=dict)
     sense: str = "minimize"
-    history: tuple[Mapping[str, float], ...] = ()
+    history: tuple[Mapping[str, float | bool], ...] = ()
     reductions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     steps: Mapping[str, Solution] = field(default_factory=dict)
@@ -135,6 +170,11 @@ class Solution(Saved):
     error_bound_grade: Grade = "claimed"
     survived: int = 0
     own_sensitivity: float | None = None
+    has_strategy: bool = True
+    is_logarithmic: bool = False
+    derived_bound: float | None = None
+    derived_grade: Grade | None = None
+    derived_from: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.bound is not None and self.bound_grade is None:
@@ -142,8 +182,18 @@ class Solution(Saved):
 
     @property
     def gap(self) -> float | None:
-        """objective / bound - 1, or None without a bound."""
-        return gap_between(self.objective, self.bound, self.sense)
+        """objective / bound - 1 (see ``gap_between``), or None without a bound."""
+        return gap_between(self.objective, self.bound, self.sense, self.is_logarithmic)
+
+    @property
+    def kind_of_gap(self) -> str:
+        """In words what the gap is where it is not relative, else ""."""
+        return kind_of_gap(self.objective, self.bound, self.is_logarithmic)
+
+    @property
+    def derived_gap(self) -> float | None:
+        """objective / derived_bound - 1, or None without one."""
+        return gap_between(self.objective, self.derived_bound, self.sense, self.is_logarithmic)
 
     @property
     def gap_grade(self) -> Grade | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Check", "Figure", "Verification", "as_html", "as_text", "shown"]
+from mmopt.notebook import Tabular
+
+__all__ = ["Check", "Figure", "Verification", "as_text", "shown"]
 
 Figure = float | str | None
+# Rows about a strategy, which are not shown of a solution that is none: they hold of every cell by itself
+OF_STRATEGIES = ("strategy", "sensitivity", "own_sensitivity", "error", "error_bound", "rmse", "has_strategy")
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,8 @@ class Check:
         }
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Tabular):
     """All checks of a solution, in order.
 
     program : of the solution.
@@ -60,12 +63,19 @@ class Verification:
         """The checks that do not hold."""
         return tuple(row for row in self.rows if not row.holds)
 
+    @property
+    def shown(self) -> tuple[Check, ...]:
+        """The checks that a reader wants to see: of a strategy only where there is one, or one fails."""
+        is_none = any(row.what == "has_strategy" and row.stated == "False" for row in self.rows)
+        hidden = OF_STRATEGIES if is_none else ()
+        return tuple(row for row in self.rows if not (row.holds and {row.what, row.field} & {*hidden}))
+
     def verdict(self) -> str:
         """One sentence."""
         failed = len(self.failures)
         if not failed:
-            return f"all {len(self.rows)} checks hold"
-        return f"{failed} of {len(self.rows)} checks {'does' if failed == 1 else 'do'} not hold"
+            return f"all {len(self.shown)} checks hold"
+        return f"{failed} of {len(self.shown)} checks {'does' if failed == 1 else 'do'} not hold"
 
     def summary(self) -> dict[str, Any]:
         """One JSON object."""
@@ -83,14 +93,14 @@ class Verification:
                 row.what,
                 f"{'holds' if row.holds else 'DOES NOT HOLD'}: {shown(row.stated)} / {shown(row.recomputed)}",
             )
-            for row in self.rows
+            for row in self.shown
         ]
+
+    def __repr__(self) -> str:
+        return f"Verification({self.program}: {self.verdict()})"
 
     def __str__(self) -> str:
         return f"{as_text(self.table())}\n{self.verdict()}"
-
-    def _repr_html_(self) -> str:
-        return as_html([*self.table(), ("verdict", self.verdict())])
 
 
 def shown(figure: Figure) -> str:
@@ -109,13 +119,3 @@ def as_text(rows: Sequence[tuple[str, str]]) -> str:
     """Two aligned columns."""
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
-
-
-def as_html(rows: Sequence[tuple[str, str]]) -> str:
-    """A table for a notebook."""
-    cells = "".join(
-        f'<tr><th style="text-align:left">{html.escape(name)}</th>'
-        f'<td style="text-align:left">{html.escape(text)}</td></tr>'
-        for name, text in rows
-    )
-    return f"<table>{cells}</table>"

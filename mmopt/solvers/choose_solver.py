@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from mmopt.compiler import Instance, cones, variables
-from mmopt.errors import SolverError, UnsuitableError
-from mmopt.solvers.kernels import KERNELS, Claim, claims
+from mmopt.errors import OptionError, SolverError, UnsuitableError
+from mmopt.solvers.kernels import KERNELS, Claim, claims, is_kernel
 from mmopt.solvers.table_of_solvers import (
     SOLVERS,
     Forecast,
     SolverRow,
     forecast,
+    function_row,
     memory_limit,
     missing_cones,
     quickest,
@@ -18,16 +22,40 @@ from mmopt.solvers.table_of_solvers import (
     too_large,
 )
 
-__all__ = ["choose_solver", "conic_solver", "predicted", "solver_name"]
+__all__ = ["SolverLike", "as_solver", "choose_solver", "conic_solver", "predicted", "solver_name"]
+
+SolverLike = str | Callable[..., Any] | None
+"""What callers name a solver by: a name, ``module:function``, a function of one ``ConicProblem``."""
 
 
-def solver_name(name: str) -> str:
-    """The name of a kernel or of an installed conic solver; errors as ``solver_row``."""
-    lower, kernels = name.lower(), [k.name for k in KERNELS]
-    return lower if lower in kernels else solver_row(name, kernels).name
+def as_solver(solver: SolverLike) -> str | SolverRow | None:
+    """A name as it is, and the row of a function; OptionError for anything else."""
+    if solver is None or isinstance(solver, str):
+        return solver
+    if callable(solver):
+        return function_row(solver)
+    raise OptionError(
+        f"a {type(solver).__name__} is no solver",
+        hint="expected a name ('clarabel'), 'module:function', or a function of a ConicProblem",
+    )
 
 
-def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
+def solver_name(solver: SolverLike) -> str | None:
+    """The name by which a process of its own finds a kernel, an installed solver or a function.
+
+    Errors as ``solver_row``, and OptionError for a function that it would not find.
+    """
+    row = as_solver(solver)
+    if isinstance(row, SolverRow):
+        from mmopt.solvers.function_solver import reference
+
+        return reference(row.function) if row.function is not None else row.name
+    if row is None or is_kernel(row):
+        return None if row is None else row.lower()
+    return solver_row(row, [k.name for k in KERNELS]).name
+
+
+def choose_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow | Claim:
     """The solver or kernel named; by default a kernel that claims the program, else the best conic solver.
 
     Raises
@@ -35,10 +63,10 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
     OptionError, SolverError : unknown, not installed, it lacks a cone, or the kernel does not claim it.
     TooLargeError : the forecast does not fit into memory.
     """
-    if name is not None and name.lower() not in {k.name for k in KERNELS}:
+    if not is_kernel(name):
         return conic_solver(instance, name)
     for claim in claims(instance):
-        if name is None or claim.name == name.lower():
+        if name is None or claim.name == str(name).lower():
             w, needed = instance.workload, predicted(instance, claim)
             if needed.memory > memory_limit():
                 hint = f"the workload has {w.n:,} cells and {w.m:,} queries; use fewer cells"
@@ -46,7 +74,7 @@ def choose_solver(instance: Instance, name: str | None) -> SolverRow | Claim:
             return claim
     if name is None:
         return conic_solver(instance, None)
-    kernel = next(k for k in KERNELS if k.name == name.lower())
+    kernel = next(k for k in KERNELS if k.name == str(name).lower())
     raise UnsuitableError(
         f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
         hint=f"it solves {', '.join(kernel.programs)}, under any names",
@@ -61,7 +89,7 @@ def predicted(instance: Instance, row: SolverRow | Claim) -> Forecast:
     return forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes))
 
 
-def conic_solver(instance: Instance, name: str | None) -> SolverRow:
+def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     """The solver named, if it has the cones; else the first suitable one of the table.
 
     Raises
@@ -72,7 +100,7 @@ def conic_solver(instance: Instance, name: str | None) -> SolverRow:
     needed = cones(instance.checked, instance.sizes())
     unknowns = variables(instance.checked, instance.sizes())
     if name is not None:
-        row = solver_row(name, [k.name for k in KERNELS])
+        row = name if isinstance(name, SolverRow) else solver_row(name, [k.name for k in KERNELS])
         missing = missing_cones(row, needed)
         if missing:
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]

@@ -8,31 +8,30 @@ embedding, JOTA 2016). The others are called through cvxpy's own interface, ever
 
 from __future__ import annotations
 
-import ctypes
-import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
-from mmopt.errors import SolverError
+from mmopt.errors import SolverError, UnsuitableError
 from mmopt.numerics.split_arrays import Array
-from mmopt.solvers.solver_protocol import Clock, Options, Point, Vectors
+from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Point, Vectors
 from mmopt.solvers.table_of_solvers import SolverRow
 from mmopt.stop_reasons import Stop
 
-__all__ = ["Handover", "hand_over", "quiet_output", "run"]
+__all__ = ["Handover", "hand_over", "run"]
 
 Named = tuple[dict[str, Array], dict[str, Array]]
+Listened = tuple[dict[str, Any], list[Iteration]]
 
 # Of the gap asked for: the tolerances of one run after the other.
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
@@ -84,6 +83,10 @@ class Handover:
                 continue
             values = [np.asarray(d, dtype=float) for d in duals]
             together = values[0] if len(values) == 1 else np.array(values)
+            if name in lowered.places:
+                at, shape = lowered.places[name]
+                together = np.zeros(shape)
+                together.flat[at] = values[0]
             multipliers[name] = together * lowered.rows.get(name, 1.0)
         for key, (name, first, end) in lowered.corners.items():
             duals = [c.dual_value for c in lowered.constraints[name]]
@@ -92,12 +95,31 @@ class Handover:
                 multipliers[key] = blocks[0] if len(duals) == 1 else blocks[:, 0, 0]
         return variables, multipliers
 
+    def counted(self, iterations: Iterable[Iteration], before: int, run: int) -> list[Iteration]:
+        """Those of a run, after so many of earlier runs; objective and bound are the lowered problem's."""
+        sign = -1.0 if self.lowered.problem.objective.NAME == "maximize" else 1.0
+        offset = float(self.inverse[-1].get("offset", 0.0))
+        return [i.placed(before, run, sign, offset) for i in iterations]
 
-def hand_over(lowered: Lowered, solver: str) -> Handover:
-    """Let cvxpy reduce the problem to the standard form of the solver."""
-    # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs. A quadratic
-    # objective goes into cones like everything else; otherwise it would stand in data["P"].
-    data, chain, inverse = lowered.problem.get_problem_data(solver, solver_opts={"use_quad_obj": False})
+
+def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Handover:
+    """Let cvxpy reduce the problem to the standard form of the solver.
+
+    quadratic : leave a quadratic objective as it is, in ``data["P"]``; else it goes into cones.
+
+    Raises
+    ------
+    UnsuitableError : the solver does not take what the problem is made of.
+    """
+    import cvxpy
+
+    try:
+        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs.
+        data, chain, inverse = lowered.problem.get_problem_data(
+            solver, solver_opts={"use_quad_obj": quadratic}
+        )
+    except cvxpy.SolverError as error:
+        raise UnsuitableError(f"{solver} does not take the problem, says cvxpy: {error}") from None
     return Handover(lowered, solver, data, chain, inverse)
 
 
@@ -107,6 +129,7 @@ class _Run:
 
     named : gives variables and multipliers; None where it has none that are made of numbers.
     stop : set where it says that it never will have. is_last : no further run would help.
+    counted : its own count of each iteration, as far as it is there.
     """
 
     iterations: int
@@ -115,19 +138,25 @@ class _Run:
     vectors: Vectors | None = None
     stop: Stop | None = None
     is_last: bool = False
+    counted: Sequence[Iteration] = ()
 
 
 def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
     """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
-    handed = hand_over(lowered, row.cvxpy)  # cvxpy keeps it for the runs that it makes itself
+    handed = hand_over(lowered, row.cvxpy, quadratic=row.quadratic)  # cvxpy keeps it for its own runs
     clock.hand_over()
     limit, used = options.max_iterations or MOST_ITERATIONS, 0
-    for found in {"clarabel": _clarabel, "scs": _scs}.get(row.name, _by_cvxpy)(handed, options, clock):
+    by_name = {"clarabel": _clarabel, "scs": _scs}.get(row.name, _by_cvxpy)
+    runs = by_name if row.function is None else partial(_by_function, row)
+    for number, found in enumerate(runs(handed, options, clock), 1):
+        counted = handed.counted(found.counted, used, number)
         used += found.iterations
         stop = found.stop or clock.stop(spent=used >= limit, done=found.is_last)
         if found.named is not None or stop is not None:
             variables, multipliers = ({}, {}) if found.named is None else found.named()
-            yield Point(variables, multipliers, used, found.raw, stop, found.vectors)
+            yield Point(
+                variables, multipliers, used, found.raw, stop, found.vectors, counted=counted, run=number
+            )
         if stop is not None:
             return
 
@@ -150,8 +179,8 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
             settings.max_iter = max(1, options.max_iterations - used)
         try:
             solver = clarabel.DefaultSolver(p, q, handed.data["A"], handed.data["b"], cones, settings)
-            # A callback instead of the solver's own limit: it also sees Ctrl-C.
-            solver.set_termination_callback(lambda info: clock.is_over)
+            counted: list[Iteration] = []
+            solver.set_termination_callback(partial(_watched, clock, counted))
             raw = solver.solve()
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # what Rust calls a bug of its own; not exported
@@ -167,7 +196,15 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
         known = SimpleNamespace(status="AlmostSolved", **values)
         stop = INFEASIBLE.get(str(raw.status))
         named = partial(handed.named, known) if is_finite and stop is None else None
-        yield _Run(int(raw.iterations), str(raw.status), named, vectors, stop, factor == CLARABEL_RUNS[-1])
+        is_last = factor == CLARABEL_RUNS[-1]
+        yield _Run(int(raw.iterations), str(raw.status), named, vectors, stop, is_last, counted)
+
+
+def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:
+    """Whether Clarabel is to stop, asked at each iteration: unlike its own limit this also sees Ctrl-C."""
+    values = (info.cost_primal, info.cost_dual, info.res_primal, info.res_dual)
+    counted.append(Iteration(info.iterations, clock.elapsed, *values))
+    return clock.is_over
 
 
 @contextmanager
@@ -193,20 +230,24 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
     start: dict[str, Any] = {}
     left, length = options.max_iterations or MOST_ITERATIONS, float(FIRST_STRETCH)
     while True:
-        with _interrupts_later():
-            solver = scs.SCS(
-                data,
-                cones,
-                verbose=options.verbose,
-                eps_abs=tight,
-                eps_rel=tight,
-                max_iters=int(min(length, left)),
-                time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
-            )
-        if clock.interrupted:
+        raw = None
+        with _listening(handed.solver, options, clock) as (log, counted):
+            with _interrupts_later():
+                solver = scs.SCS(
+                    data,
+                    cones,
+                    verbose=options.verbose,
+                    eps_abs=tight,
+                    eps_rel=tight,
+                    max_iters=int(min(length, left)),
+                    time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
+                    **log,
+                )
+            if not clock.interrupted:
+                raw = solver.solve(warm_start=bool(start), **start)
+        if raw is None:
             yield _Run(0, Stop.INTERRUPTED, stop=Stop.STOPPED)
             return
-        raw = solver.solve(warm_start=bool(start), **start)
         info = raw["info"]
         code, word, taken = info["status_val"], info["status"], int(info["iter"])
         left, length = left - taken, length * STRETCH_GROWTH
@@ -221,74 +262,66 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
         start = {name: raw[name] for name in ("x", "y", "s")}
         info["status_val"] = 2
         named = partial(handed.named, raw) if stop is None else None
-        yield _Run(taken, word, named, vectors, stop, is_last=code == 1)
+        values = (float(info[name]) for name in ("pobj", "dobj", "res_pri", "res_dual"))
+        ended = Iteration(taken, clock.elapsed, *values)
+        yield _Run(taken, word, named, vectors, stop, code == 1, counted or [ended])
 
 
-def _cvxopt(tolerance: float, options: Options) -> dict[str, Any]:
-    return {
-        "abstol": tolerance,
-        "reltol": tolerance,
-        "feastol": tolerance,
-        "max_iters": options.max_iterations or 200,
-        # The Cholesky solver refuses problems with redundant rows, which ours have.
-        "kktsolver": "robust",
-    }
+def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
+    """A function is stopped between its points; until it has one, Ctrl-C raises KeyboardInterrupt in it."""
+    from mmopt.solvers.conic_problem import conic_problem, led_back
+    from mmopt.solvers.function_solver import answers
 
-
-def _qoco(tolerance: float, options: Options) -> dict[str, Any]:
-    limit = {"max_iters": options.max_iterations} if options.max_iterations else {}
-    return {"abstol": tolerance, "reltol": tolerance, **limit}
-
-
-def _sdpa(tolerance: float, options: Options) -> dict[str, Any]:
-    limit = {"maxIteration": options.max_iterations} if options.max_iterations else {}
-    return {"epsilonStar": tolerance, "epsilonDash": tolerance, "numThreads": options.threads or 1, **limit}
-
-
-# Each solver's names for our options.
-OPTIONS: Mapping[str, Callable[[float, Options], dict[str, Any]]] = MappingProxyType(
-    {"CVXOPT": _cvxopt, "QOCO": _qoco, "SDPA": _sdpa}
-)
+    assert row.function is not None
+    asked = replace(options, time_limit=max(clock.left, 1e-3))
+    clock.compiling = True
+    problem = conic_problem(handed, asked)
+    for found in answers(row.name, row.function, problem):
+        clock.compiling = False
+        named = partial(handed.named, led_back(found.x, found.y)) if found.stop is None else None
+        counted = []
+        if found.stop is None and not found.is_repeated:
+            values = problem.values(found.x, found.y)
+            counted.append(Iteration(found.iterations, clock.elapsed, *values))
+        vectors = Vectors(handed, found.x, found.y)
+        yield _Run(found.iterations, found.word, named, vectors, found.stop, found.is_last, counted)
 
 
 def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
     """These solvers cannot be stopped between: limits hold between rounds."""
     import cvxpy
 
+    from mmopt.solvers.cvxpy_solvers import OPTIONS
+
     solver, problem, used = handed.solver, handed.lowered.problem, 0
+    names = OPTIONS.get(solver)
     for factor in OTHER_RUNS:
         left = options.max_iterations - used if options.max_iterations else None
         tolerance = max(options.tolerance * factor, 1e-12)
-        chosen = OPTIONS[solver](tolerance, replace(options, max_iterations=left))
+        chosen = {} if names is None else names(tolerance, replace(options, max_iterations=left))
         try:
-            # SDPA prints remarks on standard output, whatever it is told.
-            silent = quiet_output() if solver == "SDPA" and not options.verbose else nullcontext()
-            with warnings.catch_warnings(), silent:
+            with warnings.catch_warnings(), _listening(solver, options, clock) as (more, counted):
                 warnings.simplefilter("ignore")  # "may be inaccurate": every point is certified anyway
-                problem.solve(solver=solver, verbose=options.verbose, **chosen)
+                problem.solve(solver=solver, **{"verbose": options.verbose, **chosen, **more})
         except (cvxpy.SolverError, ValueError, ArithmeticError) as error:
-            yield _Run(0, f"{type(error).__name__}: {error}", stop=Stop.FAILED)
+            word = f"{type(error).__name__}: {error}"
+            yield _Run(0, word, stop=Stop.FAILED, counted=counted)
             return
         stats, word = problem.solver_stats, str(problem.status)
         taken = int(stats.num_iters or 0) if stats is not None else 0
+        taken = taken or max((i.number for i in counted), default=0)  # which cvxpy does not say of all
         used += taken
         stop = next((s for s in (Stop.INFEASIBLE, Stop.UNBOUNDED) if word.startswith(s)), None)
         named = handed.current if stop is None else None
-        yield _Run(taken, word, named, stop=stop, is_last=factor == OTHER_RUNS[-1])
+        is_last = names is None or factor == OTHER_RUNS[-1]
+        yield _Run(taken, word, named, stop=stop, is_last=is_last, counted=counted)
 
 
-@contextmanager
-def quiet_output() -> Iterator[None]:
-    """What is written to standard output below Python goes nowhere; Python's own is written before."""
-    runtime = ctypes.CDLL(None if os.name == "posix" else "ucrtbase")
-    sys.stdout.flush()
-    runtime.fflush(None)
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        runtime.fflush(None)  # a pipe is buffered: without this the text comes out later
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
+def _listening(solver: str, options: Options, clock: Clock) -> AbstractContextManager[Listened]:
+    """Options that make a solver tell its iterations, and a list that has them afterwards, if asked for."""
+    # SDPA prints remarks on standard output, whatever it is told.
+    if not options.history and (solver != "SDPA" or options.verbose):
+        return nullcontext(({}, []))
+    from mmopt.solvers.printed_output import listening
+
+    return listening(solver, clock.elapsed, asked=options.history, show=options.verbose)

@@ -17,11 +17,11 @@ from mmopt.compiler.same_program import Renaming, match
 from mmopt.language import shipped
 from mmopt.numerics.split_arrays import Split
 from mmopt.resources import version
-from mmopt.solvers import low_rank_halves, nuclear, p_identity, softmax_step, weighting
+from mmopt.solvers import banded_strategy, low_rank_halves, nuclear, p_identity, softmax_step, weighting
 from mmopt.solvers.solver_protocol import Clock, Options, Point
-from mmopt.solvers.table_of_solvers import Forecast
+from mmopt.solvers.table_of_solvers import Forecast, SolverRow
 
-__all__ = ["KERNELS", "Claim", "Kernel", "claims", "is_claimed"]
+__all__ = ["KERNELS", "Claim", "Kernel", "claims", "is_claimed", "is_kernel"]
 
 
 BYTES_OF_ANY_SOLVE = 150e6  # bytes that any solve takes
@@ -32,17 +32,19 @@ class Kernel:
     """A method with the shipped programs that it solves; ``tolerance`` is the gap asked for by default.
 
     ``points`` takes a shipped program's name and its givens by name, and gives points under its names;
-    ``needs`` tells bytes and seconds from the givens, ``BYTES_OF_ANY_SOLVE`` left out.
+    ``needs`` tells bytes and seconds from the same two, ``BYTES_OF_ANY_SOLVE`` left out. ``takes`` refuses
+    givens for which the method is not made, where the tree alone does not say.
     """
 
     name: str
     method: str
     programs: tuple[str, ...]
     points: Callable[[str, Mapping[str, Any], Options, Clock], Generator[Point, None, None]]
-    needs: Callable[[Mapping[str, Any]], tuple[float, float]]
+    needs: Callable[[str, Mapping[str, Any]], tuple[float, float]]
     takes_arrays: bool = False  # of any library, by the option ``arrays``
     is_local: bool = False  # finds local optima: a start that the caller has may lead elsewhere
     tolerance: float = 1e-6
+    takes: Callable[[Mapping[str, Any]], bool] | None = None
 
     @property
     def version(self) -> str:
@@ -86,6 +88,14 @@ KERNELS: tuple[Kernel, ...] = (
         low_rank_halves.needs,
         tolerance=1e-5,
     ),
+    Kernel(
+        "banded",
+        "quasi-Newton on a banded factor",
+        banded_strategy.PROGRAMS,
+        banded_strategy.points,
+        banded_strategy.needs,
+        takes=banded_strategy.takes,
+    ),
 )
 
 
@@ -113,6 +123,9 @@ class Claim:
         """Points under the names of the instance's program, in its own scale."""
         names = self.renaming.names
         for point in self.kernel.points(self.program, self.givens(instance), options, clock):
+            if not point.variables:  # its own count alone, of which there may be many
+                yield point
+                continue
             yield replace(
                 point,
                 variables={names[n]: v for n, v in point.variables.items()},
@@ -121,7 +134,7 @@ class Claim:
 
     def forecast(self, instance: Instance) -> Forecast:
         """Memory and time, to a factor of about three."""
-        memory, seconds = self.kernel.needs(self.givens(instance))
+        memory, seconds = self.kernel.needs(self.program, self.givens(instance))
         return Forecast(self.name, BYTES_OF_ANY_SOLVE + memory, seconds)
 
     def givens(self, instance: Instance) -> dict[str, Any]:
@@ -160,14 +173,23 @@ def claims(instance: Instance) -> Iterator[Claim]:
         for name in kernel.programs:
             found = match(shipped(name), instance.checked)
             if found is not None:
-                yield Claim(kernel, name, found)
+                claim = Claim(kernel, name, found)
+                if kernel.takes is None or kernel.takes(claim.givens(instance)):
+                    yield claim
                 break
 
 
-def is_claimed(instance: Instance, name: str | None, *, has_start: bool = False) -> bool:
+def is_claimed(instance: Instance, solver: str | SolverRow | None, *, has_start: bool = False) -> bool:
     """Whether a kernel takes the instance: any by default, the one that is named otherwise.
 
     With a start none that finds local optima does.
     """
+    if not is_kernel(solver):
+        return False
     own = (claim for claim in claims(instance) if not (has_start and claim.kernel.is_local))
-    return any(name is None or claim.name == name.lower() for claim in own)
+    return any(solver is None or claim.name == str(solver).lower() for claim in own)
+
+
+def is_kernel(solver: str | SolverRow | None) -> bool:
+    """Whether a kernel is asked for, or whatever solver there is."""
+    return solver is None or (isinstance(solver, str) and solver.lower() in {k.name for k in KERNELS})

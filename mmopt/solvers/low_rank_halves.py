@@ -111,7 +111,7 @@ TYPICAL_STEPS = 500
 ARRAYS_OF_STRATEGY = 12  # of the size of A that are held at a time
 
 
-def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = env["V"].shape[1]
     p = env["A"].shape[0] if "A" in env else env["R"].shape[1]
@@ -157,9 +157,12 @@ def points(
     pace = Pace(clock, options.tolerance / 2, options.max_iterations or MOST_STEPS, NEXT_GAP)
     for state in approach(fixed, target, price, before, float(env["near"]), NORMS[program]):
         stop = pace.stop(state.iterations, done=state.gap <= LEAST_GAP)
+        estimate = state.objective, state.bound
         if state.gap <= pace.wanted or stop:
             raw = f"gap {state.gap:.1e} by its own arithmetic"
-            yield Point({"A": state.columns}, {}, state.iterations, raw, stop)
+            yield Point({"A": state.columns}, {}, state.iterations, raw, stop, estimate=estimate)
             if stop:
                 return
             pace.tighten()
+        else:
+            yield Point({}, {}, state.iterations, "", estimate=estimate)

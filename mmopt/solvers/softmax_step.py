@@ -158,7 +158,7 @@ TYPICAL_ITERATIONS = 25
 ARRAYS_OF_QUERIES = 9  # the size of the queries that are held at a time
 
 
-def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     m, (rank, n) = env["L"].shape[0], env["B"].shape
     memory = 8.0 * (ARRAYS_OF_QUERIES * m * n + 2.5 * (m + n) ** 2)
@@ -209,15 +209,17 @@ def points(
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
         stop = pace.stop(count, done=place == "end")
+        estimate = (at.upper, at.lower) if place != "way" else None
         if stop or (place == "there" and at.gap <= pace.wanted):
             caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
             (covariance,) = conditioned([basis @ at.noise], caring.condition)
-            yield Point({"Sigma": covariance}, {}, count, f"gap {at.gap:.1e} by its own count", stop)
+            raw = f"gap {at.gap:.1e} by its own count"
+            yield Point({"Sigma": covariance}, {}, count, raw, stop, estimate=estimate)
             if stop:
                 return
             pace.tighten()
         else:
-            yield Point({}, {}, count, "", estimate=(at.upper, at.lower) if place == "there" else None)
+            yield Point({}, {}, count, "", estimate=estimate)
         at, place = _silently(iterates, pace.wanted)
 
 

@@ -6,8 +6,8 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,7 +16,7 @@ from mmopt.limits import time_left
 from mmopt.numerics.split_arrays import Array
 from mmopt.stop_reasons import Stop
 
-__all__ = ["Clock", "Options", "Pace", "Point", "Vectors"]
+__all__ = ["Clock", "Iteration", "Options", "Pace", "Point", "Vectors"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Options:
     max_iterations : iterations of the solver in all; in the trace heuristic (class rank) rounds of a start.
     threads : threads of the solver where it has a setting for them.
     verbose : print what the solver prints.
+    history : keep the solver's own count of its iterations also where that takes time: where it writes a log,
+        or prints them, which is read.
     starts : how many starts a search makes (classes rank and smooth).
     seed : of the random numbers of such a search.
     penalty : first weight of the rank in the trace heuristic (class rank), relative to the scaled objective.
@@ -39,6 +41,7 @@ class Options:
     max_iterations: int | None = None
     threads: int | None = None
     verbose: bool = False
+    history: bool = False
     starts: int | None = None
     seed: int | None = None
     penalty: float | None = None
@@ -54,6 +57,7 @@ class Options:
             ("starts", Integral, "a whole number"),
             ("seed", Integral, "a whole number"),
             ("verbose", bool, "True or False"),
+            ("history", bool, "True or False"),
             ("arrays", str, "a text"),
         ):
             value = getattr(self, name)
@@ -73,6 +77,45 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise OptionError(f"'{name}' is at least 1, not {value}")
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration by a solver's own count, which nobody has checked; None where it does not say.
+
+    number : counted from the start of the solve. seconds : of the clock. objective, bound : of the problem as
+    it was handed over. primal, dual : residuals as the solver measures them. run : of a solver that is run
+    again and again, from 1; else 0.
+    """
+
+    number: int
+    seconds: float | None = None
+    objective: float | None = None
+    bound: float | None = None
+    primal: float | None = None
+    dual: float | None = None
+    run: int = field(default=0, kw_only=True)
+
+    def placed(self, before: int, run: int, sign: float, offset: float = 0.0) -> Iteration:
+        """As one of a run after ``before`` iterations, objective and bound ``sign * (value + offset)``."""
+        values = [None if v is None else sign * (v + offset) for v in (self.objective, self.bound)]
+        return replace(self, number=before + self.number, objective=values[0], bound=values[1], run=run)
+
+    def row(self, before: float, *, certified: bool) -> dict[str, float | bool]:
+        """As a row of a history, where the clock began ``before`` seconds after the solve."""
+        values = {
+            "run": self.run or None,
+            "iteration": self.number,
+            "seconds": None if self.seconds is None else before + self.seconds,
+            "objective": self.objective,
+            "bound": self.bound,
+            "primal residual": self.primal,
+            "dual residual": self.dual,
+        }
+        row: dict[str, float | bool] = {
+            name: value for name, value in values.items() if value is not None and math.isfinite(value)
+        }
+        return {**row, "certified": certified}
 
 
 @dataclass(frozen=True)
@@ -108,6 +151,9 @@ class Point:
     estimate: tuple[float, float | None] | None = None
     polar: Any = None
     summary: str = ""
+    # The solver's own count of its iterations since the point before, and in which of its runs.
+    counted: Sequence[Iteration] = ()
+    run: int = 0
 
     @property
     def final(self) -> bool:

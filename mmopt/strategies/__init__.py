@@ -3,6 +3,7 @@
 Each form is a row of ``FORMS`` and a file.
 
 - ``strategy_form.py``: what a form has to say, and all that follows from it
+- ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
 - ``dense_strategy.py``: a matrix
 - ``component_strategy.py``: a strategy that splits into components
 - ``product_strategy.py``: a Kronecker product, one strategy per attribute
@@ -17,15 +18,19 @@ from types import MappingProxyType
 from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy
 from mmopt.strategies.dense_strategy import Strategy, as_dense
 from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
 from mmopt.strategies.strategy_form import StrategyForm, largest_ratio, normalise, privacy_cost
 from mmopt.strategies.union_strategy import UnionStrategy
 
 __all__ = [
+    "ADD_REMOVE",
     "FORMS",
     "AnyStrategy",
     "ComponentStrategy",
     "MarginalStrategy",
+    "Neighbours",
+    "NeighboursLike",
     "ProductStrategy",
     "Strategy",
     "StrategyForm",

@@ -108,8 +108,8 @@ class ComponentStrategy(StrategyForm):
         return total / cells.sizes, np.asarray(terms, dtype=np.float64)
 
     @cached_property
-    def sensitivity(self) -> float:
-        """Largest L2 norm of a column, rounded upwards: at least the exact value (a row added or removed).
+    def largest_column(self) -> float:
+        """Largest L2 norm of a column, rounded upwards: at least the exact value.
 
         All terms of an entry of diag(AᵀA) are nonnegative, so with k of them (the roundings of each counted,
         and those of multiplicities and sizes beyond 2⁵³) the relative error is at most γ_k (see ``outward``).

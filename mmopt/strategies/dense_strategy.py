@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
 from mmopt.numerics.outward import check_norm, column_norms, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
+from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours
 from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Dense, Workload
 
@@ -30,6 +31,7 @@ class Strategy(StrategyForm):
     ----------
     matrix : A, one measured query a row; copied.
     norm : 1 or 2, the norm of columns that the privacy of the noise depends on.
+    neighbours : the set that its sensitivity is to.
 
     Raises
     ------
@@ -38,6 +40,7 @@ class Strategy(StrategyForm):
 
     matrix: Array
     norm: int = 2
+    neighbours: Neighbours = ADD_REMOVE
 
     def __post_init__(self) -> None:
         check_norm(self.norm, "the strategy's norm")
@@ -92,14 +95,14 @@ class Strategy(StrategyForm):
         return int(self.matrix.shape[1])
 
     @cached_property
-    def sensitivity(self) -> float:
+    def largest_column(self) -> float:
         return float(column_norms(self.matrix, self.norm).max())
 
     def implicit(self) -> Dense:
         return Dense(self.matrix)
 
     def divided(self, by: float) -> Strategy:
-        return Strategy(frozen(self.matrix / by), self.norm)
+        return replace(self, matrix=frozen(self.matrix / by))
 
     # -- error ---------------------------------------------------------------------------------------
 
@@ -221,6 +224,6 @@ def _sum_of_squares(workload: Workload, directions: Array) -> Array:
 
 def as_dense(strategy: StrategyForm) -> Strategy:
     """The strategy with its matrix; TooLargeError where that does not fit in memory."""
-    return (
-        strategy if isinstance(strategy, Strategy) else Strategy(strategy.implicit().matrix(), strategy.norm)
-    )
+    if isinstance(strategy, Strategy):
+        return strategy
+    return Strategy(strategy.implicit().matrix(), strategy.norm, strategy.neighbours)

@@ -70,7 +70,7 @@ class MarginalStrategy(StrategyForm):
         return int(np.prod(self.sizes, dtype=object))
 
     @property
-    def sensitivity(self) -> float:
+    def largest_column(self) -> float:
         """Σ θ or √Σ θ², rounded upwards: a row is counted once in every marginal."""
         exact = self.weights.sum() if self.norm == 1 else np.sqrt(np.square(self.weights).sum())
         return float(exact * (1.0 + (len(self.weights) + 3) * EPS))

@@ -61,7 +61,7 @@ class ProductStrategy(StrategyForm):
         return tuple(factor.n for factor in self.factors)
 
     @property
-    def sensitivity(self) -> float:
+    def largest_column(self) -> float:
         """The product of the factors' sensitivities, rounded upwards: a column is a product of columns."""
         return reduce(lambda a, b: float(times_up(a, b)), [f.sensitivity for f in self.factors])
 

@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mmopt.errors import OptionError
+from mmopt.notebook import Charted
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import largest_difference
+from mmopt.numerics.outward import times_up
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level
+from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours
 from mmopt.workloads import Implicit, Workload
 
 __all__ = ["StrategyForm", "largest_ratio", "normalise", "privacy_cost"]
@@ -23,7 +25,7 @@ __all__ = ["StrategyForm", "largest_ratio", "normalise", "privacy_cost"]
 Form = TypeVar("Form", bound="StrategyForm")
 
 
-class StrategyForm(ABC):
+class StrategyForm(Charted, ABC):
     """A strategy A (p, n), measured as A x + noise: Laplace for norm 1, Gaussian for norm 2. Immutable.
 
     A form is a dataclass that gives what is abstract here; whatever else it knows a shorter way to, it gives
@@ -47,8 +49,8 @@ class StrategyForm(ABC):
 
     @property
     @abstractmethod
-    def sensitivity(self) -> float:
-        """Largest column norm, rounded upwards: at least the exact value (a row added or removed)."""
+    def largest_column(self) -> float:
+        """Largest column norm, rounded upwards: at least the exact value."""
 
     @abstractmethod
     def implicit(self) -> Implicit:
@@ -75,15 +77,28 @@ class StrategyForm(ABC):
 
     # -- what follows ------------------------------------------------------------------------------
 
+    @property
+    def neighbours(self) -> Neighbours:
+        """The set that ``sensitivity`` is to: what the strategy was chosen for."""
+        return ADD_REMOVE
+
     @cached_property
-    def sensitivity_replace_one(self) -> float:
-        """Largest norm of a difference of two columns, rounded upwards (a row moved to another cell).
+    def sensitivity(self) -> float:
+        """To its set of neighbours, rounded upwards. Errors as ``sensitivity_to``."""
+        return self.sensitivity_to(self.neighbours)
+
+    def sensitivity_to(self, neighbours: Neighbours) -> float:
+        """The sensitivity to a set of neighbours, rounded upwards.
 
         Raises
         ------
-        TooLargeError : the matrix does not fit in memory: all pairs of columns are looked at.
+        TooLargeError : a set for which columns are compared, and their matrix does not fit in memory.
         """
-        return largest_difference(self.implicit().matrix(), self.norm)
+        if neighbours == ADD_REMOVE:
+            return self.largest_column
+        if neighbours.times is not None:
+            return float(times_up(neighbours.times, self.largest_column))
+        return neighbours.sensitivity(self.implicit().matrix(), self.norm)
 
     @property
     def profile(self) -> Array | Level:
@@ -118,12 +133,20 @@ class StrategyForm(ABC):
 
     def fields(self) -> dict[str, Any]:
         """What the form is made of, to be saved: numbers, texts, arrays, values by component, mappings."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {
+            name: value.fields() if isinstance(value, Neighbours) else value
+            for name, value in found.items()
+            if not (isinstance(value, Neighbours) and value == ADD_REMOVE)
+        }
 
     @classmethod
     def from_fields(cls: type[Form], fields: Mapping[str, Any]) -> Form:
-        """The strategy whose ``fields`` these are."""
-        return cls(**{name: value for name, value in fields.items() if name != "form"})
+        """The strategy whose ``fields`` these are; OptionError where they fit no set of neighbours."""
+        own = {name: value for name, value in fields.items() if name != "form"}
+        if "neighbours" in own:
+            own["neighbours"] = Neighbours(**own["neighbours"])
+        return cls(**own)
 
     def _words(self, shape: str) -> str:
         """The form in a line."""

@@ -104,7 +104,7 @@ class UnionStrategy(StrategyForm):
         return self.parts[0].n
 
     @property
-    def sensitivity(self) -> float:
+    def largest_column(self) -> float:
         """Σ θ Δ, or √Σ (θ Δ)², rounded upwards; the exact one where each part's columns are equally long."""
         own = np.array([s * part.sensitivity for s, part in zip(self.shares, self.parts, strict=True)])
         total = float(own.sum()) if self.norm == 1 else float(np.sqrt(np.square(own).sum()))

@@ -8,6 +8,7 @@ What only mmopt's own tests need stands in tests/, measurements in examples/.
 - ``query_matrices.py``: its query matrices
 - ``known_optima.py``: published optima, and bounds in closed form
 - ``census_workloads.py``: workloads of census size
+- ``atom_examples.py``: the example of each atom, as a program
 - ``random_instances.py``: random workloads, givens, points and multipliers
 - ``script_commands.py``: what scripts in examples/ take of the command line
 """

@@ -71,6 +71,7 @@ class WeakDualityReport:
         without pairs.
     findings : the worst violated pair of each instance.
     notes : instances that could not be used in full, and why.
+    is_derived : whether a solve reads a bound off the program's lines.
     """
 
     program: str
@@ -82,6 +83,7 @@ class WeakDualityReport:
     smallest_slack: float = float("inf")
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    is_derived: bool = False
 
     @property
     def holds(self) -> bool:
@@ -90,7 +92,8 @@ class WeakDualityReport:
 
     def __str__(self) -> str:
         if not self.has_certificate:
-            return f"'{self.program}' has no certificate of its own"
+            read = ": a solve reads its bound off its lines" if self.is_derived else ""
+            return f"'{self.program}' has no certificate of its own{read}"
         if not self.pairs:
             head = f"weak duality of '{self.program}' could not be tested"
         elif self.holds:
@@ -133,7 +136,8 @@ def check_program(
     check(parsed)
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
-    report = WeakDualityReport(parsed.name, seed, parsed.certificate is not None)
+    is_derived = parsed.klass == "convex" and not parsed.bound
+    report = WeakDualityReport(parsed.name, seed, parsed.certificate is not None, is_derived=is_derived)
     if parsed.certificate is None:
         return report
     for number in range(instances):

@@ -42,8 +42,9 @@ def holds(figure: Figure, found: float) -> bool:
 
 def meets(figure: Figure, low: float, high: float) -> bool:
     """Whether a value that lies between ``low`` and ``high`` may be what the figure says of it."""
-    above = high >= figure.value * (1 - figure.tolerance)
-    below = low <= figure.value * (1 + figure.tolerance)
+    room = figure.tolerance * abs(figure.value)
+    above = high >= figure.value - room
+    below = low <= figure.value + room
     return {"exact": above and below, "upper": below, "lower": above}[figure.kind]
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from mmopt.errors import TooLargeError, WorkloadError, suggest
 from mmopt.limits import require_memory
+from mmopt.notebook import Displayed
 from mmopt.workloads.encodings import Bins, Categories, Values, refuse_repeated
 from mmopt.workloads.python_forms import DomainForms
 
@@ -26,8 +27,8 @@ LABEL_SIZE = 16  # of its memory in doubles
 LARGEST_DOMAIN = 10**100  # cells; the square of their number is a double
 
 
-@dataclass(frozen=True)
-class Attribute:
+@dataclass(frozen=True, repr=False)
+class Attribute(Displayed):
     """One attribute of the domain.
 
     Parameters
@@ -99,6 +100,9 @@ class Attribute:
                         f"expected 0 to {self.size - 1}"
                     )
 
+    def __repr__(self) -> str:
+        return f"Attribute({self.name}: {self.size:,} cell{'s' * (self.size > 1)})"
+
     @property
     def declared(self) -> int:
         """Number of cells that hold table values, the first ones; the others take what has no such cell."""
@@ -111,7 +115,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, repr=False)
-class Domain(DomainForms):
+class Domain(DomainForms, Displayed):
     """The cross product of attributes; n = ``size`` cells. ``Domain.of`` builds one.
 
     Raises

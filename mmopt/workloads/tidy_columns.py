@@ -5,6 +5,7 @@ From the factors of the products: what a row of a factor says is found once, how
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
 from mmopt.workloads.workload import Workload
 
-__all__ = ["tidy_columns"]
+__all__ = ["query_columns", "tidy_columns"]
 
 Column = npt.NDArray[Any]
 
@@ -37,6 +38,16 @@ class _Said(NamedTuple):
     texts: Column
     low: Ints
     high: Ints
+
+
+def query_columns(workload: Workload, taken: Collection[str]) -> dict[str, Column]:
+    """Which query a row is about: query (its group) and label, then ``tidy_columns``."""
+    groups = [[name] * (rows.stop - rows.start) for name, rows in workload.groups()]
+    return {
+        "query": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
+        "label": np.array(workload.labels(), dtype=object),
+        **tidy_columns(workload, ("query", "label", *taken)),
+    }
 
 
 def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, Column]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
+from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
@@ -30,7 +31,7 @@ __all__ = ["Workload"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Workload(WorkloadForms, Summand):
+class Workload(WorkloadForms, Summand, Tabular):
     """m linear counting queries over n cells. Build it with ``load``, ``of``, a method of a ``Domain``,
     ``from_matrix`` or ``from_products``; ``+`` adds up workloads over one domain.
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from random_workloads import domain_of, random_factor
 
-from mmopt import OptionError, Privacy, Workload, accuracy, plan, solve
+from mmopt import OptionError, Privacy, PrivacyError, Workload, accuracy, plan, solve
 from mmopt.mechanism import measure
 from mmopt.workloads import Product, Wish
 from mmopt.workloads.blocks import factor_blocks as f
@@ -38,6 +38,7 @@ def test_it_is_the_plan_s_and_the_release_s(privacy: Privacy) -> None:
     assert columns["standard_error"] == again.standard_errors.tolist()
     answers = measure(again, np.array([3, 1, 4, 1]), 5, 0.9)
     assert columns["standard_error"] == answers.standard_errors.tolist()
+    assert (found.rmse, found.chosen) == (again.rmse, found.words)
     half_widths = (answers.high - answers.low) / 2
     assert columns["half_width"] == pytest.approx(half_widths.tolist(), rel=1e-12)
     assert found.confidence == 0.9 and repr(found) == f"Accuracy({found.words})"
@@ -105,7 +106,11 @@ def test_releases_are_within_what_was_wished_for(rng: np.random.Generator, pure:
         domain_of(size), [Product((random_factor(rng, size),), within=Wish(width, 0.8))]
     )
     privacy = Privacy(epsilon=1e4) if pure else None
-    found = accuracy(w, privacy)
+    try:
+        found = accuracy(w, privacy)
+    except PrivacyError as error:  # what rounding to 27 bits may bias 2^31 rows by: some 3 counts
+        assert width < 5 and "rounding the strategy alone makes intervals wider" in error.message
+        return
     assert found.errors.to_dict()["meets"] == [True] * w.m
     x = rng.integers(0, 100, size)
     seeds = rng.integers(0, 2**31, 400)

@@ -14,6 +14,7 @@ from mmopt.answers import default_strategy as module
 from mmopt.answers.default_strategy import default_strategy, default_words, offer
 from mmopt.errors import Error, WorkloadError
 from mmopt.stop_reasons import Stop
+from mmopt.strategies import Neighbours
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)
@@ -54,8 +55,8 @@ def test_the_default_is_the_better_of_both_noises(rng: np.random.Generator) -> N
 def test_laplace_noise_that_is_skipped_is_not_better(privacy: Privacy, neighbours: str) -> None:
     """At a large epsilon noise on integers has much less variance than 2 / epsilon²."""
     for w in (TRI, Workload.from_matrix(np.eye(5)), Workload.from_matrix(np.vstack([np.eye(4), np.ones(4)]))):
-        choice = default_strategy(w, privacy, neighbours)  # type: ignore[arg-type]
-        laplace = offer(w, solve(w, "p_identity"), privacy, neighbours)  # type: ignore[arg-type]
+        choice = default_strategy(w, privacy, Neighbours.of(neighbours))
+        laplace = offer(w, solve(w, "p_identity"), privacy, Neighbours.of(neighbours))
         assert choice.best.cost <= laplace.cost * (1 + 1e-12)
         for reason in choice.reasons:
             assert neighbours == "add-remove", "the bound is on columns, not on their differences"

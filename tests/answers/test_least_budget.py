@@ -253,16 +253,16 @@ def test_replaced_rows_cost_more_and_have_no_bound() -> None:
     one, other = budget(w), budget(w, neighbours="replace-one")
     assert other.cost > one.cost and other.bound is None and other.gap is None
     shown = dict(other.rows())
-    assert shown["bound"] == "none (known for variances, continuous noise and add-remove alone)"
+    assert shown["bound"] == "none (known for variances, continuous noise and rows added or removed alone)"
     assert "gap" not in shown
 
 
 @pytest.mark.quick
 def test_a_bound_beyond_the_cost_is_none() -> None:
     """At a large delta noise on integers proves less than continuous noise could."""
-    w = Workload.from_matrix(np.eye(2), targets=[0.3, 0.3])
+    w = Workload.from_matrix(np.eye(2), targets=[1.5, 1.5])  # noise on integers has no less
     least = budget(w, delta=0.2)
-    assert least.cost < 2.0 and least.bound is None
+    assert least.cost < 0.35 and least.bound is None
 
 
 @pytest.mark.quick

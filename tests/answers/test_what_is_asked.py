@@ -13,6 +13,7 @@ from mmopt.answers.what_is_asked import asked
 from mmopt.errors import OptionError
 from mmopt.privacy import Privacy
 from mmopt.request import TableOptions, WorkloadLike
+from mmopt.strategies import ADD_REMOVE
 
 TEXT = """
 domain: {sex: {values: [F, M]}}
@@ -40,15 +41,15 @@ def test_a_file_says_all_of_it(form: str, tmp_path: Path) -> None:
     if form == "request":
         workload = mmopt.load_request(workload)
     what = asked(workload)
-    assert what.privacy == Privacy(rho=0.5) and what.neighbours == "replace-one"
+    assert what.privacy == Privacy(rho=0.5) and str(what.neighbours) == "replace-one"
     assert what.table == TableOptions(table="people")
     other = asked(workload, {"epsilon": 1}, "add-remove")
-    assert other.privacy == Privacy(epsilon=1.0) and other.neighbours == "add-remove"
+    assert other.privacy == Privacy(epsilon=1.0) and other.neighbours == ADD_REMOVE
 
 
 def test_a_workload_says_neither() -> None:
     what = asked(mmopt.Domain.of(sex=["F", "M"]).marginal("sex"))
-    assert (what.privacy, what.neighbours, what.file) == (None, "add-remove", None)
+    assert (what.privacy, what.neighbours, what.file) == (None, None, None)
     assert what.table == TableOptions()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from command_line import called
 
+from mmopt.language import Program
+
 DOMAIN = """\
 domain:
   sex: {values: [F, M]}
@@ -25,6 +27,11 @@ privacy: {{epsilon: 1.0, delta: 1.0e-6}}
 TARGETS = f"""{DOMAIN}workload:
   - {{name: by sex, marginal: [sex], max_variance: 100.0}}
   - {{name: cells, marginal: [sex, age], max_variance: 200.0}}
+"""
+STEPS = """\
+domain: {step: {range: [0, 6], width: 1}}
+workload:
+  - {name: up to a step, product: {step: prefix}, max_variance: 200.0}
 """
 PEOPLE = "sex,age\n" + "F,30\n" * 500 + "M,12\n" * 300 + "M,70\n" * 7
 
@@ -58,6 +65,20 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "targets.yaml").write_text(TARGETS, encoding="utf-8")
     (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
     return tmp_path
+
+
+@pytest.fixture
+def file_for(files: Path) -> Callable[[str], str]:
+    """The workload file, of 6 cells with targets, that a program takes: of steps if it is about them."""
+
+    def chosen(program: str) -> str:
+        neighbours = Program.load(program).neighbours
+        if neighbours is None or neighbours.kind != "participation":
+            return "targets.yaml"
+        (files / "steps.yaml").write_text(STEPS, encoding="utf-8")
+        return "steps.yaml"
+
+    return chosen
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from mmopt.cli.command_output import Display, stdout_to_stderr
+from mmopt.cli.command_output import Display, console, stdout_to_stderr
 from mmopt.driver import Progress
 
 POINT = Progress("l2_strategy", "clarabel", 1.5, 7, 12.5, 12.0)
@@ -74,6 +74,16 @@ def test_display_begins_anew() -> None:
     assert display.line() == "baseline wavelet (1 of 3): 0 s"
 
 
+def test_each_point_has_its_line_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    display = Display("l2_strategy", terminal(), wanted=False, each=True)
+    display(replace(POINT, certified=False, seconds=0.25))
+    display(replace(POINT, bound=None, seconds=1.0))
+    head = f"{POINT.program}: 0.25 s, iteration {POINT.iterations}, objective "
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(head) and first.endswith(", gap 4.2e-02, by the count of clarabel")
+    assert second.endswith(", no bound, certified")
+
+
 def test_a_quick_solve_shows_nothing() -> None:
     console = terminal()
     with Display("l2_strategy", console, delay=60.0) as display:
@@ -97,3 +107,36 @@ def test_what_libraries_print_goes_to_stderr(capfd: pytest.CaptureFixture[str]) 
     sys.stdout.flush()
     out, err = capfd.readouterr()
     assert out == "result\n" and sorted(err.splitlines()) == ["from a library", "from python"]
+
+
+@pytest.mark.parametrize("stderr", [False, True])
+@pytest.mark.parametrize(
+    ("is_tty", "environment", "is_terminal"),
+    [
+        (True, {}, True),
+        (True, {"JPY_PARENT_PID": "1", "FORCE_COLOR": "1"}, False),
+        (False, {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_only_what_someone_reads_on_a_terminal_has_escape_codes(
+    stderr: bool,
+    is_tty: bool,
+    environment: dict[str, str],
+    is_terminal: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stream(io.StringIO):
+        def isatty(self) -> bool:
+            return is_tty
+
+    for name in ("JPY_PARENT_PID", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    stream = Stream()
+    monkeypatch.setattr(sys, "stderr" if stderr else "stdout", stream)
+    shown = console(stderr=stderr)
+    assert shown.is_terminal == is_terminal
+    shown.print("words", style="bold")
+    assert ("\x1b" in stream.getvalue()) == is_terminal

@@ -104,7 +104,7 @@ REFUSED = {
         "more than 100 operations inside each other when every 'let' is put in",
     ),
     "a line that cannot hold": (own(constraints="    odd: 3 <= 2"), "requires 'odd' of what is given"),
-    "an index that is not there": (own(lets="    d = W[0, n]"), "an index is "),
+    "an index that is not there": (own(lets="    d = W[0, n]"), "this index may be beyond the entries"),
     "a group of none": (
         own(lets="    d = sum(consecutive(ones(n), 8 * -1))"),
         "the size of this group is -8",

@@ -118,7 +118,8 @@ def test_what_is_bound_is_a_copy() -> None:
         ),
         (
             {"K": [[1.0, 0.5], [0.0, 1.0]]},
-            "<program>:8:5: the given 'K' is declared psd and is not\n"
+            "<program>:8:5: the given 'K' is declared psd and is not symmetric: entry 0, 1 is 0.5 and "
+            "entry 1, 0 is 0\n"
             '        K: psd[k, k]               "how they lean"\n'
             "        ^",
         ),
@@ -165,6 +166,21 @@ def test_a_psd_given_may_be_singular() -> None:
     for singular in (np.zeros((2, 2)), np.ones((2, 2))):
         bound = given(K=singular)
         assert np.array_equal(bound.env["K"], singular)
+
+
+def test_a_symmetric_given_is_symmetric() -> None:
+    program = Program.parse(TEXT.replace("psd", "symmetric"))
+    wide = np.array([[1.0, 3.0], [3.0, 1.0]])
+    turned = wide + np.array([[0.0, 1e-12], [0.0, 0.0]])  # what rounding may leave: 3.3e-13 of the largest
+    kept = bind(program, W, {**GOOD, "K": turned}).env["K"]
+    assert np.array_equal(kept, kept.T) and kept == pytest.approx(wide, rel=1e-12)
+    assert bind(program, W, {**GOOD, "K": wide}).env["K"] is not kept
+    with pytest.raises(OptionError) as refused:
+        bind(program, W, {**GOOD, "K": wide + np.array([[0.0, 0.0], [1e-8, 0.0]])})
+    assert str(refused.value).splitlines()[0] == (
+        "<program>:8:5: the given 'K' is declared symmetric and is not symmetric: entry 0, 1 is 3 and "
+        "entry 1, 0 is 3.00000001"
+    )
 
 
 def test_targets_are_needed() -> None:
@@ -273,3 +289,23 @@ def test_a_parameter_of_another_sign_is_refused(program: str, parameter: str) ->
     w, givens = Workload.from_matrix(np.tri(3), targets=1.0), {"S": np.eye(3)} if parameter == "beta" else {}
     with pytest.raises(OptionError, match=f"'{parameter}' is declared > 0, its smallest entry is -1"):
         bind(Program.load(program), w, {**givens, parameter: -1.0})
+
+
+@pytest.mark.parametrize(("default", "value"), [("0.5", -1.0), ("0", -1e-9), ("-2", 1.0)])
+def test_a_number_without_a_kind_keeps_the_sign_of_its_default(default: str, value: float) -> None:
+    """Lines were checked with that sign: t * x**2 is convex for no other."""
+    text = TEXT.replace("choose\n", f"parameter\n    s = {default}\nchoose\n")
+    with pytest.raises(OptionError) as refused:
+        bind(Program.parse(text), W, {**GOOD, "s": value})
+    assert str(refused.value) == (
+        f"<program>:13:5: the parameter 's' is {value:g}, of another sign than its default "
+        f"{float(default):g}\n"
+        f"        s = {default}\n"
+        "        ^\n"
+        f"  write its kind, and any sign may be passed: s: scalar = {float(default):g}"
+    )
+    declared = Program.parse(text.replace(" s =", " s: scalar ="))
+    assert bind(declared, W, {**GOOD, "s": value}).env["s"] == value
+    assert bind(Program.parse(text), W, {**GOOD, "s": -value if default != "0" else 1.0}).env["s"] == (
+        -value if default != "0" else 1.0
+    )

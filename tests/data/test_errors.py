@@ -322,7 +322,8 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
         "    column 'years' (attribute 'age'): 2 outside the declared domain "
         "(of them 1 text that is no number), 2 missing (NULL, empty or NaN)\n"
         "  say where they go in the workload file: 'sex: {…, outside: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there"
+        "the label of a cell in place of 'drop' counts them there; "
+        "the right end of the last bin of 'age' is outside, too"
     )
     missing = error(file, values("sex", "F", "M", outside="drop"))
     assert missing == (

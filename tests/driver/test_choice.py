@@ -41,7 +41,10 @@ def test_it_agrees_with_a_conic_solver(name: str, case: str) -> None:
     ours, conic = solve(named(case), name), solve(named(case), name, solver="clarabel")
     assert conic.solver == "clarabel"
     assert ours.value == pytest.approx(conic.value, rel=tolerances.GAP)
-    assert ours.gap is not None and ours.gap <= asked(ours)
+    if name == "banded_strategy" and case != "all ranges":  # its kernel needs cells that are told apart
+        assert ours.solver == "clarabel"
+    else:
+        assert ours.gap is not None and ours.gap <= asked(ours)
 
 
 def test_what_no_kernel_knows_goes_to_a_conic_solver() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hard_workloads import ROWS, TARGETS, hard_workload
-from tolerances import GAP_INTERIOR
+from tolerances import GAP_INTERIOR, GAP_ONE_DOMINATES
 
 from mmopt import Workload, solve
 
@@ -13,9 +13,10 @@ PROGRAMS = ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty", 
 MOST = 60  # iterations; in 10,000 draws the most were 45, the mean was 7
 
 
-def reaches_the_gap(workload: Workload, program: str, *, reduce: bool) -> None:
-    s = solve(workload, program, solver="nuclear", tolerance=GAP_INTERIOR, reduce=reduce)
-    assert s.gap is not None and s.gap <= GAP_INTERIOR
+def reaches_the_gap(name: str, workload: Workload, program: str, *, reduce: bool) -> None:
+    tolerance = GAP_ONE_DOMINATES if name == "one dominates" else GAP_INTERIOR
+    s = solve(workload, program, solver="nuclear", tolerance=tolerance, reduce=reduce)
+    assert s.gap is not None and s.gap <= tolerance
     assert s.bound is not None and s.bound <= s.objective
     assert s.iterations <= MOST
     # Nearly dependent queries may leave a lifted point outside, which is said.
@@ -27,7 +28,7 @@ def reaches_the_gap(workload: Workload, program: str, *, reduce: bool) -> None:
 def test_the_gap_is_reached(name: str, rng: np.random.Generator) -> None:
     workload = hard_workload(name, str(rng.choice(list(TARGETS))), rng)
     for program in PROGRAMS:
-        reaches_the_gap(workload, program, reduce=bool(rng.integers(2)))
+        reaches_the_gap(name, workload, program, reduce=bool(rng.integers(2)))
 
 
 @pytest.mark.slow
@@ -37,4 +38,4 @@ def test_the_gap_is_reached_for_other_targets(name: str, rng: np.random.Generato
     workload = hard_workload(name, targets, rng)
     for program in PROGRAMS:
         for reduce in (False, True):
-            reaches_the_gap(workload, program, reduce=reduce)
+            reaches_the_gap(name, workload, program, reduce=reduce)

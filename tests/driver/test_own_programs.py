@@ -49,8 +49,8 @@ CERTIFICATE = (
 BOUND = ("norm 2\n", "norm 2\nbound\n    l2_strategy\n")
 
 
-def test_without_a_certificate_there_is_no_bound() -> None:
-    s = solve(PREFIX, own())
+def test_without_a_certificate_and_without_deriving_there_is_no_bound() -> None:
+    s = solve(PREFIX, own(), derive=False)
     assert s.objective == pytest.approx(BEST.objective, rel=GAP_INTERIOR)
     assert (s.bound, s.gap, s.status.bound_valid) == (None, None, False)
     assert s.status.stop == "solver finished"
@@ -107,15 +107,20 @@ def test_maximize_has_no_lower_bound() -> None:
 def test_lines_that_agree_on_no_units_are_solved_as_given() -> None:
     plus = ("trace(W @ inv(X) @ W.T)", "trace((W + 1) @ inv(X) @ (W + 1).T)")
     s = solve(PREFIX, own(plus))
-    assert s.warnings == (
-        "the lines of the program agree on no units, so it was not scaled: the objective is the first that "
-        "does not scale with those before it (numbers added to givens, or powers that do not match)",
-    )
-    assert s.scaling == {}
+    assert s.warnings == () and s.scaling == {}
     root = PREFIX.root + 1
     equal = solve(Workload.from_matrix(root), "l2_strategy")
     assert s.objective == pytest.approx(equal.objective, rel=GAP)
-    assert ("warning", s.warnings[0]) in s.rows()
+
+
+def test_where_the_gap_is_not_reached_it_is_said_that_lines_agree_on_no_units() -> None:
+    plus = ("trace(W @ inv(X) @ W.T)", "trace((W + 1) @ inv(X) @ (W + 1).T)")
+    s = solve(PREFIX, own(plus), solver="clarabel", max_iterations=8, derive=False)
+    assert s.warnings[0] == (
+        "the lines of the program agree on no units, so it was not scaled: the objective is the first that "
+        "does not scale with those before it (numbers added to givens, or powers that do not match)"
+    )
+    assert s.scaling == {} and ("warning", s.warnings[0]) in s.rows()
 
 
 def test_matching_units_give_no_warning() -> None:
@@ -132,7 +137,7 @@ def test_matching_units_give_no_warning() -> None:
         ),
         (
             [("trace(W @ inv(X) @ W.T)", "-trace(X)"), ("diag(X) <= 1", "diag(X) >= 1")],
-            "'own' is unbounded: nothing keeps 'X' from growing; ",
+            "'own' seems unbounded: nothing keeps 'X' from growing; ",
         ),
     ],
     ids=["infeasible", "unbounded"],

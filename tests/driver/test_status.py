@@ -65,7 +65,8 @@ def test_iteration_limit_of_a_solver_that_then_gives_nothing() -> None:
         (
             "scs",
             {"max_iterations": 1},
-            "stopped at the iteration limit of 1: a gap of 1e-04 was not reached; allow more(; before .*)?",
+            r"stopped at the iteration limit of 1: the gap is 1\.0e\+00, 1e-04 was asked for; "
+            "allow more(; before .*)?",
         ),
         (
             "clarabel",
@@ -212,6 +213,9 @@ def test_ctrl_c_gives_the_best_certified_point_so_far() -> None:
     assert output.splitlines()[-1] == "stopped: interrupted True"
 
 
+EXPECTED = "expected a name ('clarabel'), 'module:function', or a function of a ConicProblem"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -223,11 +227,7 @@ def test_ctrl_c_gives_the_best_certified_point_so_far() -> None:
         ({"max_iterations": 0}, "'max_iterations' is at least 1, not 0"),
         ({"threads": -2}, "'threads' is at least 1, not -2"),
         ({"solver": "sc"}, "there is no solver 'sc'\n  did you mean 'scs'?"),
-        (
-            {"solver": "gurobi"},
-            "there is no solver 'gurobi'\n"
-            "  known: clarabel, cvxopt, low_rank, nuclear, p_identity, qoco, scs, sdpa, softmax, weighting",
-        ),
+        ({"solver": 3}, f"a int is no solver\n  {EXPECTED}"),
         ({"givens": {"V": np.eye(2)}}, "'l2_strategy' has no given 'V'\n  known: W"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",

@@ -96,7 +96,11 @@ def test_workload_is_what_the_readme_says() -> None:
     assert np.isinf(workload.targets).all() and not workload.has_all_targets
     assert sorted(set(workload.weights.tolist())) == [0.5, 1.0, 2.0]
     assert request.privacy is not None
-    assert (request.privacy.epsilon, request.privacy.delta, request.neighbours) == (1.0, 1e-6, "add-remove")
+    assert (request.privacy.epsilon, request.privacy.delta, str(request.neighbours)) == (
+        1.0,
+        1e-6,
+        "add-remove",
+    )
 
 
 def test_small_is_what_the_readme_says() -> None:
@@ -153,7 +157,8 @@ def test_the_readme_and_a_shorter_range(table: Path) -> None:
         f"{table}: rows without a cell, of 29501 (confidential, for you alone):\n"
         f"    column 'exper' (attribute 'experience'): {refused} outside the declared domain\n"
         "  say where they go in the workload file: 'experience: {…, outside: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there"
+        "the label of a cell in place of 'drop' counts them there; the right end of the last bin of "
+        "'experience' is outside, too"
     )
     dropping = short.replace("range: [0, 45]", "range: [0, 45]\n    outside: drop")
     vector = data_vector(table, parse_request(dropping).workload.domain)

@@ -260,7 +260,7 @@ def test_tuning_to_the_redistricting_queries() -> None:
     rows = json.loads(run("tune", FILE, "PL94", "--factors", "1,4", "--json"))
     assert [row["optimised"] for row in rows] == ["PL94 alone", "the rest alone", "everything", "PL94 × 4"]
     assert all(row["gap"] <= 1e-6 for row in rows)
-    alone, rest, plain, more = (row["rmse"] for row in rows)
+    alone, rest, plain, more = (row["unit_rmse"] for row in rows)
     assert plain["everything"] == pytest.approx(1.9042, rel=tolerances.PRINTED_3)
     assert alone["PL94"] < more["PL94"] < plain["PL94"]
     assert rest["the rest"] < plain["the rest"] < more["the rest"]

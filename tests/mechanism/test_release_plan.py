@@ -215,9 +215,11 @@ def test_a_total_under_replace_one_has_nothing_to_calibrate():
 @pytest.mark.quick
 def test_arguments_of_other_kinds_are_named():
     rho = Privacy(rho=0.5)
+    of_a_person = "{'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
+    sets = f"expected 'add-remove', 'replace-one', {of_a_person}"
     cases = [
-        ((TRI, IDENTITY, rho, "x"), "neighbours is 'x', expected 'add-remove' or 'replace-one'"),
-        ((TRI, IDENTITY, rho, None), "neighbours is None, expected 'add-remove' or 'replace-one'"),
+        ((TRI, IDENTITY, rho, "x"), f"neighbours is 'x', {sets}"),
+        ((TRI, IDENTITY, rho, 2), f"neighbours is 2, {sets}"),
         ((TRI, np.eye(8), rho), "the strategy is of type ndarray, expected a strategy, as solution.strategy"),
         ((TRI, IDENTITY, rho, "add-remove", 1), "absolute is of type int, expected True or False"),
     ]

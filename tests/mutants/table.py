@@ -181,26 +181,144 @@ MUTANTS = (
         "mechanism/test_release_plan.py",
         ("standard_errors", "self.relative, -self.bits)", "self.relative, -self.bits - 1)"),
     ),
+    # -- sets of neighbours
+    *_rows(
+        "mmopt/numerics/participation.py",
+        "numerics/test_participation.py",
+        ("largest_sums", "best[..., : max(0, n + 1 - separation)]", "best[..., : max(0, n - separation)]"),
+        ("largest_sums", "following[..., separation:] +=", "following[..., separation + 1 :] +="),
+        (
+            "largest_block",
+            "np.abs(steps[:, None] - steps) >= separation",
+            "steps[:, None] - steps >= separation",
+        ),
+        ("largest_block", "others[large], separation, most - 1", "others[large], separation, most - 2"),
+        ("largest_block", "added[large] = largest", "added[~large] = largest"),
+        ("_enumerated", "+ 2 * rows[place, last]", "+ rows[place, last]"),
+        ("_enumerated", "rows = rows[place] + weights[last]", "rows = rows[place]"),
+        ("participation_norm", "np.abs(scaled.T @ scaled)", "(scaled.T @ scaled)"),
+        ("participation_norm", "np.ldexp(found, exponent), np.inf", "found, np.inf"),
+    ),
+    *_rows(
+        "mmopt/strategies/neighbours.py",
+        "strategies/test_neighbours.py",
+        ("Neighbours.over", "may_drop=workload.domain.may_drop", "may_drop=False"),
+        ("Neighbours.over", "if len(names) != 1:", "if False:"),
+        ("Neighbours.over", 'if rule not in ("", "refuse", "drop"):', "if False:"),
+        ("Neighbours.times", "return self.at_most", "return 1"),
+        ("Neighbours.__post_init__", '{"separation": 1, "may_drop": False}', '{"separation": 1}'),
+        (
+            "Neighbours.sensitivity",
+            "self.separation, self.at_most)\n            case _:\n                assert_never(self.kind)",
+            "self.separation, self.at_most)\n            case _:\n                return 0.0",
+        ),
+        ("Neighbours.sensitivity", "if self.may_drop else moved", "if False else moved"),
+        ("Neighbours.share", "self.at_most**2", "self.at_most**3"),
+        ("Neighbours.share", "float(self.may_drop)", "1.0"),
+        ("Neighbours.share", "[at : at + k].max()", "[at : at + k].min()"),
+    ),
+    *_rows(
+        "mmopt/privacy/rounding/integer_arithmetic.py",
+        "strategies/test_neighbours.py",
+        (
+            "squared_sensitivity",
+            "norm, neighbours)\n        case _:\n            assert_never(neighbours.kind)",
+            "norm, neighbours)\n        case _:\n            return 0",
+        ),
+    ),
+    *_rows(
+        "mmopt/privacy/rounding/integer_arithmetic.py",
+        "privacy/rounding/test_neighbours_of_integers.py",
+        ("squared_sensitivity", "norm) * neighbours.at_most**2", "norm) * neighbours.at_most"),
+        ("_squared_participation", "np.abs(_gram(matrix))", "_gram(matrix)"),
+        ("_squared_participation", "-(-weights >> shift)", "weights >> shift"),
+        ("_squared_participation", "return total if norm == 2 else total**2", "return total"),
+        ("bound_by_column", "return squared * neighbours.at_most**2", "return squared"),
+        ("bound_by_column", 'case "participation":\n            raise', 'case "nobody":\n            raise'),
+    ),
+    *_rows(
+        "mmopt/privacy/rounding/integer_dense.py",
+        "privacy/rounding/test_neighbours_of_integers.py",
+        (
+            "_measured",
+            "changes, growth = neighbours.over(workload), 1.0",
+            "changes, growth = ADD_REMOVE, 1.0",
+        ),
+        ("parts", "self.neighbours.is_one_row and is_one", "is_one"),
+    ),
+    *_rows(
+        "mmopt/strategies/strategy_form.py",
+        "strategies/test_neighbours.py",
+        ("sensitivity_to", "times_up(neighbours.times, self.largest_column)", "self.largest_column"),
+        ("sensitivity", "self.sensitivity_to(self.neighbours)", "self.sensitivity_to(ADD_REMOVE)"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/point_meaning.py",
+        "driver/judge/test_program_neighbours.py",
+        (
+            "_meant",
+            "Strategy(frozen(matrix), m.norm, instance.neighbours)",
+            "Strategy(frozen(matrix), m.norm)",
+        ),
+        ("_meant", "basis), neighbours=instance.neighbours)", "basis))"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/bound_on_total_error.py",
+        "driver/judge/test_program_neighbours.py",
+        ("for_neighbours", "else bound * neighbours.share(d)", "else bound * neighbours.share(d) ** 1.5"),
+    ),
+    *_rows(
+        "mmopt/compiler/bind.py",
+        "driver/judge/test_program_neighbours.py",
+        ("Instance.neighbours", 'found = Neighbours("participation", k, b)', 'found = Neighbours("rows", 1)'),
+        ("Instance.neighbours", 'found = Neighbours("rows", k)', "found = ADD_REMOVE"),
+    ),
+    *_rows(
+        "mmopt/compiler/reductions/reduction_step.py",
+        "driver/judge/test_program_neighbours.py",
+        ("reducible", "if instance.neighbours != ADD_REMOVE:", "if False:"),
+    ),
+    *_rows(
+        "mmopt/proof/recheck.py",
+        "driver/judge/test_program_neighbours.py",
+        ("strategy", "same = same and s.strategy.neighbours == meant.neighbours", "pass"),
+    ),
+    *_rows(
+        "mmopt/mechanism/make_plan.py",
+        "driver/judge/test_program_neighbours.py",
+        ("plan", "strategy.neighbours if neighbours is None else neighbours", '"add-remove"'),
+    ),
+    *_rows(
+        "mmopt/answers/least_budget.py",
+        "cli/commands/test_neighbours.py::test_a_budget_for_persons_is_k_squared_times_that_for_rows",
+        ("_bound", "else times * 2 * math.asinh", "else times**2 * 2 * math.asinh"),
+        ("_bound", "return times**2 * fitness.bound / 2", "return times**3 * fitness.bound / 2"),
+    ),
+    *_rows(
+        "mmopt/comparison/predicted_errors.py",
+        "comparison/test_predicted_errors.py",
+        ("_continuous", "times * unit_rmse * noise", "unit_rmse * noise"),
+    ),
     # -- changed counts
     *_rows(
         "mmopt/privacy/rounding/integer_dense.py",
         "privacy/test_calibration.py",
-        ("parts", 'is_one = self.neighbours == "add-remove" and', "is_one ="),
+        ("parts", "is_one = self.neighbours.is_one_row and", "is_one ="),
     ),
     *_rows(
         "mmopt/privacy/rounding/integer_marginals.py",
         "privacy/test_calibration.py",
-        ("parts", 'is_one_count=self.neighbours == "add-remove"', "is_one_count=True"),
+        ("parts", "is_one_count=self.neighbours.is_one_row", "is_one_count=True"),
     ),
     *_rows(
         "mmopt/privacy/rounding/integer_marginals.py",
         "privacy/rounding/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[marginals-1]",
-        ("parts", "or self.workload.domain.may_drop)", ")"),
+        ("parts", "else int(self.changes.may_drop)", "else 0"),
     ),
     *_rows(
         "mmopt/privacy/rounding/integer_union.py",
         "privacy/test_calibration.py",
-        ("parts", 'is_one_count=self.neighbours == "add-remove" and all(', "is_one_count=all("),
+        ("parts", "is_one_count=self.neighbours.is_one_row and all(", "is_one_count=all("),
         ("parts", "all(map(is_one_count, own))", "any(map(is_one_count, own))"),
     ),
     *_rows(
@@ -218,14 +336,22 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/rounding/integer_arithmetic.py",
         "privacy/rounding/test_row_sensitivity.py::test_no_row_costs_more_than_is_claimed[matrix-2]",
-        ("squared_sensitivity", "max(added, moved) if may_drop else moved", "moved"),
-        ("squared_sensitivity", 'if neighbours == "add-remove":', "if True:"),
+        (
+            "squared_sensitivity",
+            "max(_largest_squared(matrix, norm), moved) if neighbours.may_drop else moved",
+            "moved",
+        ),
+        (
+            "squared_sensitivity",
+            '"rows":\n            return _largest',
+            '"rows" | "replace-one":\n            return _largest',
+        ),
     ),
     *_rows(
         "mmopt/privacy/rounding/integer_arithmetic.py",
         "privacy/rounding/test_integer_arithmetic.py",
-        ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
-        ("replaced", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
+        ("bound_by_column", "2 if norm == 2 and is_nonnegative else 4", "2 if is_nonnegative else 4"),
+        ("bound_by_column", "2 if norm == 2 and is_nonnegative else 4", "2 if norm == 2 else 4"),
     ),
     # -- blocks of queries
     *_rows(
@@ -370,7 +496,7 @@ MUTANTS = (
         "mmopt/privacy/rounding/integer_union.py",
         "strategies/test_form_laws.py",
         ("round_union", "size / (share * part.sensitivity)", "size * share / part.sensitivity"),
-        ("_squared", "return [replaced(square, norm, sign)", "return [square"),
+        ("_squared", "return [bound_by_column(a, norm, neighbours, sign)", "return [a"),
     ),
     # -- error bounds
     *_rows(
@@ -403,6 +529,7 @@ MUTANTS = (
         ("log", "known = _ends(a)[0] > 0", "known = a.mid > 0"),
         ("logsumexp", "sub(a, exact(top))", "exact(a.mid - top)"),
         ("polar", "moved = skew + 2.0 * away", "moved = 1e-3 * away"),
+        ("stack", "kept = (np.abs(both.mid) > both.rad).any(axis=1)", "kept = both.mid.any(axis=1)"),
     ),
     *_rows(
         "mmopt/numerics/ball_inverse.py",
@@ -461,8 +588,22 @@ MUTANTS = (
     ),
     *_laws(
         "mmopt/language/atoms/matrix_rules.py",
-        ("inv", "inv-curvature", "Curvature.CONVEX, holds,", "Curvature.CONCAVE, holds,"),
-        ("inv", "inv-curvature", "and a.curvature.is_concave", "and a.curvature.is_convex"),
+        ("inv", "inv-curvature", "CONVEX, holds, why, loewner", "CONCAVE, holds, why, loewner"),
+        ("inv", "inv-curvature", "a.psd and a.curvature.is_concave", "a.psd and a.curvature.is_convex"),
+        (
+            "lambda_max",
+            "lambda_max-curvature",
+            "(a.loewner and a.curvature.is_convex)",
+            "a.curvature.is_convex",
+        ),
+        ("logdet", "logdet-curvature", "(SCALAR, a, Curvature.CONCAVE", "(SCALAR, a, Curvature.CONVEX"),
+        ("length", "norm 2-curvature", "(a.sign > 0 and a.curvature.is_convex", "(a.curvature.is_convex"),
+        (
+            "lambda_min",
+            "lambda_min-value",
+            "sign=int(a.psd)), a, Curvature.CONCAVE",
+            "sign=1), a, Curvature.CONCAVE",
+        ),
         (
             "root",
             "root-curvature",
@@ -495,10 +636,65 @@ MUTANTS = (
         "language/check/test_infer_types.py",
         ("_trace", "if not is_gram(factors[at + 1 :] + factors[:at], scope):", "if False:"),
         ("_congruence", ") or not curved.loewner:", "):"),
-        ("_index", "if base.loewner:", "if False:"),
         ("is_gram", "if odd and not infer(factors[half], scope).psd:", "if False:"),
-        ("_index", "if base.psd and expr.items[0] == expr.items[-1]", "if base.psd"),
         ("_block", "not t.curvature.is_affine), None)", "t.why), None)"),
+    ),
+    *_rows(
+        "mmopt/language/check/index_types.py",
+        "language/check/test_infer_types.py language/syntax/test_parse_expression.py",
+        ("index_type", "if base.loewner:", "if False:"),
+        ("index_type", "if base.psd and expr.items[0] == expr.items[-1]", "if base.psd"),
+        ("refuse_zeros", "expr.atom not in KEEPS_ZEROS", "False"),
+        ("_fits", "_is_never_negative(lowest) and", ""),
+    ),
+    *_rows(
+        "mmopt/language/evaluate/evaluator.py",
+        "language/evaluate/test_entries.py",
+        ("points", "holds &= HOLDS", "holds |= HOLDS"),
+        ("positions", "(at < 0) | (at >= size)", "at < 0"),
+    ),
+    *_rows(
+        "mmopt/compiler/lower.py",
+        "language/evaluate/test_entries.py driver/test_student_programs.py",
+        ("by_entry", "self.entries(side, at, decided.scope", "self.entries(left, at, decided.scope"),
+    ),
+    *_rows(
+        "mmopt/language/evaluate/evaluate_constraint.py",
+        "language/evaluate/test_evaluate_constraint.py",
+        ("_magnitude", "return _magnitude(base, env)", "return 0.0"),
+        ("cleared", "<= NEARLY_ZERO * np.abs", "<= np.abs"),
+    ),
+    *_laws(
+        "mmopt/numerics/ball_spectra.py",
+        ("_eigenvalue", "lambda_max-balls", "norm(sub(m, scaled)) +", "0.0 *"),
+        ("log_determinant", "logdet-balls", "above.mid - slack / 2", "above.mid + 1e-9"),
+        ("log_determinant", "logdet-balls", "balls.add(diagonal, diagonal)", "diagonal"),
+        ("largest_singular_value", "sigma_max-balls", "matmul(wide, transpose(wide))", "matmul(wide, wide)"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/norm_minorants.py",
+        "language/atoms/test_minorants.py::test_law[sigma_max]",
+        ("_within", "norms.upper <= 1.0, 1.0, norms.mid", "norms.upper <= 1e9, 1.0, norms.mid"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/norm_minorants.py",
+        "language/atoms/test_minorants.py::test_law[lambda_max]",
+        ("eigenvalue", "np.maximum(values, 0.0)", "np.abs(values) + 1.0"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/norm_minorants.py",
+        "language/atoms/test_minorants.py::test_law[logdet]",
+        ("logdet", "exact(float(n))", "exact(0.0)"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/norm_minorants.py",
+        "language/atoms/test_minorants.py::test_law[huber]",
+        ("huber", "most = 2.0 * max", "most = 3.0 * max"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/norm_minorants.py",
+        "language/atoms/test_minorants.py::test_law[rel_entropy]",
+        ("rel_entropy", "balls.add(ball_functions.log(t), exact(1.0))", "ball_functions.log(t)"),
     ),
     # -- derivatives
     *_laws(
@@ -529,8 +725,12 @@ MUTANTS = (
         ("scaled_rows", "constraint.name] = 1.0 / limits", "constraint.name] = limits"),
         ("trace_inverse", "m = r if is_gram else factor(r @ lt).T", "m = r"),
         ("relation", "else large - small) >> 0", "else small - large) >> 0"),
-        ("_corners", "end - sides[-1], end", "0, end"),
         ("lower", "and d.name not in implied", "and d.name in implied"),
+    ),
+    *_rows(
+        "mmopt/compiler/lower.py",
+        "compiler/test_lower.py::test_values_and_multipliers_come_back_in_the_units_of_the_program[fitness_lmi]",
+        ("_corners", "end - sides[-1], end", "0, end"),
     ),
     *_rows(
         "mmopt/language/atoms/atom_cones.py",
@@ -613,6 +813,16 @@ MUTANTS = (
         ("laplace_weighting", "certificate", "**3 / sum(mu)**2", "**3 / sum(mu)"),
         ("design_weighting", "certificate", "* sum(mu))", "* max(mu))"),
         ("weighted_l2", "certificate", "/ sum(d)", "/ max(d)"),
+        ("minimax_variance", "certificate", "(sum(q) * sum(d))", "(max(q) * sum(d))"),
+        ("user_level_strategy", "certificate", "/ sum(d)", "/ max(d)"),
+        ("gamma_2", "certificate", "/ sqrt(sum(q) * sum(d))", "/ sqrt(sum(q) * max(d))"),
+        ("gamma_f", "certificate", "/ sqrt(sum(d))", "/ sqrt(max(d))"),
+        ("lp_strategy", "certificate", "* sum(v**2))", "* max(v)**2)"),
+        ("a_optimal_design", "certificate", "/ max(sum(", "/ min(sum("),
+        ("d_optimal_design", "certificate", "- logdet(Y)", "- 2 * logdet(Y)"),
+        ("e_optimal_design", "certificate", "max(diag(", "min(diag("),
+        ("common_mechanism", "certificate", "/ lambda_min(", "/ lambda_max("),
+        ("banded_strategy", "certificate", "sum(near * abs(Y), axis=1)", "diag(Y)"),
         ("low_rank_strategy", "certificate", "- sum(Y**2) / (4 * beta)", "+ sum(Y**2) / (4 * beta)"),
     ),
     *_rows(
@@ -646,7 +856,7 @@ MUTANTS = (
         "mmopt/language/evaluate/evaluate_constraint.py",
         "language/evaluate/test_evaluate_constraint.py",
         ("_over", 'constraint.relation.op == "<', 'constraint.relation.op == ">'),
-        ("_over", 'constraint.relation.op == "==', 'constraint.relation.op == "<'),
+        ("_over", '(over) if constraint.relation.op == "==', '(over) if constraint.relation.op == "<'),
         ("_off", 'values if relation.op == ">>', 'values if relation.op == "<<'),
         ("_ordered", '(right, left) if op in (">=", ">>")', '(right, left) if op in (">>",)'),
         ("_over_with_errors", "small.upper, small.mid) - low", "small.mid, small.mid) - low"),
@@ -663,9 +873,13 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/same_program.py",
         "compiler/test_same_program.py",
-        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "certificate"))'),
-        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "lets"))'),
-        ("", '("name", "value", "meaning"))', '("name", "value", "meaning", "givens"))'),
+        (
+            "",
+            '("name", "value", *FIELDS_OF_MEANING))',
+            '("name", "value", "certificate", *FIELDS_OF_MEANING))',
+        ),
+        ("", '("name", "value", *FIELDS_OF_MEANING))', '("name", "value", "lets", *FIELDS_OF_MEANING))'),
+        ("", '("name", "value", *FIELDS_OF_MEANING))', '("name", "value", "givens", *FIELDS_OF_MEANING))'),
         ("", '("name", "id", "index", "basis")', '("name", "id", "index", "basis", "kind")'),
         (
             "is_shipped",
@@ -692,7 +906,7 @@ MUTANTS = (
     *_rows(
         "mmopt/compiler/bind.py",
         "driver/test_estimated.py",
-        ("bind", "if not is_shipped(checked)", "if False"),
+        ("bind", "if not is_shipped(checked):  # of", "if False:  # of"),
     ),
     *_rows(
         "mmopt/language/evaluate/evaluate_constraint.py",
@@ -886,10 +1100,10 @@ MUTANTS = (
         ("Offer.cost", "weights @ np.square", "np.ones_like(weights) @ np.square"),
         ("Offer.cost", "return plan.spent[1]", "return plan.allowed or 0.0"),
         ("default_strategy", "sorted(offers, key=lambda one: one.cost)", "offers"),
-        ("_why_not_laplace", 'neighbours != "add-remove"', "False"),
+        ("_why_not_laplace", "times is None", "False"),
         (
             "_why_not_laplace",
-            "LAPLACE.variance(LAPLACE.continuous.scale(privacy, 1.0))",
+            "LAPLACE.variance(LAPLACE.continuous.scale(privacy, times))",
             "2 * LAPLACE.continuous.scale(privacy, 1.0) ** 2",
         ),
         ("_why_not_laplace", "if least <= best.cost:", "if 2 * least <= best.cost:"),
@@ -899,14 +1113,14 @@ MUTANTS = (
     *_rows(
         "mmopt/answers/least_budget.py",
         "answers/test_least_budget.py",
-        ("_bound", 'neighbours != "add-remove"', "False"),
+        ("_bound", "neighbours.times is None", "False"),
         (
             "_bound",
             "2 * math.asinh(math.sqrt(fitness.bound / 2))",
             "2 * math.asinh(math.sqrt(fitness.bound))",
         ),
         ("_bound", "None if is_wide else", ""),
-        ("_bound", "return fitness.bound / 2", "return fitness.bound"),
+        ("_bound", "return times**2 * fitness.bound / 2", "return times**2 * fitness.bound"),
         ("_bound", "return bound if bound <= choice.best.cost else None", "return bound"),
         (
             "budget",
@@ -914,7 +1128,7 @@ MUTANTS = (
             '_plain(fitness.multipliers["accuracy"])',
         ),
         ("Budget.savings", "(1 + WIDER) ** 2 - 1", "(1 + WIDER) - 1"),
-        ("_bound", "return fitness.bound / 2 *", "return fitness.bound *"),
+        ("_bound", "return times**2 * fitness.bound / 2 *", "return times**2 * fitness.bound *"),
         ("Budget.savings", "continuous_gaussian_epsilon(math.sqrt(part)", "continuous_gaussian_epsilon(part"),
     ),
     *_rows(
@@ -939,6 +1153,8 @@ MUTANTS = (
         "mmopt/results/solution.py",
         "results/test_solution.py",
         ("relative_gap", "return upper / lower - 1.0", "return 1.0 - lower / upper"),
+        ("gap_between", "(upper - lower) / (1.0 if", "(lower - upper) / (1.0 if"),
+        ("gap_between", "max(1.0, abs(objective))", "abs(objective)"),
     ),
     # -- symmetries, bounds of templates
     *_rows(
@@ -1037,10 +1253,58 @@ MUTANTS = (
         ("_clarabel", "max(1, options.max_iterations - used)", "50"),
     ),
     *_rows(
-        "mmopt/solvers/conic_solvers.py",
+        "mmopt/solvers/cvxpy_solvers.py",
         "solvers/test_solver_law.py",
         ("_sdpa", "options.threads or 1", "1"),
         ("_qoco", '"reltol": tolerance, **limit', '"reltol": tolerance'),
+    ),
+    # -- the problem handed to a solver of one's own, or written into a file
+    *_rows(
+        "mmopt/solvers/conic_problem.py",
+        "exchange/test_export.py",
+        ("conic_problem", 'float(handed.inverse[-1]["offset"])', "0.0"),
+    ),
+    *_rows(
+        "mmopt/solvers/function_solver.py",
+        "solvers/test_function_solver.py",
+        ("_vector", "np.flatnonzero(~np.isfinite(array))", "np.flatnonzero(np.isnan(array) & False)"),
+        ("_vector", "found.size != length or ", "found.size < length or "),
+    ),
+    *_rows(
+        "mmopt/solvers/table_of_solvers.py",
+        "solvers/test_function_solver.py",
+        ("missing_cones", 'needed -= {("second-order", "objective")}', "needed = set()"),
+    ),
+    *_rows(
+        "mmopt/exchange/cbf.py",
+        "exchange/test_export.py",
+        ("_lines", "2 - place if block.kind", "place if block.kind"),
+        ("_lines", "number(1.0 - alpha)", "number(alpha)"),
+        ("_lines", "number(sign * problem.offset)", "number(problem.offset)"),
+    ),
+    *_rows(
+        "mmopt/exchange/sdpa.py",
+        "exchange/test_export.py",
+        ("_diagonal", "2 * row + 1, 2 * row + 1, column, -value", "2 * row + 1, 2 * row + 1, column, value"),
+        ("_pair", "((1, 1), -1.0)", "((1, 1), 1.0)"),
+        ("_conventions", '"-" if problem.sense', '"" if problem.sense'),
+    ),
+    *_rows(
+        "mmopt/exchange/mps.py",
+        "exchange/test_export.py",
+        ("_lines", "number(-problem.offset)", "number(problem.offset)"),
+        ("_lines", "sp.tril(problem.P)", "problem.P / 2"),
+    ),
+    *_rows(
+        "mmopt/exchange/file_parts.py",
+        "exchange/test_export.py",
+        ("psd_entries", "value if i == j else _without_root(value)", "value"),
+        ("_without_root", "each * ROOT == value", "True"),
+    ),
+    *_rows(
+        "mmopt/proof/certify.py",
+        "proof/test_given_point.py",
+        ("certify", "if keeps and (as_given", "if not keeps and (as_given"),
     ),
     # -- what a comparison says of a release
     *_rows(
@@ -1056,7 +1320,7 @@ MUTANTS = (
             "plan(workload, strategy, stated.privacy, stated.neighbours)",
             "plan(workload, strategy, stated.privacy)",
         ),
-        ("_continuous", 'if stated.neighbours != "add-remove":', "if False:"),
+        ("_continuous", "if times is None:", "if False:"),
         ("_of_a_row", "-planned.integer.bits", "0 * planned.integer.bits"),
         ("_of_a_row", "float(deviation) / part.relative", "float(deviation)"),
         ("_cost", "math.sqrt(noise.continuous.variance * ratio)", "math.sqrt(ratio)"),
@@ -1066,5 +1330,266 @@ MUTANTS = (
         "report/test_comparison_tables.py",
         ("ranking_table", "figure(place.rmse, 4, up=True)", "figure(place.rmse, 4)"),
         ("ranking_table", "figure(place.cost, 4, up=True)", "figure(place.cost, 4)"),
+    ),
+    # -- what must not be published says so
+    *_rows(
+        "mmopt/report/displays.py",
+        "answers/test_release_result.py",
+        ("", 'WARNINGS = ("not private", "warning")', 'WARNINGS = ("warning",)'),
+    ),
+    # -- what is certified, and what is a solver's own count
+    *_rows(
+        "mmopt/driver/run_solver.py",
+        "driver/test_history.py",
+        ("run_solver", "row(before, certified=False)", "row(before, certified=True)"),
+        (
+            "iteration",
+            "            return None\n        return Iteration(",
+            "            pass\n        return Iteration(",
+        ),
+    ),
+    *_rows(
+        "mmopt/solvers/solver_protocol.py",
+        "solvers/test_printed_output.py",
+        ("placed", "sign * (v + offset)", "sign * (v - offset)"),
+    ),
+    *_rows(
+        "mmopt/report/descents.py",
+        "report/test_descents.py",
+        ("_own", "max(abs(gap), *residuals, 0.0)", "max(abs(gap), 0.0)"),
+        ("_descent", 'for row in rows if not row["certified"]', "for row in rows"),
+    ),
+    # -- the benchmark's proved optima
+    *_rows(
+        "examples/benchmark/exact_cones.py",
+        "examples/test_benchmark_proof.py",
+        ("definite", "elif not value > 0:", "elif value < 0:"),
+        ("_is_positive", "all(v > 0 for v in s)", "all(not v < 0 for v in s)"),
+        ("_is_second_order", "s[0] > 0 and _room(s) > 0", "_room(s) > 0"),
+        ("_is_exponential", "y * (t / y).log() - x > 0", "y * (t / y).log() - x > -1"),
+        ("_is_exponential_dual", "(b / c - 1).exp()", "(b / c - 2).exp()"),
+    ),
+    *_rows(
+        "examples/benchmark/proved_optimum.py",
+        "examples/test_benchmark_proof.py",
+        ("follow", "else (-upper, -lower)", "else (lower, upper)"),
+        ("proved", "            lower -= cone.constant(y)", "            lower += cone.constant(y)"),
+        ("proved", "lower -= cone.constant(v[at : at + cone.size])", "lower -= 0"),
+    ),
+    *_rows(
+        "examples/benchmark/proved_interval.py",
+        "examples/test_benchmark_proof.py",
+        ("decimal", "scaled.ceil() if up else scaled.floor()", "scaled.floor()"),
+        ("decimal", "value.upper() if up else value.lower()", "value.mid()"),
+    ),
+    *_rows(
+        "examples/benchmark/cbf_file.py",
+        "examples/test_benchmark_proof.py",
+        (
+            "_number",
+            'arb(fmpq(int(f"{whole}{part}") * 10 ** max(power, 0), 10 ** max(-power, 0)))',
+            "arb(float(text))",
+        ),
+    ),
+    *_rows(
+        "examples/benchmark/measured_solve.py",
+        "examples/test_benchmark_aggregates.py",
+        ("_distance", 'if sense == "minimize" else optimum - objective', "if True else optimum - objective"),
+        ("_distance", "min(objective, optimum) > 0", "min(objective, optimum) > -9e9"),
+    ),
+    *_rows(
+        "mmopt/compiler/to_cones.py",
+        "driver/test_student_programs.py",
+        ("_together", "if dims != (family.dim,):", "if False:"),
+    ),
+    # -- what has no value, or next to none
+    *_rows(
+        "mmopt/language/evaluate/undefined_parts.py",
+        "language/evaluate/test_undefined_parts.py",
+        ("_may_be", "and part.atom in OF_PART and", 'and part.atom == "sqrt" and'),
+        ("undefined", "seen.extend(", "list("),
+    ),
+    *_rows(
+        "mmopt/driver/judge/violations.py",
+        "driver/judge/test_violations.py",
+        ("_of_line", "    if words:", "    if False:"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/score_point.py",
+        "driver/judge/test_violations.py",
+        ("scored", "if finite and not undefined_objective(instance, env):", "if finite:"),
+    ),
+    *_rows(
+        "mmopt/language/evaluate/evaluate_constraint.py",
+        "language/evaluate/test_evaluate_constraint.py",
+        ("_over_with_errors", "np.maximum(found, SMALLEST)", "found"),
+    ),
+    *_rows(
+        "mmopt/numerics/matrix_functions.py",
+        "numerics/test_matrix_functions.py",
+        ("length", "    if np.all(found > LEAST_LENGTH):", "    if True:"),
+    ),
+    *_rows(
+        "mmopt/compiler/duality/intervals.py",
+        "compiler/duality/test_intervals.py",
+        ("_size", "np.where(np.isfinite(end), np.abs(end), 0.0)", "np.zeros(np.shape(end))"),
+        ("others", "for end in (terms.high, terms.low)", "for end in (terms.low, terms.high)"),
+        ("total", "_size(a.low), _size(a.high))", "_size(a.high), _size(a.low))"),
+    ),
+    *_rows(
+        "mmopt/driver/diagnosis/advice_on_conflicts.py",
+        "driver/diagnosis/test_advice_on_conflicts.py",
+        ("infeasible", "if proof.radius <= _largest(instance) else", "if False else"),
+        ("_reach", "up=False", "up=True"),
+    ),
+    # -- bounds read off the lines
+    *_rows(
+        "mmopt/compiler/duality/lagrangian.py",
+        "compiler/duality/test_lagrangian.py::test_the_reading_is_tangent_to_the_lagrangian[2] "
+        "compiler/duality/test_lagrangian.py::test_the_reading_is_tangent_to_the_lagrangian[7] "
+        "compiler/duality/test_lagrangian.py::test_the_reading_is_tangent_to_the_lagrangian[12] "
+        "compiler/duality/test_lagrangian.py::test_the_reading_is_tangent_to_the_lagrangian[19]",
+        ("inside", 'told if one.op == "==" else np.maximum(told, 0.0)', "told"),
+        ("_psd", "        if ball_functions.is_semidefinite(exact(y)):", "        if True:"),
+        ("start", "* (1.0 if i == j else 2.0)", "* 1.0"),
+        ("start", 'if one.op in (">=", ">>") else 1.0', 'if one.op == ">>" else 1.0'),
+        ("hand", "known is None else balls.add(known, bar)", "known is None else bar"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/derived_bound.py",
+        "driver/test_derived.py::test_any_multipliers_and_slopes_prove_a_bound",
+        ("_least", "if eigenvalue >= 0.0:", "if True:"),
+        ("_by_entries", "np.minimum.reduce(ends)", "np.maximum.reduce(ends)"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/derived_bound.py",
+        "driver/test_derived.py",
+        ("derived", "value = min(value, self.level)", "value = value"),
+        ("reader", '"proved" if (is_known or is_charged) and not doubtful else "estimated"', '"proved"'),
+        ("derived", "np.shape(y) == shapes.get(name)", "True"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/charge_for_root.py",
+        "driver/test_derived.py::test_rounded_queries_are_charged",
+        ("names_with_errors", "off / (1 - off) * _length(rows) * GROW", "0.0 * off"),
+        ("names_with_errors", "            touched.add(let.name)", "            pass"),
+    ),
+    *_rows(
+        "mmopt/compiler/duality/ranges.py",
+        "compiler/duality/test_ranges.py::test_ranges_hold_every_feasible_point "
+        "driver/test_derived.py::test_bounds_are_near_the_optimum",
+        (
+            "minors",
+            "np.sqrt(np.maximum(np.diagonal(known.high), 0.0))",
+            "0.1 * np.sqrt(np.diagonal(known.high))",
+        ),
+    ),
+    *_rows(
+        "mmopt/compiler/duality/level_cuts.py",
+        "compiler/duality/test_ranges.py::test_cuts_hold_every_point_up_to_the_level",
+        ("ranges_by_cuts", "radius = max(radius, max(room", "radius = min(radius, max(room"),
+        ("cut", "least(found, names) + float(here.lower)", "level - 1e-9"),
+    ),
+    *_rows(
+        "mmopt/proof/recheck.py",
+        "driver/test_derived.py",
+        ("derived", "lambda: found.bound, holds,", "lambda: s.derived_bound, holds,"),
+        ("derived", "s.derived_grade == found.grade or", "True or"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/minorants.py",
+        "language/atoms/test_minorants.py::test_law[abs] "
+        "language/atoms/test_minorants.py::test_law[nuclear] "
+        "language/atoms/test_minorants.py::test_law[pow] "
+        "language/atoms/test_minorants.py::test_law[max]",
+        (
+            "absolute",
+            "np.sign(np.nan_to_num(near.points[0]))), -1.0, 1.0)",
+            "np.sign(np.nan_to_num(near.points[0]))), -9.0, 9.0)",
+        ),
+        ("power", "np.inf if is_even and near.signs[0] <= 0 else", "np.inf if is_even else"),
+        ("_shares", "balls.div(exact(shares), spread(sums, axis))", "exact(shares)"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/matrix_minorants.py",
+        "language/atoms/test_minorants.py::test_law[nuclear]",
+        ("_contraction", "if largest <= 1.0 else", "if True else"),
+    ),
+    *_rows(
+        "mmopt/compiler/duality/intervals.py",
+        "compiler/duality/test_ranges.py::test_ranges_hold_every_feasible_point "
+        "driver/test_derived.py::test_bounds_are_near_the_optimum",
+        ("solved", "most = np.abs(inverse) @", "most = 0.1 * np.abs(inverse) @"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/derived_bound.py",
+        "driver/test_derived.py::test_what_is_given_as_psd_has_to_be_proved_so_for_a_proved_bound",
+        ("reader", "and not doubtful else", "else"),
+        ("_not_proved_psd", "d.name in instance.own or not d.source", "False"),
+    ),
+    *_rows(
+        "mmopt/driver/solve_convex.py",
+        "driver/test_derived.py::test_a_gap_above_what_was_asked_is_said",
+        ("_stop_with", "if gap <= asked:", "if True:"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/score_point.py",
+        "driver/judge/test_lines_nearby.py::test_no_point_of_a_shipped_program_is_moved",
+        ("candidate", '!= "convex" or is_shipped(instance.checked):', '!= "convex":'),
+    ),
+    *_rows(
+        "mmopt/driver/judge/restored_lines.py",
+        "driver/judge/test_lines_nearby.py",
+        ("_pulled_in", "> MOST_MOVED * _size(", "> 1e9 * _size("),
+        ("_pulled_in", "else INSIDE *", "else -INSIDE *"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/derived_bound.py",
+        "driver/test_derived.py::test_so_has_a_parameter",
+        ("_not_proved_psd", "(*program.givens, *parameters)", "program.givens"),
+    ),
+    *_rows(
+        "mmopt/compiler/bind.py",
+        "compiler/test_bind.py",
+        ("_fault", 'd.kind in ("psd", "symmetric") and (off', 'd.kind == "psd" and (off'),
+        ("_fitted", "array = symmetric_part(array)", "pass"),
+        ("_parameter", ".sign < 0:", ".sign < -9:"),
+    ),
+    *_rows(
+        "mmopt/numerics/arrays.py",
+        "compiler/test_bind.py",
+        ("asymmetry", "<= within * np.abs(matrix).max()", "<= 1.0"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/score_point.py",
+        "proof/test_given_point.py::test_rounding_of_a_point_is_its_symmetric_part",
+        ("scored", "for name in matrices}", "for name in ()}"),
+    ),
+    *_rows(
+        "mmopt/proof/given_point.py",
+        "proof/test_given_point.py::test_a_point_that_is_not_symmetric_is_refused",
+        ("given_point", "if off := asymmetric(instance, values):", "if off := '':"),
+    ),
+    *_rows(
+        "mmopt/proof/recheck.py",
+        "proof/test_tampered.py::test_a_matrix_that_was_made_asymmetric_is_found",
+        ("point", "if off := asymmetric(instance, s.variables):", "if off := '':"),
+    ),
+    *_rows(
+        "mmopt/driver/judge/bound_claims.py",
+        "driver/judge/test_bound_claims.py::"
+        "test_an_objective_below_a_derived_bound_is_refused_without_a_section_to_name",
+        ("check_figures", "if program.certificate is None and not program.bound:", "if False:"),
+    ),
+    # -- what is said of private data
+    *_rows(
+        "mmopt/report/page.py",
+        "report/test_page.py::test_a_release_has_its_answers_and_says_what_is_private",
+        ("_about", 'elif c.manifest["private"]:', "elif c.manifest:"),
+    ),
+    *_rows(
+        "mmopt/cli/commands/init.py",
+        "cli/commands/test_init.py::test_a_draft_depends_on_no_row",
+        ("init", "    if public:\n        given |=", "    if True:\n        given |="),
     ),
 )

@@ -13,9 +13,10 @@ import pytest
 import rational
 import scipy.linalg
 
+from mmopt.errors import ProgramError
 from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.ball_functions import below_eigenvalues, root, smallest_eigenvalue
-from mmopt.numerics.balls import Ball, exact
+from mmopt.numerics.balls import TINY, Ball, exact
 
 pytestmark = pytest.mark.quick
 
@@ -133,3 +134,14 @@ def test_a_number_below_every_eigenvalue(bits: int, rng: np.random.Generator) ->
     shaken = Ball(x, np.full(x.shape, least / 100))
     assert below_eigenvalues(shaken, lower) <= least * (1 - 16 / 100)
     assert below_eigenvalues(Ball(x, np.full(x.shape, least)), lower) == 0.0
+
+
+def test_rows_of_a_stack_are_those_of_every_matrix_in_the_ball() -> None:
+    """A row that may be zeros leaves nothing to say; a product that is too small for a float is not zero."""
+    a = exact(np.tri(3))
+    found = ball_functions.stack(Ball(a.mid, np.full((3, 3), 1e-9)), exact(np.zeros((2, 3))))
+    assert np.array_equal(found.mid, a.mid) and (found.rad == 1e-9).all()
+    for mid, rad in ((0.0, 1e-9), (1e-12, 1e-9), (TINY, 2 * TINY), (0.0, TINY)):
+        with pytest.raises(ProgramError) as error:
+            ball_functions.stack(a, Ball(np.full((1, 3), mid), np.full((1, 3), rad)))
+        assert str(error.value) == "'stack' has no error bound here, a row may be zeros\n  move it into 'let'"

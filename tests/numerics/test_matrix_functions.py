@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from rational import conditioned
 
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, eigh, is_definite, psd_floor, symmetric_part
+from mmopt.numerics.matrix_functions import (
+    EIGENVALUE_FLOOR,
+    eigh,
+    is_definite,
+    length,
+    psd_floor,
+    symmetric_part,
+)
 
 
 def test_definite_by_cholesky(rng: np.random.Generator) -> None:
@@ -19,6 +26,17 @@ def test_definite_by_cholesky(rng: np.random.Generator) -> None:
             broken[at] = broken[at[::-1]] = bad
             assert not is_definite(broken)
     assert not is_definite(x, np.nan) and not is_definite(x, -np.inf)
+
+
+@pytest.mark.draws(3)
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_a_length_is_not_lost_with_its_squares(axis: int | None, rng: np.random.Generator) -> None:
+    a = rng.normal(size=(4, 3))
+    scale = 10.0 ** rng.uniform(-280.0, -150.0)
+    assert length(scale * a, axis) / scale == pytest.approx(np.linalg.norm(a, axis=axis), rel=1e-12)
+    assert not np.any(length(0.0 * a, axis)) and np.shape(length(a, axis)) == np.shape(a.sum(axis=axis))
+    mixed = np.array([[3.0, 3e-200], [4.0, 4e-200]])
+    assert np.allclose(length(mixed, 0), [5.0, 5e-200], rtol=1e-12, atol=0.0)
 
 
 def test_the_symmetric_part_is_the_matrix_itself_where_it_can_be(rng: np.random.Generator) -> None:

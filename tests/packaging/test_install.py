@@ -63,7 +63,7 @@ def test_the_source_archive_holds_what_a_build_and_the_tests_need(archives: dict
     top = f"mmopt-{PROJECT['version']}/"
     with tarfile.open(archives["sdist"]) as sdist:
         names = {member.name.removeprefix(top) for member in sdist.getmembers() if member.isfile()}
-    assert {name.removeprefix("programs/") for name in names if name.endswith(".program")} == PROGRAMS
+    assert {Path(n).name for n in names if n.startswith("programs/")} == {*PROGRAMS, "ERRATA.md"}
     assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "mmopt/__init__.py"} <= names
     assert {"tests/test_imports.py", ".ci/run"} <= names
     assert not [name for name in names if "__pycache__" in name or name.startswith(".venv")]

@@ -17,7 +17,12 @@ import mmopt
 ROOT = Path(__file__).resolve().parents[2]
 ENDINGS = [".py", ".md", ".program", ".yaml", ".toml", ".csv", ".json", ".svg"]
 TOPS = ("mmopt", "tests", "examples", "programs")
-LEFT_OUT = {"programs/NAME.program"}  # in words about a file to come
+LEFT_OUT = {  # in words about a file to come
+    "programs/NAME.program",
+    "examples/lessons/NN-short-name.md",
+    "exercises_NN.py",
+    "tests/lesson_answers_NN.py",
+}
 WRITTEN = {"answers.csv", "manifest.json"}  # in a release
 PACKAGE = ROOT / "mmopt"
 READMES = sorted((ROOT / "examples").rglob("README.md"))

@@ -168,10 +168,12 @@ FOLDERS = (
     "compiler",
     "solvers",
     "driver",
+    "exchange",
     "proof",
     "data",
     "mechanism",
     "comparison",
+    "report",
     "answers",
 )
 
@@ -233,6 +235,7 @@ def skeleton(folder: Path) -> None:
     )
     (package / "cli" / "command_guard.py").touch()
     (package / "workloads" / "python_forms.py").write_text("import mmopt.request\n", encoding="utf-8")
+    (package / "notebook.py").write_text("import mmopt.report\n", encoding="utf-8")
 
 
 def lint_imports(folder: Path) -> str:

@@ -18,7 +18,8 @@ adaptive, fitness = scripts("adaptive"), scripts("fitness-tables")
 PAPER_CELLS, TABLE_2 = adaptive.printed.PAPER_CELLS, adaptive.printed.TABLE_2
 k_way, shape = adaptive.workloads.k_way, adaptive.workloads.shape
 branching, cost, costs = fitness.study.branching, fitness.study.cost, fitness.study.costs
-input_perturbation, printed = fitness.study.input_perturbation, fitness.printed.printed
+input_perturbation, tree_cost = fitness.study.input_perturbation, fitness.study.tree_cost
+printed = fitness.printed.printed
 cubes, draw = fitness.workloads.cubes, fitness.workloads.draw
 age_pyramids, pl94 = fitness.workloads.age_pyramids, fitness.workloads.pl94
 
@@ -132,6 +133,20 @@ def test_column_hm_of_table_10_has_branching_6_at_t_2() -> None:
     assert over_ip(tree(8, 6), cubes(2)) == pytest.approx(quotient(10, 2), rel=CLOSE)
     for t in (4, 6):
         assert over_ip(tree(t**3, branching(t**3)), cubes(t)) == pytest.approx(quotient(10, t), rel=CLOSE)
+
+
+@pytest.mark.parametrize(("t", "square_root", "best", "of_best"), [(14, 53, 14, 3.714), (16, 64, 16, 3.750)])
+def test_column_hm_of_table_10_has_two_levels_at_t_14_and_16(
+    t: int, square_root: int, best: int, of_best: float
+) -> None:
+    w = cubes(t)
+    assert (math.isqrt(w.n - 1) + 1, branching(w.n)) == (square_root, best)
+    ip = input_perturbation(w)
+    assert tree_cost(square_root, w) / ip == pytest.approx(quotient(10, t), rel=CLOSE / 10)
+    assert tree_cost(best, w) / ip == pytest.approx(of_best, abs=1e-3)
+    assert of_best > 1.3 * quotient(10, t)
+    for smaller in range(4, 14, 2):
+        assert branching(smaller**3) == math.isqrt(smaller**3 - 1) + 1
 
 
 @pytest.mark.parametrize("seed", range(3))

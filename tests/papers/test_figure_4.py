@@ -36,7 +36,8 @@ def weights(program: str, name: str, w: Workload, **givens: Any) -> np.ndarray:
     """The kernel's weights at a gap of 1e-6."""
     instance = bind(Program.load(program), w, {"Q": w.eigenqueries, **givens})
     with Clock(60.0) as clock:
-        return np.asarray(next(points(program, instance.env, Options(), clock)).variables[name])
+        found = points(program, instance.env, Options(), clock)
+        return np.asarray(next(point for point in found if point.variables).variables[name])
 
 
 def error(w: Workload, u: np.ndarray) -> float:

@@ -6,6 +6,7 @@ program share. What takes more than a solve to compare stands in the other files
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,9 @@ OPTIMUM = "PODS 2010, Program 5.2"
 WEIGHTING = "PVLDB 2012, Program 1"
 ADAPTIVE = "PVLDB 2012, Program 2"
 FIT = "PVLDB 2021, Problem 1"
+GAMMA = "arXiv 2509.14334; PVLDB 2021, Table 2"
+# Weights (1, 2, 1) / 4 at -1, 0 and 1 for A, (1, 1, 1) / 3 for D, (1, 3, 1) / 5 for E.
+DESIGN = "Pukelsheim 1993, quadratic fit"
 LOW_RANK = "PVLDB 2012, low-rank mechanism"
 MEASURED = 1631.40304, 276929.308  # least total error at n = 256: prefix sums, all ranges
 
@@ -57,6 +61,12 @@ def example_4() -> np.ndarray:
     return EXAMPLE_4.matrix
 
 
+def parabola() -> np.ndarray:
+    """1, x and x² at nine points of [-1, 1]."""
+    x = np.linspace(-1.0, 1.0, 9)
+    return np.stack([x**0, x, x**2])
+
+
 def wavelet(n: int) -> dict[str, Any]:
     return {"Q": haar(n)}
 
@@ -71,6 +81,7 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
     ("l2_strategy", cube(2), {}, Figure("PVLDB 2021, Table 10, CA", "exact", 36.0, PUBLISHED)),
     ("l2_strategy_block", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, PUBLISHED)),
     ("l2_strategy_dual", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, PUBLISHED)),
+    ("user_level_strategy", prefix(8), {"k": 3}, Figure(OPTIMUM, "exact", 9 * 17.866177, PUBLISHED)),
     ("l2_strategy_lmi", prefix(8), {}, Figure(OPTIMUM, "exact", 17.866177, PUBLISHED)),
     ("singular_value_bound", example_4, {}, Figure("PVLDB 2012, SVDB", "lower", 14.9330, PRINTED)),
     ("singular_value_bound", prefix(8), {}, Figure(OPTIMUM, "lower", 17.866177, PUBLISHED)),
@@ -122,6 +133,37 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
     ("fitness_level", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("fitness_refined", prefix(4), {}, Figure(FIT, "exact", 1.75860, FITNESS)),
     ("weighted_l2", prefix(8), {}, Figure("CA, for equal targets", "exact", 17.866177, PUBLISHED)),
+    ("minimax_variance", prefix(8), {}, Figure(FIT, "exact", 2.28156, FITNESS)),
+    # Between the means of powers one and infinity.
+    ("lp_strategy", prefix(8), {}, Figure(OPTIMUM, "lower", 17.866177**2 / 8, PUBLISHED)),
+    ("lp_strategy", prefix(8), {}, Figure(FIT, "upper", 8 * 2.28156**2, FITNESS)),
+    ("gamma_2", prefix(2), {}, Figure(GAMMA, "exact", 4 / 3, FITNESS)),
+    ("gamma_2", prefix(16), {}, Figure(GAMMA, "exact", 2.90525, FITNESS)),
+    ("gamma_f", prefix(16), {}, Figure(OPTIMUM, "exact", 45.665357, PUBLISHED)),
+    ("a_optimal_design", parabola, {}, Figure(DESIGN, "exact", 8.0, PUBLISHED)),
+    ("d_optimal_design", parabola, {}, Figure(DESIGN, "exact", math.log(4 / 27), PUBLISHED)),
+    ("e_optimal_design", parabola, {}, Figure(DESIGN, "exact", 0.2, PUBLISHED)),
+    # The cells have less information than prefix sums of any precision above theirs.
+    (
+        "common_mechanism",
+        prefix(4),
+        {"S1": np.diag([2.0, 3.0, 4.0, 5.0])},
+        Figure("S2 << S1", "exact", 4.0, FITNESS),
+    ),
+    (
+        "toeplitz_strategy",
+        prefix(8),
+        {},
+        Figure("the square root of the prefix sums", "upper", 20.11955, ROUNDING),
+    ),
+    # All steps in one window; and, where a person may be in every step, what is best for the cells alone.
+    ("banded_strategy", prefix(8), {"b": 8}, Figure(OPTIMUM, "exact", 17.866177, PUBLISHED)),
+    (
+        "banded_strategy",
+        prefix(8),
+        {"b": 1},
+        Figure("(Σ √i)²", "exact", float(np.sqrt(np.arange(1, 9)).sum() ** 2), PUBLISHED),
+    ),
     # Least squares on orthonormal rows at beta = 10; the cells, which R = W takes all the way.
     ("low_rank_reconstruction", prefix(8), {}, Figure(LOW_RANK, "exact", 36 * 10 / 11, ROUNDING)),
     ("low_rank_strategy", prefix(8), {"S": np.eye(8)}, Figure(LOW_RANK, "exact", 36.0, PUBLISHED)),

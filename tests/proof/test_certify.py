@@ -63,6 +63,28 @@ def test_the_certificate_of_a_solve_comes_back(name: str, program: str, rng: np.
         assert found.gap == pytest.approx(s.gap, abs=GAP_INTERIOR)
 
 
+@pytest.mark.parametrize("program", ["gamma_2", "gamma_f", "minimax_variance"])
+def test_no_direction_of_a_strategy_is_cut_off(program: str, rng: np.random.Generator) -> None:
+    """What a solver leaves in the kernel of the queries, 1e-5 of the rest, is part of the strategy."""
+    w = named("rank deficient")
+    s = solve(w, program)
+    for _ in range(10):
+        found = certify(w, rotated(s.strategy.matrix, rng, s.strategy.p + 1), program, solve=False)
+        assert found.objective <= s.objective * (1 + RECOMPUTED)
+
+
+def test_multipliers_of_lines_that_the_certificate_leaves_out() -> None:
+    """A solution keeps them; they say nothing, and a name that is no line is refused still."""
+    w = Workload.from_matrix(np.tri(4))
+    s = solve(w, "lp_strategy")
+    assert {"accuracy", "sensitivity"} <= s.multipliers.keys()
+    again = certify(w, s, "lp_strategy", multipliers=s.multipliers, solve=False)
+    assert again.bound == pytest.approx(s.bound, rel=RECOMPUTED)
+    assert refusal(w, s, "lp_strategy", multipliers={"accurac": np.ones(4)}) == (
+        "the certificate of 'lp_strategy' has no multiplier 'accurac'\n  known: d, sensitivity, v"
+    )
+
+
 def test_a_covariance_on_a_basis_of_ones_own(rng: np.random.Generator) -> None:
     w = named("prefix")
     basis = rng.normal(size=(8, 8))
@@ -125,7 +147,10 @@ def test_where_multipliers_come_from() -> None:
 def test_poor_multipliers_do_not_replace_better_ones() -> None:
     s = certify(EXAMPLE_4, "identity", multipliers={"sensitivity": np.eye(8)[0]}, solve=False)
     assert s.bound == pytest.approx(15.01802, rel=PRINTED)
-    assert s.warnings[-1] == "the bound's multipliers come from the strategy by steps of improvement"
+    assert s.warnings[-1] == (
+        "the bound's multipliers come from steps that begin at the strategy; it holds for every strategy all "
+        "the same"
+    )
 
 
 def test_a_solver_is_asked_only_when_the_gap_is_large() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,19 @@ def test_bytes_that_are_changed(tmp_path: Path, rng: np.random.Generator) -> Non
         except ResultError:
             continue
         assert read == solution or failed(read, w)
+
+
+@pytest.mark.quick
+def test_a_matrix_that_was_made_asymmetric_is_found() -> None:
+    """Its symmetric part keeps every line: only one triangle would say otherwise."""
+    workload = Workload.from_matrix(np.tri(3))
+    s = solve(workload, "l2_strategy")
+    x = np.array(s.variables["X"])
+    x[0, 1] += 0.1
+    x[1, 0] -= 0.1
+    rows = verify(replace(s, variables={"X": x}), workload).failures
+    assert [row.what for row in rows] == ["variables"]
+    assert str(rows[0].recomputed) == (
+        f"'X' is declared psd and is not symmetric: entry 0, 1 is {x[0, 1]:.10g} and "
+        f"entry 1, 0 is {x[1, 0]:.10g}"
+    )

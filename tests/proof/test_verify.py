@@ -134,6 +134,8 @@ value
     objective / 4
 strategy
     factor(X) norm 2
+neighbours
+    rows 2
 from strategy A: matrix[p, n]
     X = A.T @ A
 certificate d: vector[n] >= 0 from dual(sensitivity)
@@ -144,6 +146,7 @@ FORGED = {
     "name": ("own", "other"),
     "objective": ("    trace", "    2 * trace"),
     "meaning": ("factor(X)", "2 * factor(X)"),
+    "neighbours": ("rows 2", "rows 1"),
     "klass": ("convex", "smooth"),
     "givens": ("W: matrix[r, n] = workload.root", "W: matrix[m, n] = workload.matrix"),
     "parameters": ("t = 1", "t = 2"),
@@ -312,7 +315,8 @@ def test_what_it_says() -> None:
     found = verify(dataclasses.replace(solution, objective=1.0), w)
     assert found.verdict() == f"2 of {len(found.rows)} checks do not hold"
     assert "objective        DOES NOT HOLD: 1 / " in str(found)
-    assert "DOES NOT HOLD" in found._repr_html_()
+    assert f'<p class="loud">{found.verdict()}</p>' in found._repr_html_()
+    assert f'<p class="strong">all {len(found.rows)} checks hold' in verify(solution, w)._repr_html_()
     summary = found.summary()
     json.dumps(summary, allow_nan=False)
     assert summary["holds"] is False and summary["program"] == "l2_strategy"

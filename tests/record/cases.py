@@ -139,6 +139,17 @@ CASES = (
         ("certify total.yaml identity --no-solve", "certify total.yaml identity.csv --norm 1"),
     ),
     Case(
+        "export",
+        "solve",
+        (
+            "export l2_strategy total.yaml",
+            "export l2_strategy total.yaml --out problem.mps",
+            "export p_identity total.yaml",
+            "certify total.yaml --program l2_strategy --point none.json",
+            "solve total.yaml --solver nowhere:solve",
+        ),
+    ),
+    Case(
         "dry-run",
         "exact",
         ("solve ten.yaml --dry-run --program eigen_design", f"solve {TINY} --dry-run"),
@@ -167,6 +178,15 @@ CASES = (
         "help",
         "exact",
         ("solve --help", "release --help", "compare --help", "explain --help", "templates --help"),
+    ),
+    Case("help-pages", "exact", ("init --help", "report --help")),
+    Case(
+        "init",
+        "exact",
+        (
+            *("init people.csv --out w.yaml", "cat w.yaml", "check w.yaml"),
+            *("init people.csv --out p.yaml --public", "cat p.yaml", "check p.yaml"),
+        ),
     ),
     Case("baselines", "exact", ("baselines", "baselines total.yaml --json", "baselines ten.yaml")),
     # compare, tune, simulate

@@ -17,6 +17,7 @@ from mmopt.report import comparison_report
 from mmopt.report.comparison_tables import in_groups
 from mmopt.report.table_style import figure, gap
 from mmopt.results import Solution
+from mmopt.strategies import Neighbours
 from mmopt.strategies.baselines import Cost
 from mmopt.workloads import Workload
 
@@ -93,6 +94,13 @@ def test_reasons_are_said_once(solution: Solution) -> None:
     table = text[: text.index("Strategies")]
     assert table.count("time limit (2)") == 2 and "gap reached (1)" in table
     assert "2.0 GiB" in text
+
+
+def test_a_program_for_other_neighbours_says_so(solution: Solution) -> None:
+    persons = replace(solution, strategy=replace(solution.strategy, neighbours=Neighbours.of("rows 2")))
+    text = printed(comparison_report([solved("rows", solution), solved("persons", persons)]))
+    assert "(1) persons with scs: figures are for neighbours rows 2\n" in text
+    assert "figures are for" not in printed(comparison_report([solved("rows", solution)]))
 
 
 def test_a_closed_form_has_no_solver(solution: Solution) -> None:

@@ -63,10 +63,14 @@ def test_program_tables(name: str) -> None:
     program = Program.load(name)
     assert highlighted(program).plain == program.text
     text = words(givens_table(program))
-    assert all(f"{d.name} {d.kind}" in text for d in program.givens)
+    assert all(f"{d.name} {d.kind}" in text for d in program.givens) and "`" not in text
     lines = words(lines_table(check(program)))
     assert all(c.name in lines for c in program.constraints)
     assert name in words(programs_table([program]))
+
+
+def test_a_place_in_brackets_is_not_cut() -> None:
+    assert "1993 (SIAM 2006), chapters 6 and 9" in words(programs_table([Program.load("d_optimal_design")]))
 
 
 def test_a_given_without_source_says_who_passes_it() -> None:

@@ -88,7 +88,9 @@ def test_compare_takes_it(file: Path) -> None:
 TAKEN = (
     "  taken are a Workload, a Request, a workload file, its dictionary, a matrix or data frame of queries"
 )
-FIRST = "  the workload stands first: solve(workload, program)"
+ORDER = "solve(workload, program)"
+FIRST = f"  the workload stands first: {ORDER}"
+NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
 NO_PROGRAM = "is no program, expected a name ('l2_strategy'), a path or a Program"
 ORDERS = "  write solve(workload, program), certify(workload, strategy, program), explain(program, workload)"
 WRONG: list[tuple[Callable[[], object], str]] = [
@@ -102,7 +104,16 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: mmopt.solve(Program.load("l2_strategy"), W),  # type: ignore[arg-type]
-        f"a Program is no Workload\n{FIRST}",
+        f"a Program is no Workload\n{FIRST}; {NONE}",
+    ),
+    (
+        lambda: mmopt.solve(program="l2_strategy"),
+        f"'l2_strategy' is solved for a workload, and none is given\n{FIRST}",
+    ),
+    (lambda: mmopt.solve(), f"neither a workload nor a program is given\n  write {ORDER}"),
+    (
+        lambda: mmopt.accuracy(None),  # type: ignore[arg-type]
+        f"a NoneType is no Workload\n  {NONE}",
     ),
     (
         lambda: mmopt.certify("haar", W),
@@ -131,7 +142,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
         "the query matrix has 1 dimension, expected 2\n  one query is a matrix of one row",
     ),
     (lambda: mmopt.solve(pl.LazyFrame({"a": [1]})), f"a LazyFrame is no Workload\n{TAKEN}"),
-    (lambda: mmopt.solve(None), f"a NoneType is no Workload\n{TAKEN}"),
+    (lambda: mmopt.solve(None), f"neither a workload nor a program is given\n  write {ORDER}"),
     (lambda: mmopt.solve("nothing-here.yaml"), "there is no workload file 'nothing-here.yaml'"),
     (
         lambda: mmopt.solve("people.csv"),
@@ -222,3 +233,13 @@ def test_a_wrong_domain_stays_what_it_is() -> None:
     for value in ("t.csv", 3, TRI):
         assert as_domain(value) is value
     assert as_domain(Domain.of(a=[1]).marginal("a")) == Domain.of(a=[1])
+
+
+def test_a_program_that_asks_nothing_of_a_workload_needs_none() -> None:
+    program = Program.parse("program own\nchoose\n    x: vector[2]\nminimize\n    norm(x - ones(2))**2 + 1\n")
+    solution = mmopt.solve(program=program)
+    assert solution.objective == pytest.approx(1.0)
+    assert mmopt.verify(solution, [[1]]).holds
+    for found in (mmopt.solve(None, program), mmopt.certify(program=program, point=solution.variables)):
+        assert found.workload_hash == solution.workload_hash
+    assert mmopt.export(None, program).content == mmopt.export([[1]], program).content

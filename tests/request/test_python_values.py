@@ -20,7 +20,9 @@ from mmopt.request.yaml_tree import parse_tree
 from mmopt.workloads import Domain, Values, Workload
 
 HERE = Path(__file__).parent
-EXAMPLES = sorted((HERE.parents[1] / "examples").rglob("*.yaml"))
+FILES = sorted((HERE.parents[1] / "examples").rglob("*.yaml"))
+# Other tables are YAML too: a workload file has this key.
+EXAMPLES = [path for path in FILES if re.search(r"^workload:", path.read_text(encoding="utf-8"), re.M)]
 
 
 def python_of(node: YamlNode) -> Any:

@@ -10,6 +10,7 @@ import mmopt.request
 from mmopt import TooLargeError, solve
 from mmopt.privacy import Privacy
 from mmopt.request import load_request, parse_request
+from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import Workload
 
 ISSUE = """domain:
@@ -32,7 +33,7 @@ def test_the_first_example(tmp_path: Path) -> None:
     path.write_text(ISSUE, encoding="utf-8")
     request = load_request(path)
     assert request.privacy == Privacy(epsilon=1.0, delta=1e-6)
-    assert request.neighbours == "add-remove"
+    assert request.neighbours == ADD_REMOVE
     assert request.path == str(path)
     assert request.text_hash == hashlib.sha256(path.read_bytes()).hexdigest()
     w = request.workload
@@ -51,7 +52,7 @@ def test_parse_is_load(tmp_path: Path) -> None:
 def test_defaults() -> None:
     request = parse_request("domain: {a: {values: [x]}}\nworkload: [{marginal: [a]}]")
     assert request.privacy is None
-    assert request.neighbours == "add-remove"
+    assert request.neighbours is None
     assert request.path == "<text>"
 
 
@@ -60,7 +61,7 @@ def test_rho_and_replace_one() -> None:
         "domain: {a: {values: [x]}}\nworkload: [{marginal: [a]}]\nprivacy: {rho: 1}\nneighbours: replace-one"
     )
     assert request.privacy == Privacy(rho=1.0)
-    assert request.neighbours == "replace-one"
+    assert str(request.neighbours) == "replace-one"
 
 
 def test_normalised_rows() -> None:

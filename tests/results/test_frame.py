@@ -88,11 +88,11 @@ def test_metadata_are_in_the_parquet_file():
 def test_shown_in_a_line_and_in_a_notebook():
     assert repr(FRAME) == "Frame(3 rows: text, number, day, flag, count; <SIMULATED>)"
     shown = FRAME._repr_html_()
-    assert shown.startswith("<p><strong>&lt;SIMULATED&gt;</strong></p><table>")
+    assert '<p class="loud">&lt;SIMULATED&gt;</p>\n<table>' in shown
     assert "<b>" not in shown and "&lt;b&gt;" in shown and shown.count("<tr>") == 4
     long = Frame({"x": np.arange(1234)})
     assert repr(long) == "Frame(1,234 rows: x)" and len(long) == 1234
-    assert long._repr_html_().endswith("<p>… 1,224 more rows</p>")
+    assert long._repr_html_().endswith("<p>… 1,224 more rows</p>\n</article>")
 
 
 def test_columns_cannot_be_written_to():

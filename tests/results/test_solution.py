@@ -12,7 +12,7 @@ import pytest
 from cases import named
 
 from mmopt import ResultError, Solution, solve
-from mmopt.results import gap_between
+from mmopt.results import gap_between, kind_of_gap
 
 pytestmark = pytest.mark.quick
 
@@ -133,12 +133,26 @@ def test_without_a_bound_it_says_so(solution: Solution) -> None:
     assert bare.summary()["gap"] is None
 
 
+def test_kind_of_gap() -> None:
+    assert kind_of_gap(3.0, 2.0) == kind_of_gap(3.0, None) == kind_of_gap(-1.0, None) == ""
+    assert kind_of_gap(3.0, 0.0) == kind_of_gap(-1.0, -2.0) == "absolute, over max(1, |objective|)"
+    assert kind_of_gap(3.0, 2.0, True) == "absolute: of a logarithm"
+
+
 def test_gap() -> None:
     assert gap_between(3.0, 2.0) == 0.5
-    assert gap_between(3.0, 0.0) == np.inf
+    assert gap_between(3.0, 0.0) == 1.0
+    assert gap_between(0.5, 0.0) == 0.5
     assert gap_between(3.0, None) is None
     assert gap_between(0.0, 0.0) == 0.0
-    assert gap_between(-1.0, -2.0) == 0.5
+    assert gap_between(-1.0, -2.0) == 1.0
+    assert gap_between(-4.0, -6.0) == 0.5
+    assert gap_between(-6.0, -4.0, "maximize") == 2.0 / 6.0
+    assert gap_between(-4.0, -6.0, "maximize") == -0.5
+    assert gap_between(8.0, 6.0, is_logarithmic=True) == 2.0
+    assert gap_between(-16.0, -15.0, "maximize", True) == 1.0
+    assert gap_between(np.inf, 0.0) == gap_between(-np.inf, 1.0, "maximize") == np.inf
+    assert gap_between(-np.inf, -np.inf) == 0.0
     assert gap_between(2.0, 3.0, "maximize") == 0.5
 
 

@@ -11,7 +11,7 @@ import pytest
 from mmopt import Workload, solve
 from mmopt.language import program_names
 from mmopt.solvers import SOLVERS, missing_cones
-from mmopt.solvers.conic_solvers import quiet_output
+from mmopt.solvers.printed_output import quiet_output
 
 
 def test_text_from_below_is_dropped_and_pythons_is_kept(capfd: pytest.CaptureFixture[str]) -> None:

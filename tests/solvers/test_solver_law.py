@@ -100,6 +100,7 @@ WITHOUT = {
     ("scs", "threads"),  # one thread
     ("cvxopt", "threads"),
     ("qoco", "threads"),
+    ("clarabel", "history"),  # which it always has
 }
 
 
@@ -142,7 +143,13 @@ def handed(row: SolverRow, options: Options, monkeypatch: pytest.MonkeyPatch) ->
 def test_every_option_reaches_the_solver_or_is_an_error(
     row: SolverRow, option: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    other: Any = {"tolerance": 1e-3, "max_iterations": 77, "threads": 2, "verbose": True}.get(option)
+    other: Any = {
+        "tolerance": 1e-3,
+        "max_iterations": 77,
+        "threads": 2,
+        "verbose": True,
+        "history": True,
+    }.get(option)
     if option in ONE:
         with pytest.raises(OptionError, match=option):
             solve(PREFIX, of_cone("nonnegative"), solver=row.name, **{option: ONE[option]})

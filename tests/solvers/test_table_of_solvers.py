@@ -59,6 +59,14 @@ def test_forecast_grows_with_size_and_number(name: str) -> None:
         assert then.seconds > first.seconds
 
 
+def test_blocks_that_share_their_variables_need_memory() -> None:
+    """l2_strategy_lmi over 20 cells held 309 MB; one block holds little, and so do many small ones."""
+    family, one = [Cone("psd", 21, 20, "lmi")], [Cone("psd", 21, 1, "block")]
+    assert 309e6 <= forecast(row("clarabel"), family, 230).memory <= 400e6
+    assert forecast(row("clarabel"), one, 230).memory <= 160e6
+    assert forecast(row("clarabel"), [Cone("psd", 2, 10_000, "pairs")], 230).memory <= 300e6
+
+
 def test_rows_that_are_filled_need_memory() -> None:
     few = [PSD, Cone("nonnegative", 1, 2048, "accuracy", filled=528)]
     many = [PSD, Cone("nonnegative", 1, 2048, "accuracy", filled=5280)]

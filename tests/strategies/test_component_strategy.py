@@ -10,7 +10,7 @@ from symmetric import random_factor, random_products, random_symmetric_matrix
 
 from mmopt import OptionError, Strategy, TooLargeError, Workload
 from mmopt.numerics.split_arrays import Space, Split, lift
-from mmopt.strategies import ComponentStrategy, as_dense, normalise
+from mmopt.strategies import ComponentStrategy, Neighbours, as_dense, normalise
 from mmopt.symmetry import symmetry
 from mmopt.symmetry.joint_components import Cells
 from mmopt.testing.census_workloads import domain_of, marginals
@@ -18,6 +18,8 @@ from mmopt.workloads import Product
 
 # A random strategy may be nearly singular, which both ways of computing feel.
 RANDOM = 1e-6
+
+REPLACED = Neighbours.of("replace-one")
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +78,7 @@ def test_figures_are_those_of_the_matrix(rng: np.random.Generator, case: int) ->
     assert (strategy.p, strategy.n, strategy.norm) == (dense.p, dense.n, 2)
     assert strategy.sensitivity == pytest.approx(dense.sensitivity, rel=tolerances.ROUNDING)
     np.testing.assert_allclose(lift(strategy.profile), np.square(dense.matrix).sum(axis=0), rtol=RANDOM)
-    assert strategy.sensitivity_replace_one == dense.sensitivity_replace_one
+    assert strategy.sensitivity_to(REPLACED) == dense.sensitivity_to(REPLACED)
     check_figures(strategy, workload)
     check_figures(strategy, others(rng, workload))
 
@@ -148,7 +150,7 @@ def test_more_cells_than_any_machine_holds() -> None:
         as_dense(strategy)
     assert str(error.value).startswith("the strategy matrix has 271 × 1e+30 entries, ")
     with pytest.raises(TooLargeError):
-        _ = strategy.sensitivity_replace_one
+        _ = strategy.sensitivity_to(REPLACED)
     assert repr(strategy).startswith("ComponentStrategy(271 × 1,000,")
 
 

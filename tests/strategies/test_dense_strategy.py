@@ -7,11 +7,13 @@ from random_workloads import random_workload
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import frozen
 from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.strategies import Strategy, normalise
+from mmopt.strategies import Neighbours, Strategy, normalise
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
 pytestmark = pytest.mark.quick
+
+REPLACED = Neighbours.of("replace-one")
 
 
 def strategy_for(w: Workload, rng: np.random.Generator, norm: int = 2) -> Strategy:
@@ -113,9 +115,9 @@ def test_a_query_of_tiny_weight_must_be_supported():
 def test_replace_one():
     # One total: replacing a row changes nothing.
     total = Strategy(np.ones((1, 7)))
-    assert (total.sensitivity, total.sensitivity_replace_one) == (1.0, 0.0)
-    assert Strategy(np.eye(3), norm=1).sensitivity_replace_one == 2.0
-    assert Strategy(np.eye(3)).sensitivity_replace_one == pytest.approx(np.sqrt(2), rel=1e-15)
+    assert (total.sensitivity, total.sensitivity_to(REPLACED)) == (1.0, 0.0)
+    assert Strategy(np.eye(3), norm=1).sensitivity_to(REPLACED) == 2.0
+    assert Strategy(np.eye(3)).sensitivity_to(REPLACED) == pytest.approx(np.sqrt(2), rel=1e-15)
 
 
 def test_many_queries_stay_implicit():

@@ -22,6 +22,7 @@ from mmopt.strategies import (
     FORMS,
     ComponentStrategy,
     MarginalStrategy,
+    Neighbours,
     ProductStrategy,
     Strategy,
     StrategyForm,
@@ -33,6 +34,7 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, total
 
+REPLACED = Neighbours.of("replace-one")
 SIZES = (2, 4)
 N = 8
 
@@ -123,7 +125,7 @@ def test_figures_are_those_of_the_matrix(case: tuple[str, StrategyForm]) -> None
     largest = column_lengths(a, strategy.norm).max()
     assert strategy.sensitivity >= largest * (1 - tolerances.ROUNDING)
     near(strategy.sensitivity, largest)
-    near(strategy.sensitivity_replace_one, column_lengths(differences(a), strategy.norm).max())
+    near(strategy.sensitivity_to(REPLACED), column_lengths(differences(a), strategy.norm).max())
     profile = strategy.profile
     near(lift(profile) if isinstance(profile, Level) else profile, np.square(a).sum(axis=0))
     variances, least = strategy.variances(w), told(a, w)

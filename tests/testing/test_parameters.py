@@ -26,6 +26,8 @@ def _held(w: Workload, rng: np.random.Generator) -> dict[str, Any]:
 
 # Programs with parameters that a certificate or objective depends on, and values of them.
 VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
+    "banded_strategy": lambda w, rng: {"b": rng.integers(1, 3), "k": rng.integers(1, 5)},
+    "common_mechanism": lambda w, rng: {"S2": np.diag(rng.uniform(0.1, 4.0, w.rank))},
     "fitness_budget": lambda w, rng: {"budget": rng.uniform(2.0, 9.0)},
     "fitness_hybrid": lambda w, rng: {"total": rng.uniform(0.1, 3.0)},
     "fitness_level": _held,
@@ -37,6 +39,7 @@ VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
     "low_rank_reconstruction": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
     "low_rank_strategy": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
     "separate_weighting": lambda w, rng: {"size": 2.0},
+    "user_level_strategy": lambda w, rng: {"k": rng.integers(1, 6)},
     "weighted_l2": lambda w, rng: {"power": rng.uniform(0.0, 2.0)},
 }
 
@@ -58,10 +61,11 @@ def test_no_multipliers_beat_a_feasible_point(name: str, draw: int, rng: np.rand
     assert s.gap is not None and 0 <= s.gap <= 1e-4
     instance, certificate = bind(program, w, givens), program.certificate
     assert certificate is not None
-    least = min(s.objective, s.objective * (1 - ROUNDING))
+    sign = 1.0 if program.sense == "minimize" else -1.0
+    least = sign * s.objective - ROUNDING * abs(s.objective)
     for _ in range(60):
         multipliers = {key: np.exp(rng.normal(size=np.shape(v))) * v for key, v in s.multipliers.items()}
         if rng.random() < 0.5:
             multipliers = {key: draw_multiplier(rng, np.shape(v)) for key, v in s.multipliers.items()}
         bound = bound_of(instance, multipliers)
-        assert bound is None or bound <= least + 2 * ROUNDING * abs(least)
+        assert bound is None or sign * bound <= least + 2 * ROUNDING * abs(least)

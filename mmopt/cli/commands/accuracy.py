@@ -61,7 +61,7 @@ def accuracy(
         confidence=confidence,
         refuse=False,
     )
-    note_request(request)
+    note_request(request, is_planned=True)
     plan, errors = planned.plan, planned.errors
     summary = {
         "chosen": planned.words,

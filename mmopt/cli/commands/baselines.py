@@ -10,6 +10,7 @@ import typer
 from mmopt.cli.command_inputs import note_request, read_request, stated_in
 from mmopt.cli.command_options import Json
 from mmopt.cli.command_output import answer, note
+from mmopt.cli.completion import baseline_words
 
 if TYPE_CHECKING:
     from mmopt.strategies.baselines import Evaluated
@@ -27,6 +28,7 @@ def baselines(
         typer.Option(
             "--baseline",
             metavar="NAME",
+            autocompletion=baseline_words,
             help="A baseline, with parameters if wanted: 'hierarchical(branching=16)'. May be repeated. "
             "Default: all.",
         ),

@@ -61,19 +61,15 @@ def budget(
     options = options_for(tolerance=tolerance, time_limit=time_limit, threads=threads)
     request = read_request(workload)
     least = least_budget(request, delta=delta, pure=pure, solved=solver_of(solver, options), say=note)
-    note_request(request)
+    note_request(request, is_planned=True)
     answer(as_json, least.summary(), _tables(least))
     write_files(least.plan, least.errors, 0.95, out, chart, Path(request.path).name)
 
 
 def _tables(least: Budget) -> Iterator[object]:
-    from mmopt.report import accuracy_by_group, pairs_table, privacy_rows, shares_by_group, shares_by_query
+    from mmopt.report import pairs_table, privacy_rows
 
-    plan = least.plan
     said = ("privacy cost", "allowed")  # the budget says the former, and nothing limits it
-    yield pairs_table([*least.rows(), *(row for row in privacy_rows(plan) if row[0] not in said)])
-    yield from ("", accuracy_by_group(plan, 0.95))
-    groups = [float(least.shares[part].sum()) for _, part in plan.workload.groups()]
-    yield from ("", shares_by_group(plan, least.shares, least.savings(groups)))
-    yield from ("", shares_by_query(plan, least.shares, least.savings(least.shares)))
-    yield from ("", "shares and savings: of the best strategy with Gaussian noise, by its multipliers")
+    yield pairs_table([*least.rows(), *(row for row in privacy_rows(least.plan) if row[0] not in said)])
+    for table in least.tables():
+        yield from ("", table)

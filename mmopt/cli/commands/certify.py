@@ -1,4 +1,4 @@
-"""``mmopt certify WORKLOAD STRATEGY``."""
+"""``mmopt certify WORKLOAD [STRATEGY]``."""
 
 from __future__ import annotations
 
@@ -19,18 +19,28 @@ __all__ = ["certify"]
 def certify(
     workload: WorkloadFile,
     strategy: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="STRATEGY",
+            metavar="[STRATEGY]",
             help="A .npy or .csv file (one measured query a row), a saved solution (.npz), or a baseline "
             "such as haar (mmopt baselines lists them).",
         ),
-    ],
+    ] = None,
     program: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="Program with a section 'from strategy'. Default: as for solve; for norm 1 a shipped one.",
+            help="Program; for a strategy one with a section 'from strategy'. Default: as for solve; for "
+            "norm 1 a shipped one.",
+        ),
+    ] = None,
+    point: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="In place of STRATEGY, a point of the program: a .json or .npz file of its variables by "
+            "name, also with multipliers, or of the 'columns' and 'rows' of what mmopt export wrote: x, and "
+            "y in the dual cones with c + A.T @ y = 0; a .npy file of columns alone.",
         ),
     ] = None,
     given: Given = None,
@@ -59,9 +69,9 @@ def certify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Certify a strategy that came from anywhere: its error, and a proved bound of what is possible.
+    """Certify a strategy or point that came from anywhere: its error, and a proved bound of what is possible.
 
-    The strategy is repaired to feasibility as the program says; what that changed is told.
+    It is repaired to feasibility as the program says; what that changed is told.
     """
     from mmopt.driver.accepted_inputs import norm_of, opened
     from mmopt.language import Program
@@ -75,10 +85,17 @@ def certify(
     if no_solve and (solver, tolerance, time_limit) != (None, None, None):
         raise OptionError("--solver, --tolerance and --time-limit have no effect with --no-solve")
     options = options_for(tolerance=tolerance, time_limit=time_limit)
+    if (strategy is None) == (point is None):
+        both = "both STRATEGY and --point" if point is not None else "neither STRATEGY nor --point"
+        raise OptionError(f"{both} given, expected one of them")
+    if point is not None and (covariance or norm is not None):
+        raise OptionError("--covariance and --norm are of a strategy, and have no effect with --point")
     request = read_request(workload)
-    if covariance:
+    if strategy is None:
+        what: dict[str, Any] = {"point": point}
+    elif covariance:
         rows = None if basis is None else read_array(basis, "the basis")
-        what: dict[str, Any] = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+        what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
         what = {"strategy": opened(strategy, request.workload, norm)}
         norm = norm_of(what["strategy"]) if norm is None else norm

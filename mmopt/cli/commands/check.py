@@ -101,7 +101,7 @@ def _check_workload(path: str, cells: bool) -> None:
                     else []
                 ),
                 *([("table", said)] if said else []),
-                ("neighbours", request.neighbours),
+                ("neighbours", str(request.neighbours or "add-remove")),
                 *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", default_words(workload, request.privacy)),
                 ("hash", f"{workload.hash[:16]}…"),
@@ -112,6 +112,7 @@ def _check_workload(path: str, cells: bool) -> None:
 
 def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
     from mmopt.language import Program, check as check_types
+    from mmopt.language.print.prose_formulas import plain_words, prose
     from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
     from mmopt.strategies.baselines import is_baseline
     from mmopt.testing import check_program
@@ -119,7 +120,9 @@ def _check_program(name: str, seed: int | None, instances: int, given: list[str]
 
     program = Program.load(name)
     checked = check_types(program)
-    kinds = [(d.name, f"{checked.types[d.name].shape}: {d.doc or d.kind}") for d in program.choose]
+    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
+    chosen = zip(program.choose, docs, strict=True)
+    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
     show(f"{program.name}: {program.title}", "", givens_table(program))
     if kinds:
         show("", "Chosen", "", pairs_table(kinds))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +21,7 @@ from mmopt.cli.command_options import (
     options_for,
 )
 from mmopt.cli.command_output import answer, live, note
+from mmopt.cli.completion import baseline_words, listed, program_words, solver_words
 from mmopt.errors import OptionError, SolverError
 from mmopt.stop_reasons import Stop
 
@@ -35,9 +37,11 @@ def compare(
         str | None,
         typer.Option(
             metavar="A,B",
+            autocompletion=listed(program_words),
             help="Programs, separated by commas: shipped names, or paths ending in .program. Default: all "
-            "that are shipped, but for other formulations of the same problem, and for searches predicted to "
-            "take more than a third of --time-limit.",
+            "that are shipped, but for other formulations of the same problem, programs for neighbours of "
+            "their own or without a strategy, and searches predicted to take more than a third of "
+            "--time-limit.",
         ),
     ] = None,
     formulations: Annotated[
@@ -47,7 +51,9 @@ def compare(
     solvers: Annotated[
         str | None,
         typer.Option(
-            metavar="X,Y", help="Solvers, separated by commas. Default: the one that solve would choose."
+            metavar="X,Y",
+            autocompletion=listed(solver_words),
+            help="Solvers, separated by commas. Default: the one that solve would choose.",
         ),
     ] = None,
     tolerance: Annotated[
@@ -88,8 +94,8 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw gap against time into a .svg or .png file; an existing file is replaced. "
-            "Needs mmopt[chart].",
+            help="Draw gap against time and iterations into a .svg or .png file; an existing file is "
+            "replaced. Needs mmopt[chart].",
         ),
     ] = None,
     baselines: Annotated[
@@ -97,6 +103,7 @@ def compare(
         typer.Option(
             "--baseline",
             metavar="NAME",
+            autocompletion=baseline_words,
             help="A baseline to stand beside the programs, with parameters if wanted: "
             "'hierarchical(branching=16)'. May be repeated. Default: all (mmopt baselines lists them).",
         ),
@@ -138,7 +145,7 @@ def compare(
             gaps or None,
             formulations=formulations,
         )
-        beside: list[Factors] = []
+        beside: Sequence[Factors] = []
         with live(verbose=verbose) as display, Isolated(verbose, worker=worker) as isolated:
             compared = list(
                 outcomes(

@@ -15,6 +15,8 @@ from mmopt.errors import OptionError, ResultError
 
 __all__ = ["explain"]
 
+FORMS = {".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", ".json": "json"}
+
 
 def explain(
     program: OneProgram,
@@ -36,7 +38,9 @@ def explain(
     html: Annotated[bool, typer.Option("--html", help="An HTML page in one file.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write there; .html and .tex say the form. A file is replaced."),
+        typer.Option(
+            metavar="FILE", help="Write there; .html, .tex, .txt or .json says the form. A file is replaced."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -90,6 +94,12 @@ def _form(latex: bool, html: bool, as_json: bool, out: Path | None) -> str:
     asked = [name for name, wanted in (("latex", latex), ("html", html), ("json", as_json)) if wanted]
     if len(asked) > 1:
         raise OptionError(f"--{asked[0]} and --{asked[1]} are two forms", hint="keep one of them")
-    suffix = out.suffix.lower() if out is not None else ""
-    by_suffix = {".tex": "latex", ".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "text")
-    return asked[0] if asked else by_suffix
+    if out is None:
+        return asked[0] if asked else "text"
+    suffix = out.suffix.lower()
+    if suffix == ".pdf" or (not asked and suffix not in FORMS):
+        raise OptionError(
+            f"an explanation is written to a .html, .tex, .txt or .json file, not to '{out}'",
+            hint="a PDF is made from the .tex by pdflatex, or printed from the .html by a browser",
+        )
+    return asked[0] if asked else FORMS[suffix]

@@ -1,4 +1,4 @@
-"""``mmopt show PROGRAM`` and ``mmopt show FOLDER``."""
+"""``mmopt show PROGRAM``, ``mmopt show FOLDER`` and ``mmopt show FILE.npz``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from mmopt.cli.command_inputs import read_givens, read_request
 from mmopt.cli.command_options import Given
 from mmopt.cli.command_output import console, note, show as put
+from mmopt.cli.completion import program_words
 from mmopt.errors import OptionError
 
 __all__ = ["show"]
@@ -19,8 +20,9 @@ def show(
     program: Annotated[
         str,
         typer.Argument(
-            metavar="PROGRAM|FOLDER",
-            help="Shipped program, or a path ending in .program; or the folder of a release.",
+            metavar="PROGRAM|FOLDER|FILE.npz",
+            autocompletion=program_words,
+            help="Shipped program, or a path ending in .program; the folder of a release; a saved solution.",
         ),
     ],
     workload: Annotated[
@@ -35,15 +37,19 @@ def show(
     """Explain a program: words, formulas, text, what is given; with a workload its size. Or read a release.
 
     Of the folder of a release: what was asked, the guarantee, the accuracy and the first answers, once its
-    files are found to be those that its manifest lists.
+    files are found to be those that its manifest lists. Of a saved solution: its figures as stated, and its
+    iterations; 'mmopt verify' checks them.
     """
-    if Path(program).is_dir():
+    path, is_saved = Path(program), program.lower().endswith(".npz")
+    if path.is_dir() or is_saved:
         if workload is not None or given or latex:
-            raise OptionError(f"'{program}' is a folder; --workload, --given and --latex are for programs")
-        _show_release(Path(program))
+            kind = "a saved solution" if is_saved else "a folder"
+            raise OptionError(f"'{program}' is {kind}; --workload, --given and --latex are for programs")
+        (_show_solution if is_saved else _show_release)(path)
         return
     from mmopt.language import Program, check, typeset_latex
     from mmopt.language.print.program_layout import program_lines
+    from mmopt.language.print.prose_formulas import plain_words, prose
     from mmopt.report import (
         givens_table,
         highlighted,
@@ -74,8 +80,9 @@ def show(
     ]
     put(pairs_table(row for row in rows if row[1]))
     if parsed.about:
-        put("", paragraphs(parsed.about))
-    put("", "In formulas", "", program_listing(program_lines(checked, "plain"), console().width))
+        put("", paragraphs(plain_words(prose(parsed.about, checked.scope)[0])))
+    lines = [(label, text, plain_words(words)) for label, text, words in program_lines(checked, "plain")]
+    put("", "In formulas", "", program_listing(lines, console().width))
     put("", "What is given", "", givens_table(parsed))
     put("", "The program", "", highlighted(parsed))
     if sizes is not None:
@@ -83,6 +90,16 @@ def show(
         for problem in sizes:
             if problem.refusal is not None:
                 put("", f"'mmopt solve' would refuse it: {problem.refusal}")
+
+
+def _show_solution(path: Path) -> None:
+    from mmopt.report import history_table, pairs_table
+    from mmopt.results import Solution, load_saved
+
+    found = load_saved(path)
+    put(pairs_table(found.rows()))
+    if isinstance(found, Solution) and found.history:
+        put("", history_table(found))
 
 
 def _show_release(folder: Path) -> None:

@@ -23,7 +23,6 @@ from mmopt.cli.command_options import (
     Threads,
     TimeLimit,
     Tolerance,
-    Verbose,
     WorkloadFile,
     options_for,
 )
@@ -65,23 +64,48 @@ def solve(
     penalty: Penalty = None,
     arrays: Arrays = None,
     no_reduce: NoReduce = False,
+    derive: Annotated[
+        bool | None,
+        typer.Option(
+            "--derive/--no-derive",
+            help="Read a proved bound off the program's own lines, without its certificate. By default where "
+            "no certificate proves one.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts; solve nothing.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.npz", help="Save the solution; an existing file is replaced.")
     ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write one row for each iteration: objective, bound, residuals, seconds, and whether it is "
+            "certified or the solver's own count; an existing file is replaced.",
+        ),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw gap against time and iterations into a .svg or .png file; an existing file is "
+            "replaced. Needs mmopt[chart].",
+        ),
+    ] = None,
     as_json: Json = False,
-    verbose: Verbose = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Show the iterations; on stderr what the solver prints."),
+    ] = False,
 ) -> None:
     """Choose the best strategy for a workload, with a proof of how good it is.
 
     At the file's privacy, where it has one: by default the strategy of least predicted error, of both noises.
     Ctrl-C ends the solve and gives the best certified point so far.
     """
-    if dry_run and out is not None:
-        raise OptionError("--dry-run solves nothing, so there is nothing to write with --out")
-    check_out(out)
+    _check_files(out, history, chart, dry_run=dry_run)
     if dry_run and start is not None:
         raise OptionError("--dry-run solves nothing, so --start has no effect")
     options = options_for(
@@ -94,10 +118,11 @@ def solve(
         penalty=penalty,
         arrays=arrays,
         verbose=verbose,
+        history=verbose or history is not None or chart is not None,
     )
     from mmopt.results import Solution
 
-    options |= {"reduce": not no_reduce, "start": start}
+    options |= {"reduce": not no_reduce, "start": start, "derive": derive}
     request = read_request(workload)
     solution, plan = None, None
     if program is None and not given and start is None and not dry_run:
@@ -115,9 +140,10 @@ def solve(
     if interrupted:
         note("interrupted: this is the best certified point so far")
     release = {} if plan is None else {"release": plan.summary()}
-    answer(as_json, {**solution.summary(), **release}, _tables(solution, request.workload, plan))
+    answer(as_json, {**solution.summary(), **release}, _tables(solution, request.workload, plan, verbose))
     if out is not None:
         note(f"saved: {solution.save(out)}")
+    _write_history(solution, history, chart, Path(request.path).name)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -136,7 +162,43 @@ def _at_privacy(
     return planned.solution, planned.plan
 
 
-def _tables(solution: AnySolution, workload: Workload, plan: Plan | None) -> Iterator[object]:
+def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, dry_run: bool) -> None:
+    """Refuse files that could not be written, before any work."""
+    for path, option, example in (
+        (out, "--out", "solution.npz"),
+        (history, "--history", "iterations.csv"),
+        (chart, "--chart", "gap.svg"),
+    ):
+        if dry_run and path is not None:
+            raise OptionError(f"--dry-run solves nothing, so there is nothing to write with {option}")
+        check_out(path, option, example)
+    if history is not None and history.suffix.lower() != ".csv":
+        raise OptionError(f"iterations are written to a .csv file, not to '{history}'")
+    if chart is not None:
+        from mmopt.report import check_chart
+
+        check_chart(chart)
+
+
+def _write_history(solution: AnySolution, history: Path | None, chart: Path | None, workload: str) -> None:
+    if history is None and chart is None:
+        return
+    from mmopt.report import history_frame, write_convergence
+    from mmopt.results import Solution
+    from mmopt.results.whole_file import write_whole
+
+    if not isinstance(solution, Solution):
+        note("a strategy of a template has no iterations; --history and --chart write nothing")
+        return
+    if history is not None:
+        write_whole(history, history_frame(solution).to_csv().encode())
+        note(f"iterations: {history}")
+    if chart is not None:
+        write_convergence(solution, chart, f"{workload}: {solution.program} by {solution.solver}")
+        note(f"chart: {chart}")
+
+
+def _tables(solution: AnySolution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
     from mmopt.report import history_table, pairs_table, slack_table, solution_rows, subworkloads_table
     from mmopt.results import Solution
     from mmopt.workloads.workload_variants import subworkloads
@@ -146,7 +208,7 @@ def _tables(solution: AnySolution, workload: Workload, plan: Plan | None) -> Ite
         yield from ("", subworkloads_table(solution, workload, plan))
     if not isinstance(solution, Solution):
         return
-    if solution.history:
+    if solution.history and (verbose or not any("certified" in row for row in solution.history)):
         yield from ("", history_table(solution))
     slack = slack_table(solution, workload) if solution.covariance is not None else None
     if slack is not None:

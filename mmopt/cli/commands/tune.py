@@ -53,20 +53,22 @@ def tune(
 ) -> None:
     """Show what a sub-workload gains, and the others lose, when its queries count for more.
 
-    Errors are root mean squares per query, at the file's privacy; without one, and for replaced rows, for
-    unit noise per unit of sensitivity.
+    Errors are root mean squares per query, at the file's privacy; without one, and for replaced rows and
+    participations, for unit noise per unit of sensitivity: ``unit_rmse`` in --json, beside ``rmse``.
     """
     from mmopt.driver import tune as tune_subworkload
     from mmopt.driver.templates import tune_templates
     from mmopt.privacy.table_of_noises import noise_for
     from mmopt.report import tuning_table
+    from mmopt.strategies import ADD_REMOVE
 
     options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
     request = read_request(workload)
     asked = request.workload
-    deviation = 1.0
-    if request.privacy is not None and request.neighbours == "add-remove":
-        deviation = noise_for(norm_of(noise), request.privacy).continuous.deviation(request.privacy)
+    deviation = None
+    times = (request.neighbours or ADD_REMOVE).times
+    if request.privacy is not None and times is not None:
+        deviation = times * noise_for(norm_of(noise), request.privacy).continuous.deviation(request.privacy)
     with live(verbose=verbose) as display:
 
         def begin(words: str) -> Display:
@@ -79,4 +81,8 @@ def tune(
         else:
             ways = {"progress": begin, "solver": solver, **options}
             tuned = list(tune_subworkload(asked, subworkload, weights, program, **ways))
-    answer(as_json, [row.summary() for row in tuned], [tuning_table(tuned, deviation)])
+    rows = []
+    for row in tuned:
+        stated = None if deviation is None else {part: deviation * unit for part, unit in row.rmse.items()}
+        rows.append({**row.summary(), "rmse": stated, "unit_rmse": dict(row.rmse)})
+    answer(as_json, rows, [tuning_table(tuned, 1.0 if deviation is None else deviation)])

@@ -23,6 +23,7 @@ from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
+    Entries,
     Expr,
     Index,
     Name,
@@ -37,7 +38,7 @@ SUM, LARGEST_PART = "sum", "largest"
 
 # A function of each part alone: of zero it is zero, so that nothing appears between blocks.
 _KEPT = frozenset({"linear", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"})
-_NO_FACTORS = frozenset({"linear", "soft", ""})
+_NO_FACTORS = frozenset({"linear", "soft", "spectrum", ""})
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class _Blocks:
                 if {self.visit(child) for child in children(expr)} - {"each", "shared"}:
                     raise _NotSo("a block matrix with a number made of all parts")
                 return "each"
+            case Entries():
+                raise _NotSo("entries taken one by one")
             case Apply():
                 return self._apply(expr)
 
@@ -195,8 +198,8 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
 
 def _factors(expr: Expr, scope: Scope) -> None:
     """Refuse an expression whose value for a product is not the product of those for the factors."""
-    if isinstance(expr, Block):
-        raise _NotSo("a block matrix")
+    if isinstance(expr, Block | Entries):
+        raise _NotSo("a block matrix" if isinstance(expr, Block) else "entries taken one by one")
     inner = children(expr)
     if isinstance(expr, Apply):
         atom = ATOMS[expr.atom]

@@ -6,12 +6,13 @@ linear       entry by entry, and equivariant under rotations: sums, differences,
 entrywise    entry by entry: degrees add or multiply as ``Atom.degrees`` says; rotations are lost
 sum, trace   a sum over an axis: degrees add up to 1
 extreme      the largest or smallest along an axis: degree 0
-soft         a soft maximum: permutations only
+soft         a soft maximum, the norm of a vector: permutations only
 product      of matrices: the degrees of the axis summed over add up to 1
 diagonal     vector to diagonal matrix and back
 inverse      degree a becomes 1 - a, on the other side
 spectral     a function of the singular values and vectors (root, polar, pinv): rotations, degree 1/2
 factor       F with F.T @ F given: goes on its columns as the matrix does
+spectrum     a number of the eigenvalues or singular values: permutations and rotations
 norm         a number that rotations of both sides do not change: degree 1/2
 identity, ones, transpose : as they are called
 """
@@ -35,7 +36,7 @@ from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import evaluate
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, names_in
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Name, Number, names_in
 
 __all__ = ["Acting", "is_zero"]
 
@@ -93,6 +94,9 @@ class Acting:
                 for entry in [self.visit(e) for row in rows for e in row]:
                     self.lose(STRONG, entry.groups, "a block matrix inside an expression")
                 return Acted((Axis(), Axis()))
+            case Entries():
+                self.lose(WEAK, set(self.groups.values()), "entries taken one by one")
+                return Acted(tuple(Axis(self.group(f.dim)) for f in expr.families), is_zero=False)
             case Apply():
                 return self._apply(expr)
 
@@ -147,10 +151,14 @@ class Acting:
                 return self._inverse(args[0])
             case "spectral" | "norm":
                 return self._spectral(expr, args[0], word)
+            case "spectrum":
+                return self._spectrum(expr, args[0])
             case "factor":
                 return replace(args[0], axes=(Axis(), *args[0].axes[1:]), diagonal=False)
         for arg in args:
-            self.lose(WEAK, arg.groups, f"'{expr.atom}' depends on the order of its rows or entries")
+            is_data = ATOMS[expr.atom].cvxpy is None
+            why = "depends on the order of its rows or entries" if is_data else "has no rule for such moves"
+            self.lose(WEAK, arg.groups, f"'{expr.atom}' {why}")
         return Acted(tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims), is_zero=False)
 
     # -- entry by entry ------------------------------------------------------------------------------
@@ -302,6 +310,12 @@ class Acting:
         own = 0.0 if arg.diagonal else 1.0
         axes = tuple(replace(a, degree=own - a.degree) for a in reversed(arg.axes))
         return replace(arg, axes=axes, index=scaled(arg.index, -1.0))
+
+    def _spectrum(self, expr: Apply, arg: Acted) -> Acted:
+        self.lose(STRONG, {a.group for a in arg.all}, f"'{expr.atom}' of what repeats")
+        if any(a.group == "cells" for a in arg.axes):
+            self.lose_untouched(f"'{expr.atom}' over untouched cells")
+        return Acted((), arg.index)
 
     def _spectral(self, expr: Apply, arg: Acted, word: str) -> Acted:
         """Degree 1/2 is where repeating is a rotation into more dimensions, which keeps singular values."""

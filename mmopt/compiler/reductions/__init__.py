@@ -113,6 +113,8 @@ REDUCTIONS = (
 # - queries without a target, in programs that ask for targets: they stand in no line of the program
 # - merging cells in programs of class rank: a search, which proves no more than the bound of l2_strategy;
 #   their number of rows p = n counts the cells, and with fewer rows than n a strategy may be worse
+# - merging cells in p_identity: over merged cells its strategy is no worse, but the identity over fewer cells
+#   is no point of the program over all of them, by whose lines a lifted solution is scored
 # - Kronecker products of weighting programs: their design queries are arrays from outside, or eigenvectors
 
 

@@ -16,7 +16,7 @@ from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
 from mmopt.compiler.invariance.workload_actions import Axis
 from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.strategies import AnyStrategy
+from mmopt.strategies import ADD_REMOVE, AnyStrategy
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -134,8 +134,13 @@ def expanded(array: Array, place: int, classes: Ints) -> Array:
 
 
 def reducible(instance: Instance) -> bool:
-    """Whether the program is convex, its points can be made from strategies, and a bound can be proved."""
+    """Whether the program is convex, its points can be made from strategies, and a bound can be proved.
+
+    Strategies of parts are put together by their largest columns.
+    """
     program = instance.program
+    if instance.neighbours != ADD_REMOVE:
+        return False
     if program.klass != "convex" or program.adoption is None or program.certificate is None:
         return False
     return not program.adoption.strategy.dims[0].symbols & set(instance.sizes())

@@ -52,6 +52,8 @@ def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | N
     program = checked.program
     if program.klass != "convex":
         return f"it is of class {program.klass}, where no solution needs to have the workload's symmetries"
+    if program.neighbours is not None and program.neighbours.kind != "add-remove":
+        return f"its guarantee is for '{program.neighbours.kind}', and columns alone are known by component"
     arrays = [name for name, value in givens.items() if np.ndim(value)]
     if arrays:
         return f"'{arrays[0]}' is passed as an array, which need not have the workload's symmetries"

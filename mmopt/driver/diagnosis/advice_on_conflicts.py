@@ -8,14 +8,27 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.diagnosis.conflicts_and_growth import Conflict, Growth, Relaxation
+from mmopt.driver.diagnosis.infinite_objectives import without_value
 from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.score_point import Candidate
 from mmopt.driver.judge.violations import Violation, named_rows
 from mmopt.errors import SolverError
-from mmopt.language import to_source
+from mmopt.language import evaluate, to_source
 from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.check.infer_types import infer
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, mentions
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Constraint,
+    Entries,
+    Expr,
+    Name,
+    Number,
+    mentions,
+    names_in,
+    walk,
+)
+from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import arrays_of, as_value
 from mmopt.solvers import Proof
 
 __all__ = [
@@ -25,6 +38,7 @@ __all__ = [
     "infinite_objective",
     "missed",
     "no_point",
+    "not_attained",
     "repair_for",
     "unbounded",
     "unbounded_by_word",
@@ -45,8 +59,10 @@ def repair_for(instance: Instance, line: Violation) -> str:
 
 def _sketch(instance: Instance, c: Constraint) -> str:
     r = c.relation
-    if r.op not in ("<=", ">="):
-        return ""
+    if r.op not in ("<=", ">=") or any(
+        isinstance(side, Entries) and side.where for side in (r.left, r.right)
+    ):
+        return ""  # of entries that a condition leaves out, 0 <= 0 stands in no ratio
     small, large = (r.left, r.right) if r.op == "<=" else (r.right, r.left)
     if c.family is not None:
         first, second = vectorised(small, c.family.index), vectorised(large, c.family.index)
@@ -65,10 +81,22 @@ def _sketch(instance: Instance, c: Constraint) -> str:
     if len(used) != 1 or not infer(other, scope).is_constant or not infer(one, scope).curvature.is_affine:
         return ""
     name = used[0]
+    # By a positive number, and what is added to it would not be scaled.
+    if (
+        infer(one, scope).sign <= 0
+        or infer(other, scope).sign <= 0
+        or not _is_zero_at_zero(instance, one, name)
+    ):
+        return ""
     ratio = one if other == Number(1.0, r.span) else Apply("div", (one, other), r.span)
     if not infer(one, scope).is_scalar or not infer(other, scope).is_scalar:
         ratio = _max(ratio) if one is small else Apply("min", (ratio,), r.span)
     return f"{name} = {to_source(Apply('div', (Name(name, r.span), ratio), r.span))}"
+
+
+def _is_zero_at_zero(instance: Instance, e: Expr, name: str) -> bool:
+    shape = next(d.shape(instance.sizes()) for d in instance.program.choose if d.name == name)
+    return not np.any(evaluate(e, {**instance.env, name: np.zeros(shape)}))
 
 
 def _max(e: Expr) -> Expr:
@@ -77,7 +105,6 @@ def _max(e: Expr) -> Expr:
 
 ALLOW_MORE = "allow more time or iterations, or try another solver"
 WORTHWHILE_SLACK = 1e-3  # a slack from which more room is a way out
-UNLIMITED_REACH = 1e12  # a proof that reaches so far is stated without the limit
 
 
 def _together(words: Sequence[str], last: str = "and") -> str:
@@ -101,17 +128,34 @@ def infeasible(instance: Instance, lines: Ground, conflict: Conflict) -> SolverE
     says = "cannot hold" if len(named) == 1 else "cannot hold together"
     among = "" if conflict.minimal else " (fewer of them may do)"
     proof = conflict.proof
-    reach = "" if proof.radius >= UNLIMITED_REACH else f", for points with entries up to {proof.radius:.0e}"
-    hints = [f"proved by multipliers with a residual of {proof.residual:.0e}{reach}"]
+    reach = _reach(proof)
+    limit = f" with entries up to {reach}" if proof.radius <= _largest(instance) else ""
+    for_points = f", for points with entries up to {reach}" if reach else ""
+    hints = [f"proved by multipliers with a residual of {proof.residual:.0e}{for_points}"]
     if conflict.each:
         out = "leave it out" if len(named) == 1 else "leave one of them out"
         hints.insert(0, _together([*(_relaxed(r) for r in conflict.each), out], "or"))
     elif conflict.all:
         hints.insert(0, _together([_relaxed(r) for r in conflict.all]))
     return SolverError(
-        f"'{instance.program.name}' has no feasible point: {_together(named)} {says}{among}",
+        f"'{instance.program.name}' has no feasible point{limit}: {_together(named)} {says}{among}",
         hint="\n  ".join(hints),
     )
+
+
+def _reach(proof: Proof) -> str:
+    """How far it was proved, "" if everywhere: beyond that rounding may have made room for a point."""
+    return rounded(proof.radius, 1, up=False, layout="e") if np.isfinite(proof.radius) else ""
+
+
+def _largest(instance: Instance) -> float:
+    """The largest number of what the lines are made of: points may have such entries too."""
+    written = [side for c in instance.program.constraints for side in (c.relation.left, c.relation.right)]
+    numbers = [abs(part.value) for side in written for part in walk(side) if isinstance(part, Number)]
+    used = set().union(*map(names_in, written)) & set(instance.env)
+    arrays = [part for name in used for part in arrays_of(as_value(instance.env[name]))]
+    sizes = [float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in arrays]
+    return max([0.0, *numbers, *sizes])
 
 
 def _relaxed(r: Relaxation) -> str:
@@ -127,9 +171,10 @@ def _relaxed(r: Relaxation) -> str:
 
 def infeasible_by_certificate(program: str, solver: str, raw: str, proof: Proof) -> SolverError:
     """The solver's certificate, which proves it."""
+    reach = _reach(proof)
+    limit = f" with entries up to {reach}" if reach else ""
     return SolverError(
-        f"'{program}' has no feasible point with entries up to {proof.radius:.0e}: the certificate of "
-        f"{solver} ({raw}) was checked",
+        f"'{program}' has no feasible point{limit}: the certificate of {solver} ({raw}) was checked",
         hint="leave out one constraint after another to see which cannot hold together",
     )
 
@@ -141,7 +186,9 @@ def feasible_all_the_same(instance: Instance, solver: str, raw: str, point: Cand
         return SolverError(
             f"{solver} says that '{name}' is infeasible ({raw}); a point that keeps every constraint was "
             "found, where the objective is infinite",
-            hint="the constraints force a matrix under inv(…) to be singular: relax them",
+            hint=without_value(
+                instance, "the constraints force a matrix under inv(…) to be singular: relax them"
+            ),
         )
     sizes = [float(np.abs(v).max(initial=0.0)) for v in point.variables.values()]
     return SolverError(
@@ -177,10 +224,40 @@ def unbounded(instance: Instance, growth: Growth) -> SolverError:
     falls = "falls" if instance.program.sense == "minimize" else "rises"
     shown = _together([_cap(instance, name, way) for name, way in ways.items()], "or")
     return SolverError(
-        f"'{instance.program.name}' is unbounded: nothing keeps {names} from {verb}{together}; every "
+        f"'{instance.program.name}' seems unbounded: nothing keeps {names} from {verb}{together}; every "
         f"constraint holds on the way, while the objective {falls} from {growth.first:.3g} to "
-        f"{growth.last:.3g}",
+        f"{growth.last:.3g} (followed to entries of {growth.reach:.0e})",
         hint=f"add a constraint such as {shown}, or check the sign of the objective",
+    )
+
+
+def not_attained(instance: Instance, growth: Growth) -> SolverError:
+    """What goes on without end while the objective gets better, and which line may be meant the other way."""
+    program = instance.program
+    ways = {name: _way(direction) for name, direction in growth.directions.items()}
+    names = _together([f"'{name}'" for name in ways])
+    goes = "grows" if set(ways.values()) == {"growing"} else "falls"
+    goes = goes if len(set(ways.values())) == 1 and "moving" not in ways.values() else "moves"
+    verb = goes if len(ways) == 1 else {"grows": "grow", "falls": "fall", "moves": "move"}[goes]
+    least, changes = ("least", "falls") if program.sense == "minimize" else ("largest", "rises")
+    shown = _together([_cap(instance, name, way) for name, way in ways.items()], "or")
+    turned = [
+        c
+        for c in program.constraints
+        if c.relation.op in ("<=", ">=")
+        and any(names_in(side) & set(ways) for side in (c.relation.left, c.relation.right))
+    ]
+    hint = f"add a constraint such as {shown}"
+    if not program.constraints:
+        hint = f"the program has no 'subject to': add it, with a constraint such as {shown}"
+    elif turned:
+        op = {"<=": ">=", ">=": "<="}[turned[0].relation.op]
+        hint += f", or turn '{turned[0].name}' round: is {op} meant?"
+    return SolverError(
+        f"'{program.name}' seems to have no {least} value that is reached: the objective {changes} from "
+        f"{growth.first:.3g} to {growth.last:.3g} and on while {names} {verb}, and no line keeps "
+        f"that from it (followed to entries of {growth.reach:.0e})",
+        hint=hint,
     )
 
 
@@ -223,22 +300,23 @@ def no_point(program: str, solver: str, raw: str) -> SolverError:
     return SolverError(f"{solver} returned no point for '{program}' ({raw})", hint=ALLOW_MORE)
 
 
-def infinite_objective(program: str, solver: str, raw: str) -> SolverError:
+def infinite_objective(instance: Instance, solver: str, raw: str) -> SolverError:
     """A point that keeps the constraints and is worth nothing."""
     return SolverError(
-        f"the point of {solver} for '{program}' keeps every constraint, but its objective is infinite "
-        f"({raw})",
-        hint="a matrix under inv(…) is singular where the objective needs it, so the strategy would not "
-        f"support the workload: {ALLOW_MORE}",
+        f"the point of {solver} for '{instance.program.name}' keeps every constraint, but its objective is "
+        f"infinite ({raw})",
+        hint=without_value(
+            instance,
+            "a matrix under inv(…) is singular where the objective needs it, so the strategy would not "
+            f"support the workload: {ALLOW_MORE}",
+        ),
     )
 
 
 def missed(instance: Instance, solver: str, raw: str, line: Violation) -> SolverError:
     """The line that the point misses the most."""
     name = instance.program.name
-    misses = f"misses {line.text(instance)} by {line.amount:.1e}, relatively"
-    if not np.isfinite(line.amount):
-        misses = f"gives {line.text(instance)} no finite value"
+    misses = line.missed(instance)
     if instance.program.repair:
         first = f"after the 'repair' of '{name}' the point of {solver} {misses}"
         hint = f"write the 'repair' so that it restores '{line.name}', or {ALLOW_MORE}"

@@ -5,6 +5,7 @@ Where lines cannot hold together it seeks the fewest that conflict, and what it 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,17 @@ from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics.matrix_functions import Array, eigh
 from mmopt.solvers import Clock, Proof
 
-__all__ = ["Conflict", "Growth", "Relaxation", "find_conflict", "find_growth", "smallest"]
+__all__ = [
+    "Conflict",
+    "Growth",
+    "Relaxation",
+    "ends_of",
+    "find_conflict",
+    "find_growth",
+    "gets_better",
+    "objectives",
+    "smallest",
+]
 
 
 # A relaxation is stated with three digits, rounded up after this much, so that there is room inside.
@@ -191,11 +202,13 @@ class Growth:
 
     directions : by name, of the variables that have to move; in the program's own units.
     first, last : the objective at the shortest and at the longest step.
+    reach : the largest entry at the longest step: what lies beyond was not looked at.
     """
 
     directions: Mapping[str, Array]
     first: float
     last: float
+    reach: float
 
 
 def find_growth(ground: Ground, instance: Instance, scaling: Scaling, clock: Clock) -> Growth | None:
@@ -225,7 +238,17 @@ def find_growth(ground: Ground, instance: Instance, scaling: Scaling, clock: Clo
         values = _along(instance, start, fewer)
         if values is not None:
             direction, whole = fewer, values
-    return Growth({n: v for n, v in direction.items() if v.any()}, whole[0], whole[-1])
+    return Growth(
+        {n: v for n, v in direction.items() if v.any()}, *ends_of(whole, start, direction, STEPS_ALONG)
+    )
+
+
+def ends_of(
+    found: Sequence[float], start: Mapping[str, Array], direction: Mapping[str, Array], steps: Sequence[float]
+) -> tuple[float, float, float]:
+    """The objective at the first and the last step, and the largest entry there."""
+    largest = max(float(np.abs(start[n] + steps[-1] * direction[n]).max(initial=0.0)) for n in start)
+    return found[0], found[-1], largest
 
 
 def _clean(d: Declaration, value: Array) -> Array:
@@ -241,20 +264,30 @@ def _along(
     instance: Instance, start: Mapping[str, Array], direction: Mapping[str, Array]
 ) -> tuple[float, ...] | None:
     """The objective at every step, when it gets better each time and every line holds; else None."""
-    program = instance.program
-    sign = 1.0 if program.sense == "minimize" else -1.0
+    found = objectives(instance, start, direction, STEPS_ALONG)
+    return found if found is not None and gets_better(found, instance.program.sense) else None
+
+
+def gets_better(values: Sequence[float], sense: str) -> bool:
+    """Whether each is better than the one before; a fall that is a rounding error is none."""
+    sign = 1.0 if sense == "minimize" else -1.0
+    return all(sign * (a - b) > SLACK_THAT_COUNTS * abs(b) for a, b in itertools.pairwise(values))
+
+
+def objectives(
+    instance: Instance, start: Mapping[str, Array], direction: Mapping[str, Array], steps: Sequence[float]
+) -> tuple[float, ...] | None:
+    """The objective at so many steps from a point, where every line holds at each; else None."""
     found: list[float] = []
-    for step in STEPS_ALONG:
+    for step in steps:
         point: dict[str, Any] = {n: start[n] + step * direction[n] for n in start}
         point = {n: v if np.ndim(v) else float(v) for n, v in point.items()}
         try:
             missed = max([0.0, *(v.amount for v in violations(instance, point))])
-            value = float(evaluate(program.objective, {**instance.env, **point}))
+            value = float(evaluate(instance.program.objective, {**instance.env, **point}))
         except np.linalg.LinAlgError:
             return None
-        # A fall that is a rounding error is none.
-        is_better = not found or sign * (found[-1] - value) > SLACK_THAT_COUNTS * abs(value)
-        if not np.isfinite(value) or missed > SLACK_THAT_COUNTS or not is_better:
+        if not np.isfinite(value) or missed > SLACK_THAT_COUNTS:
             return None
         found.append(value)
     return tuple(found)

@@ -98,7 +98,7 @@ def _missed(instance: Instance, solver: str, last: Point, point: Candidate | Non
             return advice_on_conflicts.unused(instance, unused[0])
         return advice_on_conflicts.no_point(program.name, solver, last.raw)
     if point.after <= FEASIBLE:
-        return advice_on_conflicts.infinite_objective(program.name, solver, last.raw)
+        return advice_on_conflicts.infinite_objective(instance, solver, last.raw)
     line = worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
     if line is None:
         return advice_on_conflicts.no_point(program.name, solver, last.raw)

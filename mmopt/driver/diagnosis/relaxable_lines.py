@@ -22,6 +22,7 @@ from mmopt.language.syntax.syntax_tree import (
     Apply,
     Constraint,
     Declaration,
+    Entries,
     Expr,
     Family,
     Meaning,
@@ -31,6 +32,7 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
     rewrite,
 )
+from mmopt.language.syntax.to_text import to_source
 from mmopt.numerics.matrix_functions import Array
 
 __all__ = ["HERE", "Ground", "RelaxableLine", "array_given", "demoted", "ground"]
@@ -112,10 +114,20 @@ def ground(instance: Instance) -> Ground:
     Raises :class:`~mmopt.errors.ProgramError` for a program that does not check in this form.
     """
     program, env = instance.program, instance.env
+    computed: dict[str, Array] = {}  # matrices whose number of rows only their numbers tell
 
     def number(e: Expr) -> Expr | None:
+        if isinstance(e, Apply) and f"?rows({to_source(e)})" in env:
+            computed[to_source(e)] = evaluate(e, env)
+            return Name(to_source(e), e.span)
         if isinstance(e, Name) and np.ndim(env.get(e.id, np.zeros(1))) == 0:
             return Number(float(env[e.id]), e.span)
+        if isinstance(e, Entries):
+            where = tuple(
+                replace(r, left=rewrite(r.left, number), right=rewrite(r.right, number)) for r in e.where
+            )
+            families = tuple(replace(f, dim=fixed([f.dim])[0]) for f in e.families)
+            return replace(e, body=rewrite(e.body, number), families=families, where=where)
         return None
 
     def fixed(dims: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -128,14 +140,16 @@ def ground(instance: Instance) -> Ground:
         return replace(c, relation=relation, family=family)
 
     arrays = {n: np.asarray(v, dtype=float) for n, v in env.items() if np.ndim(v)}
+    objective, constraints = rewrite(program.objective, number), tuple(map(grounded, program.constraints))
+    arrays |= computed
     base = Program(
         name=program.name,
         source=program.source,
         givens=tuple(array_given(n, v, instance.checked.types.get(n)) for n, v in arrays.items()),
         choose=tuple(replace(d, dims=fixed(d.dims)) for d in program.choose),
         sense=program.sense,
-        objective=rewrite(program.objective, number),
-        constraints=tuple(grounded(c) for c in program.constraints),
+        objective=objective,
+        constraints=constraints,
         meaning=Meaning("strategy", Apply("eye", (Number(1.0, HERE),), HERE)),
     )
     known = Instance(check(base), instance.workload, MappingProxyType(arrays), frozenset(arrays))

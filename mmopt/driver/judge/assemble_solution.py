@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.bound_claims import bounds_error, check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.bound_claims import (
+    bounds_error,
+    check_derived,
+    check_figures,
+    grade_of,
+    objective_grade,
+    survived,
+)
 from mmopt.driver.judge.bound_on_total_error import bound_by_component, error_bound
+from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.point_meaning import (
     charged_error,
     meaning,
@@ -29,7 +37,9 @@ from mmopt.results.component_storage import Value
 from mmopt.solvers import Options
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, as_dense
 
-__all__ = ["Ending", "assemble", "value_of"]
+__all__ = ["Ending", "Row", "assemble", "value_of"]
+
+Row = Mapping[str, float | bool]  # of a history
 
 
 def value_of(instance: Instance, env: Mapping[str, Any], objective: float) -> float:
@@ -68,6 +78,7 @@ class Ending:
     solver : name and version. compile, solve : seconds.
     measured : a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its place.
     starts : further multipliers (n,) for the bound on total error.
+    derived : a bound read off the program's lines; where the program has none of its own, that is its bound.
     """
 
     objective: float
@@ -86,11 +97,12 @@ class Ending:
     scaling: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     steps: Mapping[str, Solution] = field(default_factory=dict)
-    history: Sequence[Mapping[str, float]] = ()
+    history: Sequence[Row] = ()
     reductions: tuple[str, ...] = ()
     measured: Strategy | None = None
     starts: Sequence[Array] = ()
     unrepaired: Mapping[str, Any] | None = None
+    derived: Derived | None = None
 
 
 def _measured(
@@ -119,6 +131,16 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
     return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, known=known)
 
 
+MOST_ROWS = 1000  # of a history: a first-order method counts many more iterations
+
+
+def _kept(history: Sequence[Row]) -> list[Row]:
+    """All rows but, where a solver's own are many, only some of these, evenly spaced."""
+    own = [i for i, row in enumerate(history) if row.get("certified") is False]
+    chosen = {own[i] for i in np.linspace(0, len(own) - 1, min(len(own), MOST_ROWS)).astype(int)}
+    return [row for i, row in enumerate(history) if row.get("certified") is not False or i in chosen]
+
+
 def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solution:
     """Put a solution together; total error and its bound are computed here, for every program.
 
@@ -137,13 +159,15 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         ending.warnings,
     )
     options = asdict(ending.options) if isinstance(ending.options, Options) else dict(ending.options)
+    options.pop("history", None)  # what is kept besides
     program, workload = instance.program, instance.workload
     strategy, covariance, basis, proved = _measured(instance, env, ending)
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     value = value_of(instance, env, objective)
     sensitivity = own_sensitivity(instance, env, multipliers, objective)
     if sensitivity is not None:
-        warnings = (*warnings, why_not_released(program.name, sensitivity, covariance is not None))
+        why = why_not_released(program.name, sensitivity, covariance is not None, instance.neighbours)
+        warnings = (*warnings, why)
     del env  # of large matrices, if nobody else holds them, before others are made
     error = charged_error(strategy, workload)
     if not (np.isfinite(error) and np.isfinite(objective)):
@@ -156,9 +180,14 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     lower, best = _error_bound(instance, strategy, goal, ending)
     if program.bound == "l2_strategy":
         bound = lower
+    derived = ending.derived
+    if derived is not None:
+        check_derived(instance, objective, derived.bound, variables)
+    is_own = bound is not None or derived is None
+    bound = bound if derived is None or is_own else derived.bound
     off = rounding(strategy, workload)
     objective, error = check_figures(instance, objective, bound, error, lower, off, multipliers, variables)
-    grade, tested = grade_of(instance, bound), 0
+    grade, tested = grade_of(instance, bound) if derived is None or is_own else derived.grade, 0
     if bound is not None and grade == "claimed":
         points = {"the solver's point": ending.unrepaired or {}, "the repaired point": variables}
         tested = survived(instance, bound, multipliers, {name: p for name, p in points.items() if p})
@@ -194,7 +223,8 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         bases=_bases(instance),
         warnings=warnings,
         sense=program.sense,
-        history=tuple(ending.history),
+        is_logarithmic=instance.checked.is_logarithmic,
+        history=tuple(_kept(ending.history)),
         reductions=ending.reductions,
         steps=ending.steps,
         objective_grade=objective_grade(instance, proved),
@@ -202,4 +232,8 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         error_bound_grade="proved",
         survived=tested,
         own_sensitivity=sensitivity,
+        has_strategy=program.meaning.kind != "none",
+        derived_bound=None if derived is None else derived.bound,
+        derived_grade=None if derived is None else derived.grade,
+        derived_from={} if derived is None else derived.kept,
     )

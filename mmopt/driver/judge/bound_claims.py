@@ -16,19 +16,22 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
-from mmopt.driver.judge.charge_for_root import takes_rounded
+from mmopt.driver.judge.charge_for_root import rests_on_rounded
 from mmopt.driver.judge.score_point import Candidate, charged, improves, scored
+from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Name, names_in
 from mmopt.numerics.split_arrays import Level, Split, as_value, each_array, plain
 from mmopt.results import Grade
+from mmopt.strategies import ADD_REMOVE
 
 __all__ = [
     "BOUND_ROUNDING",
     "RefutedError",
     "Sought",
     "bounds_error",
+    "check_derived",
     "check_figures",
     "grade_of",
     "objective_grade",
@@ -54,11 +57,16 @@ FIRST_FACTOR, LAST_FACTOR = 4.0, 1.0001
 
 
 def _is_replaced(instance: Instance) -> bool:
-    """Whether the caller passed something in place of the workload; design queries of one's own are none."""
-    return not {d.source for d in instance.program.givens if d.name in instance.own} <= {
-        None,
-        "workload.eigenqueries",
-    }
+    """Whether the caller passed something in place of the workload; design queries of one's own are none.
+
+    Nor are data that only the caller has: of a given without a source.
+    """
+    return not _passed(instance) <= {"", "workload.eigenqueries"}
+
+
+def _passed(instance: Instance) -> set[str]:
+    """The sources of the givens that the caller passed."""
+    return {d.source for d in instance.program.givens if d.name in instance.own}
 
 
 def objective_grade(instance: Instance, proved: bool) -> Grade:
@@ -74,7 +82,7 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     """
     if bound is None or not is_shipped(instance.checked) or _is_replaced(instance):
         return None if bound is None else "claimed"
-    return "estimated" if takes_rounded(instance) else "proved"
+    return "estimated" if rests_on_rounded(instance) else "proved"
 
 
 def bounds_error(instance: Instance) -> bool:
@@ -87,10 +95,13 @@ def bounds_error(instance: Instance) -> bool:
 def _means_error(instance: Instance) -> bool:
     """Whether no feasible objective can be below the total error of the point's strategy.
 
-    So it is for ``l2_strategy``, and where a program says that its bound is that one's.
+    So it is for ``l2_strategy``, and where a program says that its bound is that one's, for single rows.
     """
     program = instance.program
-    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and not _is_replaced(instance))
+    if instance.neighbours != ADD_REMOVE:
+        return False
+    is_theirs = _passed(instance) <= {"workload.eigenqueries"}  # data of their own may mean another error
+    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and is_theirs)
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
 
@@ -123,6 +134,29 @@ class RefutedError(ContradictionError):
         )
 
 
+def check_derived(
+    instance: Instance,
+    objective: float,
+    bound: float | None,
+    variables: Mapping[str, Any] | None = None,
+) -> None:
+    """Refuse a derived bound beyond the objective of a feasible point (ContradictionError).
+
+    ``variables`` : the point. Where it misses a line by rounding only, the program may have no point at all.
+    """
+    program = instance.program
+    if refuted(objective, bound, program.sense):
+        worst = worst_line(instance, variables) if variables else None
+        missed = worst and f"the point misses {worst.text(instance)} by {worst.amount:.1e}, relatively: "
+        hint = missed and f"{missed}do lines contradict each other by so little? If not, {REPORT}"
+        side = "above" if program.sense == "minimize" else "below"
+        raise ContradictionError(
+            f"the bound {bound:.10g} derived for '{program.name}' is {side} the objective {objective:.10g} "
+            "of the repaired point, which is feasible",
+            hint=hint or REPORT,
+        )
+
+
 def check_figures(
     instance: Instance,
     objective: float,
@@ -145,6 +179,8 @@ def check_figures(
     program = instance.program
     if bound is not None:
         if refuted(objective, bound, program.sense):
+            if program.certificate is None and not program.bound:
+                check_derived(instance, objective, bound, variables)
             found = Candidate(variables, {}, objective, 0.0, 0.0)
             raise RefutedError(instance, multipliers, bound, found, "the repaired point")
         objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)

@@ -25,10 +25,10 @@ from mmopt.language import shipped
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
-from mmopt.strategies import Strategy
+from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Workload
 
-__all__ = ["bound_by_component", "error_bound", "l2_by_component"]
+__all__ = ["bound_by_component", "error_bound", "for_neighbours", "l2_by_component"]
 
 STEPS_OF_BOUND = 40
 # Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
@@ -67,6 +67,15 @@ def _usable(start: Array) -> Array | None:
     return d if np.isfinite(d).all() and d.any() else None
 
 
+def for_neighbours(bound: float, d: Array, neighbours: Neighbours) -> float:
+    """A bound on total error at sensitivity 1 to a set of neighbours, from the certificate at d (n,).
+
+    That is a bound on Σ d_i ‖a_i‖² / Σ d_i times the squared error of any strategy A; see
+    ``Neighbours.share``.
+    """
+    return bound if neighbours == ADD_REMOVE else bound * neighbours.share(d)
+
+
 def error_bound(
     workload: Workload,
     strategy: Strategy,
@@ -75,7 +84,9 @@ def error_bound(
     goal: float = np.inf,
     known: tuple[float, Array] | None = None,
 ) -> tuple[float, Array]:
-    """A proved lower bound on the total error of every strategy, and its multipliers (n,).
+    """A proved lower bound on the total error of every strategy, to the neighbours of this one.
+
+    Its multipliers (n,) come with it.
 
     Parameters
     ----------
@@ -85,7 +96,8 @@ def error_bound(
 
     The strategy's factors are let go of on the way.
     """
-    root = workload.root
+    root, neighbours = workload.root, strategy.neighbours
+    goal /= 1 if neighbours == ADD_REMOVE else (neighbours.times or 1) ** 2
     steps = int(min(STEPS_OF_BOUND, WORK_OF_BOUND / (DECOMPOSITION * root.size * min(root.shape))))
     is_large = steps < FEWEST_STEPS
     uniform = np.ones(workload.n)
@@ -105,7 +117,7 @@ def error_bound(
     best = max(bound for bound, _ in found)
     if is_large and best * (1.0 + ENOUGH_OF_BOUND) < goal and best < _uniform(root):
         found.append(certified(uniform))
-    return max(found, key=lambda pair: pair[0])
+    return max(((for_neighbours(b, d, neighbours), d) for b, d in found), key=lambda pair: pair[0])
 
 
 def _improved(root: Array, starts: Sequence[Array], steps: int, goal: float) -> Array:
@@ -136,7 +148,7 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     instance, by_component = l2_by_component(workload)
     multipliers: Mapping[str, Any] = {"sensitivity": np.ones(workload.n)} if not by_component else {}
     if by_component:
-        each = needs(instance.env)[1] / TYPICAL_ITERATIONS[False]
+        each = needs("l2_strategy", instance.env)[1] / TYPICAL_ITERATIONS[False]
         options = Options(
             tolerance=GAP_BY_COMPONENT, max_iterations=max(1, min(MOST_ITERATIONS, int(MOST_SECONDS / each)))
         )

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.language import evaluate
+from mmopt.errors import ProgramError
+from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.evaluate.split_values import split_meaning, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import GROW
+from mmopt.numerics.balls import BOUNDS, GROW, Ball, unknown
 from mmopt.numerics.matrix_functions import EPS
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Split
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload
 
-__all__ = ["charged_for_the_queries", "for_the_queries", "takes_rounded"]
+__all__ = [
+    "charged_for_the_queries",
+    "for_the_queries",
+    "names_with_errors",
+    "rests_on_rounded",
+    "wide_names",
+]
 
 # Sources that are W to rounding: its rows, a root of its Gram matrix, or a basis of the queries L B.
 ROUNDED_SOURCES = frozenset({"workload.basis", "workload.matrix", "workload.root"})
@@ -51,7 +59,7 @@ def for_the_queries(instance: Instance, bound: float) -> float:
         if d.source in ROUNDED_SOURCES
     ]
     off = max([0.0, *each]) * GROW
-    if not off or bound <= 0.0:
+    if not off or bound <= 0.0 or not _is_of_errors(instance):
         return bound
     if instance.program.sense == "minimize":  # (√b - off)² >= b - 2 √b off
         return max((bound - 2 * size * off) * (1 - 4 * EPS), 0.0)
@@ -75,8 +83,10 @@ def charged_for_the_queries(
     program, workload = instance.program, instance.workload
     rounded = ROUNDED_SOURCES - {"workload.matrix"}  # as given: a design is measured as it is
     taken = _taken(program)
-    if takes_rounded(instance):
+    if rests_on_rounded(instance):
         return value, False
+    if not _is_of_errors(instance):
+        return value, proved
     given = [d for d in program.givens if d.name not in instance.own and d.source in rounded]
     if not {d.name for d in given} & taken:
         return value, proved
@@ -98,6 +108,67 @@ def charged_for_the_queries(
     charge = (2 + moved) * moved * GROW
     # A larger one says more of this estimate than of the objective, which is one then, as it is evaluated.
     return (value * (1 + charge), proved) if charge <= MOST_MOVED else (value, False)
+
+
+def names_with_errors(instance: Instance) -> tuple[Callable[[str], Any], bool]:
+    """The balls of names, those of rounded givens and of the lets made of them; whether all is known.
+
+    R, the root, is within γ ‖W‖ of an exact one: with R = Qᵀ (W + E) the least of ‖R - U S‖ over orthogonal
+    U, S any root of WᵀW, is the Bures distance of the Gram matrices of W + E and W, at most ‖E‖. What
+    rounding of a basis of low rank does to a program is not known here: it counts as exact.
+    """
+    program, workload, known = instance.program, instance.workload, instance.env[BOUNDS]
+    wide: dict[str, Ball] = {}
+    is_known = not takes_rounded(instance)
+    for d in program.givens:
+        rows = instance.env[d.name]
+        if d.name in instance.own or d.source not in ROUNDED_SOURCES:
+            continue
+        off = _relative(workload, d.source, rows)
+        if d.source == "workload.basis":
+            is_known = is_known and not off
+        elif off:
+            wide[d.name] = Ball(rows, np.full(rows.shape, off / (1 - off) * _length(rows) * GROW))
+    lets = {let.name: let.expr for let in program.lets}
+    touched = set(wide)
+    for let in program.lets:
+        if names_in(let.expr) & touched:
+            touched.add(let.name)
+
+    @cache
+    def bound(name: str) -> Any:
+        if name in wide:
+            return wide[name]
+        if name not in touched:
+            return known(name)
+        try:
+            return evaluate_ball(lets[name], {**instance.env, BOUNDS: bound})
+        except ProgramError:
+            return unknown(instance.env[name])
+
+    return bound, is_known
+
+
+def rests_on_rounded(instance: Instance) -> bool:
+    """Whether figures rest on rounding that no theorem here charges and no ball holds: they are estimates."""
+    return takes_rounded(instance) if _is_of_errors(instance) else not names_with_errors(instance)[1]
+
+
+def wide_names(instance: Instance) -> dict[str, Any]:
+    """The balls of names to evaluate figures with, where no theorem here says what rounding is worth."""
+    return {} if _is_of_errors(instance) else {BOUNDS: names_with_errors(instance)[0]}
+
+
+def _is_of_errors(instance: Instance) -> bool:
+    """Whether a shipped program is about errors and variances of the queries, or is the dual of one.
+
+    A design of an experiment, or what two mechanisms have in common, is something else. What the lines of
+    an author's own program are about is not known; its certificate is a claim.
+    """
+    program = instance.program
+    is_dual = program.sense == "maximize" and bool(program.formulation_of)
+    is_about = program.meaning.kind != "none" and (program.sense == "minimize" or is_dual)
+    return is_about or not is_shipped(instance.checked)
 
 
 def takes_rounded(instance: Instance) -> bool:

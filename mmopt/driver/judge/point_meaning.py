@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ def meaning(
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:
     """The same at the program's own scale."""
     m = instance.program.meaning
+    if m.kind == "none":  # each cell by itself, which nobody is shown: every solution has a strategy
+        return Strategy(frozen(np.eye(instance.workload.n)), 2), None, None
     value = evaluate(m.expr, env)
     if splits(env):
         split, *noise = split_meaning(m, value, env)
@@ -64,12 +67,11 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
     matrix = np.asarray(value, dtype=float)
     if m.kind == "strategy":
         # Nobody writes to what a program evaluated: it is not copied.
-        return Strategy(frozen(matrix), m.norm), None, None
+        return Strategy(frozen(matrix), m.norm, instance.neighbours), None, None
     basis = np.asarray(env[m.basis], dtype=float)
     # Eigenvalues that are lost in rounding are lifted to it; what that costs, the strategy's figures show.
-    noisy = Strategy.from_covariance(
-        psd_floor(matrix, LOST_PART / EIGENVALUE_FLOOR * float(np.trace(matrix))), basis
-    )
+    floored = psd_floor(matrix, LOST_PART / EIGENVALUE_FLOOR * float(np.trace(matrix)))
+    noisy = replace(Strategy.from_covariance(floored, basis), neighbours=instance.neighbours)
     return within_targets(noisy, instance.workload), symmetric_part(matrix), basis
 
 
@@ -91,7 +93,7 @@ def within_targets(strategy: Strategy, workload: Workload) -> Strategy:
         worst = max(worst, min(most, 1.0 + reach))
     if worst <= 1.0 - off:
         return strategy
-    return Strategy(frozen(strategy.matrix * np.sqrt(worst * (1.0 + off))), strategy.norm)
+    return replace(strategy, matrix=frozen(strategy.matrix * np.sqrt(worst * (1.0 + off))))
 
 
 def _variances_at_most(strategy: Strategy, workload: Workload) -> Array:
@@ -106,15 +108,16 @@ def _variances_at_most(strategy: Strategy, workload: Workload) -> Array:
 def own_sensitivity(
     instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Any], objective: float
 ) -> float | None:
-    """The largest column norm of the strategy as the author's program means it, where that is not 1.
+    """The sensitivity of the strategy as the author's program means it, where that is not 1.
 
-    For a covariance: where its square, the privacy cost, is not the objective either.
+    It is that to the program's own neighbours. For a covariance: where its square, the privacy cost, is not
+    the objective either.
 
-    To be measured, a strategy is scaled to 1. Where that changes it, the program's lines do not bound column
-    norms, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
+    To be measured, a strategy is scaled to 1. Where that changes it, the program's lines do not bound its
+    sensitivity, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
     """
     m = instance.program.meaning
-    if is_shipped(instance.checked, meaning=True):
+    if m.kind == "none" or is_shipped(instance.checked, meaning=True):
         return None
     found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
     is_meant = abs(found - 1.0) <= SENSITIVITY_NEAR_1 or (
@@ -132,7 +135,7 @@ def without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
         return strategy
     values, rows = svd(strategy.matrix)
     known = rows[values > ROUNDED_DIRECTION * values[0]]
-    rest = normalise(Strategy(frozen((strategy.matrix @ known.T) @ known), strategy.norm))
+    rest = normalise(replace(strategy, matrix=frozen((strategy.matrix @ known.T) @ known)))
     return rest if rest.supports(workload) else strategy
 
 

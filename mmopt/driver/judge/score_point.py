@@ -15,16 +15,16 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.charge_for_root import charged_for_the_queries, for_the_queries
-from mmopt.driver.judge.violations import violations
-from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
+from mmopt.driver.judge.charge_for_root import charged_for_the_queries, for_the_queries, wide_names
+from mmopt.driver.judge.violations import SYMMETRIC, as_declared, is_inverted, undefined_objective, violations
+from mmopt.language import Checked, evaluate, evaluate_ball
+from mmopt.language.evaluate.evaluate_constraint import cleared, excess, excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
 from mmopt.numerics.balls import GROW, Ball, exact
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, Array
+from mmopt.numerics.matrix_functions import Array, symmetric_part
 from mmopt.numerics.split_arrays import (
     Level,
     Split,
@@ -32,10 +32,10 @@ from mmopt.numerics.split_arrays import (
     arrays_of,
     as_value,
     each_array,
-    floored,
     is_finite,
     plain,
 )
+from mmopt.results import gap_between
 
 __all__ = [
     "FEASIBLE",
@@ -46,6 +46,7 @@ __all__ = [
     "candidate",
     "charged",
     "declared",
+    "gap_of",
     "improves",
     "named_multipliers",
     "scored",
@@ -83,50 +84,58 @@ class Candidate:
         return self.after <= FEASIBLE and bool(np.isfinite(self.objective))
 
 
-def _declared(d: Declaration, value: Any) -> Any:
-    """What a declaration promises: symmetric and psd, or the sign; clipped when it is not kept.
-
-    Psd matrices and ``> 0`` get a floor relative to their largest eigenvalue or entry, so that they
-    can be inverted; what that costs shows in the objective.
-    """
-    if d.kind == "psd":
-        return floored(value)
-    if isinstance(value, Split):
-        return value
-    if d.kind == "symmetric":
-        return np.asarray((value + value.T) / 2)
-    return each_array(value, partial(_signed, d)) if d.sign else value
-
-
-def _signed(d: Declaration, value: Array) -> Array:
-    floor = EIGENVALUE_FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
-    return np.asarray(np.maximum(value, floor))
-
-
-def declared(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The chosen variables as they are declared: symmetric, psd, of a sign."""
-    return {d.name: _declared(d, as_value(values[d.name])) for d in instance.program.choose}
+def declared(instance: Instance, values: Mapping[str, Any], is_clipped: bool = True) -> dict[str, Any]:
+    """The chosen variables as they are declared: symmetric, psd, of a sign; zero where a line says so."""
+    found = {d.name: as_value(values[d.name]) for d in instance.program.choose}
+    found = cleared(instance.program.constraints, found, instance.env)
+    return {
+        d.name: as_declared(d, found[d.name], instance.program, is_clipped) for d in instance.program.choose
+    }
 
 
 def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     """Repair a point by its declarations and the program's ``repair``, then evaluate the program.
 
     Where what comes out misses a constraint by no more than the rounding of an ill-conditioned matrix the
-    repair is done again: it then rounds otherwise.
+    repair is done again: it then rounds otherwise. Where lines of one's own program are missed by little, as
+    by a solver's tolerance, a point nearby that keeps them is taken.
     """
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
     found = _repaired(instance, declared(instance, values), before, memo)
+    psd = [d.name for d in instance.program.choose if d.kind == "psd"]
+    if FEASIBLE < found.after <= SLIGHT and not all(is_inverted(n, instance.program) for n in psd):
+        found = _clipped_otherwise(instance, values, found)
     for _ in range(MOST_REPAIRS):
         if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
             break
         found = _repaired(instance, found.variables, before, Memo())
-    return found
+    if found.is_feasible or instance.program.klass != "convex" or is_shipped(instance.checked):
+        return found
+    from mmopt.driver.judge.restored_lines import nearby  # off the usual way
+
+    moves = (declared(instance, moved) for moved in nearby(instance, found.variables))
+    tried = (_repaired(instance, moved, before, Memo()) for moved in moves)
+    return next((again for again in tried if again.is_feasible), found)
+
+
+def _clipped_otherwise(instance: Instance, values: Mapping[str, Any], found: Candidate) -> Candidate:
+    """Where a line is missed by what was clipped: restored, or psd up to rounding, as of ``X >> 0``."""
+    from mmopt.driver.judge.restored_lines import restored  # off the usual way
+
+    again = found
+    for _ in range(MOST_REPAIRS):
+        moved = declared(instance, restored(instance, again.variables))
+        again = _repaired(instance, moved, found.before, Memo())
+        if again.is_feasible:
+            return again
+    plainly = _repaired(instance, declared(instance, values, is_clipped=False), found.before, Memo())
+    return plainly if plainly.is_feasible else found
 
 
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
     program = instance.program
-    env: dict[str, Any] = {**instance.env, **plain(variables)}
+    env: dict[str, Any] = {**instance.env, **wide_names(instance), **plain(variables)}
     # The repair sets some variables of the objective to the least value that the lines allow, such as a
     # largest cost. These are rounded up: then no line is missed by the rounding of the repair.
     limits = names_in(program.objective) if program.sense == "minimize" else set()
@@ -177,15 +186,20 @@ def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:
 def scored(
     instance: Instance, variables: Mapping[str, Any], before: float = 0.0, memo: Memo | None = None
 ) -> Candidate:
-    """Evaluate the program at a point as it is, nothing repaired; ``memo``: of what the repair evaluated."""
+    """Evaluate the program at a point as it is, nothing repaired; ``memo``: of what the repair evaluated.
+
+    What is declared symmetric or psd is taken as its symmetric part, by all lines: see ``asymmetric``.
+    """
     program, memo = instance.program, memo or Memo()
+    matrices = [d.name for d in program.choose if d.kind in SYMMETRIC]
+    variables = {**variables, **{name: each_array(variables[name], symmetric_part) for name in matrices}}
     env: dict[str, Any] = {**instance.env, **plain(variables)}
     with np.errstate(all="ignore"):
         finite = all(is_finite(v) for v in variables.values())
         after = _worst(instance, env, memo) if finite else np.inf
         minimized = program.sense == "minimize"
         objective, proved = np.inf if minimized else -np.inf, False
-        if finite and program.objective is not None:
+        if finite and not undefined_objective(instance, env):
             e = program.objective
             loss, proved = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
             loss, proved = charged_for_the_queries(instance, env, loss, proved)
@@ -207,6 +221,11 @@ def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
 def improves(new: float, old: float, sense: str) -> bool:
     """Whether an objective is better than another; of bounds it is the one that is improved on."""
     return new < old if sense == "minimize" else new > old
+
+
+def gap_of(checked: Checked, objective: float, bound: float | None) -> float | None:
+    """The gap of the program: absolute where its objective is a logarithm; None without a bound."""
+    return gap_between(objective, bound, checked.program.sense, checked.is_logarithmic)
 
 
 def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]) -> Candidate:
@@ -262,7 +281,7 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
     named = named_multipliers(instance, multipliers)
     if len(named) < len(program.multipliers):
         return nothing
-    env = {**instance.env, **named}
+    env = {**instance.env, **wide_names(instance), **named}
     if polar is not None:
         env[GUESS] = polar
     with np.errstate(all="ignore"):

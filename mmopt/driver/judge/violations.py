@@ -1,33 +1,47 @@
-"""A point beside the lines of its program: what it misses, where in the workload's words, by how much."""
+"""A point beside its program: made what declarations promise; what lines it misses, where, by how much."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.language import worst
+from mmopt.language import Program, to_source, worst
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.check.names_and_givens import AXES
-from mmopt.language.evaluate.evaluator import Memo
+from mmopt.language.evaluate.evaluator import OF_PART, Memo
 from mmopt.language.evaluate.split_values import splits
-from mmopt.language.syntax.syntax_tree import Constraint, Declaration
-from mmopt.numerics.matrix_functions import is_definite, symmetric_part
-from mmopt.numerics.split_arrays import Array, Split, arrays_of, as_value, is_finite
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
+from mmopt.numerics.arrays import asymmetry
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, EPS, is_definite, psd_floor, symmetric_part
+from mmopt.numerics.split_arrays import Array, Split, arrays_of, as_value, each_array, floored, is_finite
 from mmopt.workloads.query_labels import cell_label, join
 
 __all__ = [
+    "SYMMETRIC",
     "Violation",
+    "as_declared",
+    "asymmetric",
+    "is_inverted",
     "named_rows",
     "place",
+    "undefined_objective",
     "violations",
     "worst_line",
 ]
 
 
+SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to their transpose
+# Relative to the largest entry: a point that somebody made is that far from symmetric by rounding.
+ROUNDED_APART = 1e-8
+# These are not defined of a singular matrix, or have no slope there.
+OF_DEFINITE = frozenset({"inv", "root", "logdet", "factor"})
+# Times the rows (and 4) and the trace: an eigenvalue that Cholesky's algorithm proves to be positive.
+SEMIDEFINITE_FLOOR = 8 * EPS
 MOST_ROWS_NAMED = 4  # rows named one by one
 PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
 
@@ -107,12 +121,14 @@ class Violation:
     amount : the largest violation, relative to the size of the line's sides; negative is to spare. What
         is psd, as it should be, has nothing to spare.
     entry : where it is: the index of the family, then the entry; () for a number or a matrix inequality.
+    undefined : the part of the line that has no value there, in words.
     """
 
     name: str
     kind: str
     amount: float
     entry: tuple[int, ...] = ()
+    undefined: str = ""
 
     def text(self, instance: Instance) -> str:
         """The line in words, with the label of the query or cell."""
@@ -121,6 +137,13 @@ class Violation:
             return f"constraint '{self.name}'{place(instance, c, self.entry)}"
         promise = ">= 0" if self.kind == "sign" else "psd"
         return f"'{self.name}', declared {promise},"
+
+    def missed(self, instance: Instance, amount: str = "") -> str:
+        """That it is missed, in words; ``amount``: by how much, in digits."""
+        if not np.isfinite(self.amount):
+            part = f": {self.undefined}" if self.undefined else ""
+            return f"gives {self.text(instance)} no finite value{part}"
+        return f"misses {self.text(instance)} by {amount or f'{self.amount:.1e}'}, relatively"
 
 
 def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None = None) -> list[Violation]:
@@ -137,8 +160,7 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
     """
     env = {**instance.env, **point}
     with np.errstate(all="ignore"):
-        lines = instance.program.constraints
-        found = [Violation(c.name, "constraint", *worst(c, env, memo)) for c in lines]
+        found = [_of_line(instance, c, env, memo) for c in instance.program.constraints]
     for d in instance.program.choose:
         value = as_value(env[d.name])
         if d.kind == "psd" and is_finite(value):
@@ -146,6 +168,52 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
         elif d.sign and not isinstance(value, Split):
             found.append(_negative_entry(d, *arrays_of(value)))
     return sorted(found, key=lambda v: -v.amount)
+
+
+def _of_line(instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Memo | None) -> Violation:
+    if _has_domain(c.relation.left) or _has_domain(c.relation.right):
+        from mmopt.language.evaluate.undefined_parts import undefined_in  # off the usual way
+
+        words = _in_words(undefined_in(c, env, {d.name for d in instance.program.choose}))
+        if words:
+            return Violation(c.name, "constraint", np.inf, (), words)
+    return Violation(c.name, "constraint", *worst(c, env, memo))
+
+
+def undefined_objective(instance: Instance, env: Mapping[str, Any]) -> str:
+    """The part of the objective that has no value at a point, in words; "" if there is none."""
+    if not _has_domain(instance.program.objective):
+        return ""
+    from mmopt.language.evaluate.undefined_parts import undefined
+
+    chosen = {d.name for d in instance.program.choose}
+    return _in_words(undefined(instance.program.objective, env, chosen))
+
+
+def _has_domain(expr: Expr) -> bool:
+    """Whether an atom in it has no value at some numbers."""
+    return any(isinstance(part, Apply) and part.atom in OF_PART for part in walk(expr))
+
+
+def _in_words(found: tuple[Apply, tuple[int, ...]] | None) -> str:
+    if found is None:
+        return ""
+    part, entry = found
+    at = f" at entry {', '.join(map(str, entry))}" if entry else ""
+    return f"'{to_source(part)}' has none{at}"
+
+
+def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
+    """Which variable of a point is no symmetric matrix, though declared one, and where; "" if all are.
+
+    Rounding does not count: then the symmetric part is meant.
+    """
+    for d in instance.program.choose:
+        if d.kind in SYMMETRIC:
+            for part in arrays_of(point[d.name]):
+                if off := asymmetry(part, ROUNDED_APART):
+                    return f"'{d.name}' is declared {d.kind} and {off}"
+    return ""
 
 
 def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None:
@@ -173,3 +241,42 @@ def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
         return Violation(d.name, "sign", 0.0)
     at = np.unravel_index(int(np.argmin(value)), value.shape)
     return Violation(d.name, "sign", -float(value[at]) / size, tuple(int(i) for i in at))
+
+
+def as_declared(d: Declaration, value: Any, program: Program, is_clipped: bool = True) -> Any:
+    """What a declaration promises: symmetric and psd, or the sign; clipped when it is not kept.
+
+    Psd matrices that the program inverts, and ``> 0``, get a floor relative to their largest eigenvalue or
+    entry; what that costs shows in the objective. Others are clipped: a floor would miss ``diag(X) == 1``.
+    ``is_clipped`` False: left as they are, symmetric.
+    """
+    if d.kind == "psd":
+        if isinstance(value, Split) or is_inverted(d.name, program):
+            return floored(value)
+        if not is_clipped:
+            return symmetric_part(value)
+        trace = max(float(np.trace(value)), 0.0)
+        return psd_floor(value, trace * min(SEMIDEFINITE_FLOOR * (len(value) + 4) / EIGENVALUE_FLOOR, 1.0))
+    if isinstance(value, Split):
+        return value
+    if d.kind == "symmetric":
+        return np.asarray((value + value.T) / 2)
+    return each_array(value, partial(_signed, d)) if d.sign else value
+
+
+def is_inverted(name: str, program: Program) -> bool:
+    """Whether a program takes of a matrix what a singular one lacks, or has a repair, which may invert it."""
+    means = () if program.meaning.kind == "none" else (program.meaning.expr,)
+    lines = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
+    objective: Expr | None = program.objective
+    written = (*lines, *means, *(() if objective is None else (objective,)))
+    return bool(program.repair) or any(
+        isinstance(part, Apply) and part.atom in OF_DEFINITE and mentions(part, name)
+        for expr in written
+        for part in walk(expr)
+    )
+
+
+def _signed(d: Declaration, value: Array) -> Array:
+    floor = EIGENVALUE_FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
+    return np.asarray(np.maximum(value, floor))

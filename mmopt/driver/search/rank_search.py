@@ -201,7 +201,7 @@ class _Search:
         return f"{stop}, {rank}" if stop else rank
 
 
-def predicted_search(instance: Instance, solver: str | None = None) -> float:
+def predicted_search(instance: Instance, solver: str | SolverRow | None = None) -> float:
     """Seconds that all rounds of all starts would take, each predicted as the first; most need fewer.
 
     Errors as ``conic_solver``.

@@ -75,7 +75,7 @@ def solve_smooth(task: Task) -> Solution:
     SolverError : no start led to a point that could be repaired.
     """
     started, instance, program = time.monotonic(), task.instance, task.program
-    if task.solver is not None and task.solver.lower() != LBFGS.name:
+    if task.solver is not None and str(task.solver).lower() != LBFGS.name:
         message = f"'{program.name}' is of class 'smooth', which is searched by {LBFGS.name}"
         raise OptionError(f"{message}, not by {task.solver}", hint="leave out the solver")
     options = task.options(tolerance=LBFGS.tolerance, starts=STARTS, seed=0)

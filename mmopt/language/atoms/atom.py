@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.language.atoms.entry_rules import Rule
+from mmopt.language.atoms.minorants import Minorant
 from mmopt.numerics.balls import Ball
 
 __all__ = ["Atom", "PrintedForm"]
@@ -33,6 +34,9 @@ class Atom:
     first. ``text`` is the form in the language itself and ``binds`` its strength in Python's grammar (a
     sum 1, a product 2, a minus 3, a power 5, ``.T`` 8, a call 9).
 
+    ``example`` is a small program in a line that uses the atom: ``minimize … where …``, perhaps ``with …``
+    (``mmopt.testing.atom_examples`` makes its text).
+
     ``degrees`` says how the value scales: by which power of each argument's scale (the inverse -1, a
     product 1 and 1). ``alike`` says instead that the arguments have to scale alike, and the value as they
     do (a sum), or that they have to be free of units, as the value then is (``unitless``, a logarithm). A
@@ -47,6 +51,11 @@ class Atom:
     that number's derivative by each argument (of its shape); absent for atoms that have none. An atom
     that is not smooth has ``rounded``, its numpy form rounded off by the option ``rounding``, which
     its gradient then takes too.
+
+    ``minorant`` takes the derivative of a number by the value, what is near (``minorants.Near``) and the
+    arguments, balls of those that are constant and None for those that are chosen; it gives an affine
+    function below that number, as a ball of its constant and one for each argument (see ``minorants``).
+    Every atom that has a curvature on what is chosen has one.
 
     ``by_component`` takes a number system, the atom's name and arguments that split into components (see
     ``component_forms``); absent for atoms without such a form. ``on_entry`` takes a number system and
@@ -67,6 +76,7 @@ class Atom:
     rule: Rule
     numpy: Callable[..., Any]
     about: str
+    example: str
     latex: PrintedForm
     plain: PrintedForm
     text: str
@@ -75,6 +85,7 @@ class Atom:
     cvxpy: Callable[..., Any] | None = None
     gradient: Callable[..., tuple[Any, ...]] | None = None
     rounded: Callable[..., Any] | None = None
+    minorant: Callable[..., Minorant] | None = None
     cones: Callable[[tuple[int, ...], int, float], tuple[tuple[str, int, int, int], ...]] | None = None
     by_component: Callable[..., Any] | None = None
     on_entry: Callable[..., Any] | None = None

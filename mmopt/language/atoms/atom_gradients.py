@@ -25,20 +25,30 @@ __all__ = [
     "add",
     "diag",
     "div",
+    "entropy",
     "exp",
     "extreme",
+    "extreme_eigenvalue",
+    "huber",
     "inv",
+    "larger",
+    "length",
     "log",
+    "logdet",
     "logsumexp",
     "matmul",
     "mul",
     "neg",
+    "norm_inf",
+    "norm_one",
     "nuclear",
     "polar",
     "power",
+    "rel_entropy",
     "root",
     "rounded_abs",
     "rounded_extreme",
+    "sigma_max",
     "sqrt",
     "sub",
     "total",
@@ -109,6 +119,10 @@ def trace(a: Array, value: Any, bar: Any) -> tuple[Array]:
 
 def diag(a: Array, value: Array, bar: Array) -> tuple[Array]:
     return (np.diag(bar),)
+
+
+def toeplitz(a: Array, value: Array, bar: Array) -> tuple[Array]:
+    return (np.array([np.trace(bar, -k) for k in range(len(a))]),)
 
 
 def inv(a: Array, value: Array, bar: Array) -> tuple[Array]:
@@ -183,3 +197,59 @@ def extreme(sign: int) -> Callable[..., tuple[Array]]:
         return (_spread(bar, a, axis) * weights,)
 
     return rule
+
+
+def larger(sign: int) -> Callable[..., tuple[Any, Any]]:
+    """The gradient of the larger (1) or smaller (-1) of two, entry by entry, shared between equal ones."""
+
+    def rule(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
+        share = (1.0 + sign * np.sign(np.subtract(a, b))) / 2
+        return _fit(bar * share, a), _fit(bar * (1.0 - share), b)
+
+    return rule
+
+
+def length(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
+    """Of the root of a sum of squares; 0 where that is 0."""
+    return (_spread(bar / np.where(np.asarray(value) > 0, value, 1.0), a, axis) * a,)
+
+
+def norm_one(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
+    return (_spread(bar, a, axis) * np.sign(a),)
+
+
+def norm_inf(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
+    (weights,) = extreme(1)(np.abs(a), value, bar, axis=axis)
+    return (weights * np.sign(a),)
+
+
+def logdet(a: Array, value: Any, bar: Any) -> tuple[Array]:
+    return (bar * np.linalg.inv(a).T,)
+
+
+def extreme_eigenvalue(at: int) -> Callable[..., tuple[Array]]:
+    """Of the largest (-1) or smallest (0) eigenvalue, by one of its eigenvectors."""
+
+    def rule(a: Array, value: Any, bar: Any) -> tuple[Array]:
+        vector = eigh(a)[1][:, at]
+        return (bar * np.outer(vector, vector),)
+
+    return rule
+
+
+def sigma_max(a: Array, value: Any, bar: Any) -> tuple[Array]:
+    u, _, vt = np.linalg.svd(a, full_matrices=False)
+    return (bar * np.outer(u[:, 0], vt[0]),)
+
+
+def huber(a: Any, limit: Any, value: Any, bar: Any) -> tuple[Any, Any]:
+    near = np.clip(a, -limit, limit)
+    return 2.0 * bar * near, _fit(bar * 2.0 * (np.abs(a) - np.abs(near)), limit)
+
+
+def entropy(a: Any, value: Any, bar: Any) -> tuple[Any]:
+    return (-bar * (np.log(a) + 1.0),)
+
+
+def rel_entropy(a: Any, b: Any, value: Any, bar: Any) -> tuple[Any, Any]:
+    return _fit(bar * (np.log(np.divide(a, b)) + 1.0), a), _fit(-bar * np.divide(a, b), b)

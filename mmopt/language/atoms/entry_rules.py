@@ -16,11 +16,14 @@ __all__ = [
     "add",
     "div",
     "elementwise",
+    "huber",
+    "larger",
     "matmul",
     "mul",
     "neg",
     "power",
     "reduction",
+    "rel_entropy",
     "soft_max",
     "sub",
     "transpose",
@@ -118,7 +121,8 @@ def div(args: Sequence[Type], options: Options) -> Type:
     if not a.is_constant:
         return out.broken(a.why or b.why or TWO_CHOSEN.replace("product", "quotient"))
     if a.sign <= 0 or not b.curvature.is_concave or b.loewner or b.sign <= 0:
-        return out.broken(b.why or "a quotient that is not (a constant >= 0) / (something concave and >= 0)")
+        why = "a quotient that is not (a constant >= 0) / (something concave and >= 0)"
+        return out.broken(b.why or why)
     return replace(out, curvature=Curvature.CONVEX)
 
 
@@ -169,7 +173,8 @@ def power(args: Sequence[Type], options: Options) -> Type:
     convex |= is_positive and exponent > 1 and a.curvature.is_convex
     convex |= is_positive and exponent < 0 and a.curvature.is_concave
     concave = is_positive and 0 < exponent < 1 and a.curvature.is_concave
-    why = f"the power {exponent:g} of an expression of this sign and curvature"
+    of = "something that may be negative" if a.sign <= 0 else f"something {a.curvature.value}"
+    why = f"the power {exponent:g} of {of}"
     return with_curvature(out, a, Curvature.CONCAVE if concave else Curvature.CONVEX, convex or concave, why)
 
 
@@ -185,9 +190,10 @@ def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even
         out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
         rises = increasing if increasing is not None else (True if even and a.sign > 0 else None)
         keeps = a.curvature.is_affine or (not a.loewner and rises is True and a.curvature is bent)
-        return with_curvature(
-            out, a, bent, keeps, "a function of an expression whose curvature it does not keep"
-        )
+        moves = {True: "increasing ", False: "decreasing "}.get(rises, "") if rises is not None else ""
+        an = "an" if moves[:1] == "i" else "a"
+        why = f"{an} {moves}{bent.value} function of something {a.curvature.value}"
+        return with_curvature(out, a, bent, keeps, why)
 
     return rule
 
@@ -217,3 +223,40 @@ def soft_max(args: Sequence[Type], options: Options) -> Type:
     """As max, but above the largest entry: what is negative may come out positive."""
     out = reduction(Curvature.CONVEX)(args, options)
     return replace(out, sign=max(out.sign, 0))
+
+
+def larger(bent: Curvature) -> Rule:
+    """A rule for the larger (convex) or the smaller (concave) of two, entry by entry."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        a, b = args
+        up = 1 if bent is Curvature.CONVEX else -1
+        sign = up if up in (a.sign, b.sign) else -up if {a.sign, b.sign} == {-up} else 0
+        out = _broadcast(a, b, sign)
+        keeps = all(t.curvature.is_affine or (t.curvature is bent and not t.loewner) for t in args)
+        why = f"the {'larger' if up > 0 else 'smaller'} of two that are not both {bent.value}"
+        return out if a.is_constant and b.is_constant else _bent(out, bent, keeps, a.why or b.why or why)
+
+    return rule
+
+
+def _bent(out: Type, bent: Curvature, holds: bool, why: str) -> Type:
+    return replace(out, curvature=bent) if holds else out.broken(why)
+
+
+def huber(args: Sequence[Type], options: Options) -> Type:
+    a, limit = args
+    if not limit.is_scalar or limit.sign <= 0:
+        raise RuleError("the limit of huber is a number >= 0", "for example huber(x, 2)")
+    out = elementwise(Curvature.CONVEX, increasing=None, sign=1, even=True)([a], options)
+    return out if limit.is_constant else out.broken(limit.why or "a limit of huber that is chosen")
+
+
+def rel_entropy(args: Sequence[Type], options: Options) -> Type:
+    """x log(x / y), jointly convex: the perspective of -log (Boyd & Vandenberghe, 3.2.6)."""
+    a, b = args
+    out = _broadcast(a, b, 0)
+    if a.is_constant and b.is_constant:
+        return out
+    holds = a.curvature.is_affine and b.curvature.is_affine
+    return _bent(out, Curvature.CONVEX, holds, a.why or b.why or "a relative entropy of what is curved")

@@ -28,6 +28,11 @@ __all__ = [
     "factor",
     "groups",
     "inv",
+    "lambda_max",
+    "lambda_min",
+    "length",
+    "logdet",
+    "norm_fro",
     "nuclear",
     "ones",
     "pinv",
@@ -35,6 +40,7 @@ __all__ = [
     "rank",
     "root",
     "row_basis",
+    "sigma_max",
     "stack",
     "support",
     "trace",
@@ -96,11 +102,75 @@ def root(args: Sequence[Type], options: Options) -> Type:
     return with_curvature(out, a, Curvature.CONCAVE, holds, why, loewner=True)
 
 
-def nuclear(args: Sequence[Type], options: Options) -> Type:
+def _norm(what: str) -> Rule:
+    """A norm of a matrix."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        (a,) = args
+        _sides(a, what)
+        out = replace(SCALAR, sign=1)
+        return with_curvature(
+            out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression"
+        )
+
+    return rule
+
+
+nuclear, norm_fro, sigma_max = _norm("nuclear"), _norm("norm(X, fro)"), _norm("sigma_max")
+
+
+def length(what: str, of_matrix: str) -> Rule:
+    """A norm of a vector, or of the columns (axis 0) or rows (axis 1) of a matrix; it rises with sizes."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        (a,) = args
+        if a.is_scalar:
+            raise RuleError(f"{what} needs a vector, this is a number", "write abs(x)")
+        if a.is_matrix and "axis" not in options:
+            raise RuleError(f"{what} of a matrix may mean several things", of_matrix)
+        if a.is_vector and "axis" in options:
+            raise RuleError(f"axis is for a matrix, this is {a.shape}")
+        out = replace(SCALAR, sign=1)
+        if a.is_matrix:
+            out = column(a.dims[1 - int(options["axis"])], sign=1)
+        holds = a.curvature.is_affine or (a.sign > 0 and a.curvature.is_convex and not a.loewner)
+        return with_curvature(out, a, Curvature.CONVEX, holds, "a norm of a curved expression")
+
+    return rule
+
+
+def _symmetric(a: Type, what: str) -> None:
+    _square(a, what)
+    if not a.symmetric:
+        hint = "declare it psd or symmetric; the largest singular value of any matrix is sigma_max(A)"
+        raise RuleError(f"{what} needs a matrix known to be symmetric", hint)
+
+
+def lambda_max(args: Sequence[Type], options: Options) -> Type:
+    """Convex, and increasing in the order of symmetric matrices."""
     (a,) = args
-    _sides(a, "nuclear")
-    out = replace(SCALAR, sign=1)
-    return with_curvature(out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression")
+    _symmetric(a, "lambda_max")
+    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_convex)
+    why = "a largest eigenvalue of a matrix that is not affine (or convex)"
+    return with_curvature(replace(SCALAR, sign=int(a.psd)), a, Curvature.CONVEX, holds, why)
+
+
+def lambda_min(args: Sequence[Type], options: Options) -> Type:
+    """Concave, and increasing in the order of symmetric matrices."""
+    (a,) = args
+    _symmetric(a, "lambda_min")
+    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_concave)
+    why = "a smallest eigenvalue of a matrix that is not affine (or concave)"
+    return with_curvature(replace(SCALAR, sign=int(a.psd)), a, Curvature.CONCAVE, holds, why)
+
+
+def logdet(args: Sequence[Type], options: Options) -> Type:
+    """Concave, and increasing in the order of psd matrices (Boyd & Vandenberghe, 3.1.5)."""
+    (a,) = args
+    _psd(a, "logdet", "W @ diag(d) @ W.T with d >= 0")
+    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_concave)
+    why = "a log-determinant of a matrix that is not affine (or concave)"
+    return with_curvature(SCALAR, a, Curvature.CONCAVE, holds, why)
 
 
 def _given(what: str, known: Callable[..., Type]) -> Rule:
@@ -158,6 +228,13 @@ def groups(kind: str) -> Rule:
     return _given("groups of", known)
 
 
+def _toeplitz(a: Type) -> Type:
+    if not a.is_vector:
+        raise RuleError(f"toeplitz takes a vector, not {a.shape}", "its first column")
+    return matrix(a.dims[0], a.dims[0], sign=max(a.sign, 0))
+
+
+toeplitz = _given("a Toeplitz matrix of", _toeplitz)
 pinv = _given("a pseudo-inverse of", _pinv)
 polar = _given("the polar factor of", _polar)
 rank = _given("a rank of", _rank)

@@ -15,13 +15,14 @@ from types import MappingProxyType
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.data_atoms import PREPARING
 from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN
+from mmopt.language.atoms.norm_atoms import NORMS
 from mmopt.language.atoms.operator_atoms import OPERATORS
 
 __all__ = ["ATOMS", "FUNCTIONS", "Atom", "PrintedForm"]
 
-_CALLED = (*FUNCTIONS_OF_CHOSEN, *PREPARING)
+_CALLED = (*FUNCTIONS_OF_CHOSEN, *NORMS, *PREPARING)
 
 ATOMS: Mapping[str, Atom] = MappingProxyType({atom.name: atom for atom in (*OPERATORS, *_CALLED)})
 
-# The names that can be called; the other atoms are written as operators.
-FUNCTIONS = tuple(atom.name for atom in _CALLED)
+# The names that can be called; other atoms are operators, or one of these with other arguments.
+FUNCTIONS = tuple(dict.fromkeys(atom.text.partition("(")[0] for atom in _CALLED))

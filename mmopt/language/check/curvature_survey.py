@@ -21,6 +21,7 @@ from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Constraint,
+    Entries,
     Expr,
     Family,
     Index,
@@ -132,6 +133,10 @@ def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Type
 
 def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
     known = infer(expr, scope)
+    if isinstance(expr, Entries):
+        indices = dict.fromkeys((f.index for f in expr.families), "an index of these entries")
+        part = _describe(expr.body, scope.among(expr), {**roles, **indices})
+        return TypedNode(expr, known, part.rule if known.is_constant else "its entries are", (part,))
     parts = tuple(_describe(e, scope, roles) for e in _parts(expr, known, scope))
     return TypedNode(expr, known, _rule(expr, known, parts, roles, scope), parts)
 

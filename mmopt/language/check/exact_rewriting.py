@@ -14,10 +14,11 @@ from functools import reduce
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
-__all__ = ["ENTRYWISE", "normal", "product", "shared", "two_by_two", "vectorised"]
+__all__ = ["ENTRYWISE", "normal", "product", "shared", "taken_together", "two_by_two", "vectorised"]
 
 # Entry by entry: the result lies as its arguments do.
 ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
+TOGETHER = ENTRYWISE | {"entrywise max", "entrywise min", "huber", "pow", "rel_entropy"}
 # (f(A, B)).T = f(A.T, B.T)
 THROUGH = ENTRYWISE | {"inv", "pinv"}
 
@@ -88,6 +89,20 @@ def shared(expr: Expr, index: str) -> Iterator[Expr]:
     elif isinstance(expr, Apply) and expr.atom in ENTRYWISE:
         for part in expr.args:
             yield from shared(part, index)
+
+
+def taken_together(expr: Expr, indices: frozenset[str]) -> bool:
+    """Whether the numbers of all indices are found at once, entry by entry, with vectors for the indices."""
+    if not any(mentions(expr, index) for index in indices):
+        return True
+    match expr:
+        case Name():
+            return True
+        case Index(base=base, items=items):
+            return None not in items and not any(mentions(base, index) for index in indices)
+        case Apply(atom=atom, args=args):
+            return atom in TOGETHER and all(taken_together(a, indices) for a in args)
+    return False
 
 
 def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:

@@ -6,7 +6,7 @@ things: the congruence ``M.T @ F @ M`` and the trace of a curved matrix against 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from mmopt.errors import placed, suggest
@@ -22,11 +22,31 @@ from mmopt.language.atoms.argument_types import (
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.exact_rewriting import normal, product
+from mmopt.language.check.index_types import (
+    check_family,
+    check_number_of_indices,
+    entries_type,
+    index_type,
+    refuse_zeros,
+)
 from mmopt.language.syntax.source_text import Source
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Family, Index, Name, Number, chain, constant
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Entries,
+    Expr,
+    Family,
+    Index,
+    Name,
+    Number,
+    chain,
+    children,
+    constant,
+    names_in,
+)
 from mmopt.language.syntax.to_text import to_source
 
-__all__ = ["Scope", "dimension", "infer", "is_gram", "not_symmetric"]
+__all__ = ["Scope", "dimension", "infer", "is_gram", "not_symmetric", "scoped"]
 
 OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
 
@@ -35,8 +55,8 @@ OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__
 class Scope:
     """Names with their types, the dimensions, and the text for messages.
 
-    ``indices`` says over which dimension the index of a family runs; without it (None) any number
-    may stand as an index. ``hints`` tells of a name that is not defined why it is not.
+    ``indices`` says over which dimension each index runs; without it (None) any number may stand as an
+    index. ``hints`` tells of a name that is not defined why it is not.
     """
 
     source: Source
@@ -44,6 +64,7 @@ class Scope:
     dims: frozenset[str]
     indices: Mapping[str, Dim] | None = None
     hints: Mapping[str, str] = field(default_factory=dict)
+    masked: bool = False  # whether a condition keeps some of the indices out
     # A type is asked for again and again (a congruence asks for those of its factors).
     found: dict[Expr, Type] = field(default_factory=dict, compare=False, repr=False)
 
@@ -54,6 +75,15 @@ class Scope:
         """The scope inside ``for index in dim``."""
         known = self.with_types(**{index: replace(SCALAR, sign=1)})
         return replace(known, indices={**(self.indices or {}), index: dim})
+
+    def among(self, entries: Entries) -> Scope:
+        """The scope inside the clauses of entries."""
+        names = [family.index for family in entries.families]
+        for at, family in enumerate(entries.families):
+            check_family(family, self, twice=family.index in names[:at])
+        known = self.with_types(**{name: replace(SCALAR, sign=1) for name in names})
+        runs = {family.index: family.dim for family in entries.families}
+        return replace(known, indices={**(self.indices or {}), **runs}, masked=bool(entries.where))
 
     def inside(self, family: Family | None) -> Scope:
         """The scope inside the clause of a family, where there is one."""
@@ -81,8 +111,14 @@ def _infer(expr: Expr, scope: Scope) -> Type:
                 f"'{name}' is not defined",
                 scope.hints.get(name) or suggest(name, [*scope.types, *scope.dims]),
             )
-        case Index():
-            return _index(expr, scope)
+        case Index(base=base):
+            return index_type(expr, infer(base, scope), scope)
+        case Entries(body=body, where=where):
+            inner = scope.among(expr)
+            for condition in where:
+                for side in (condition.left, condition.right):
+                    check_number_of_indices(side, infer(side, inner), scope)
+            return entries_type(expr, infer(body, inner), scope)
         case Block():
             return _block(expr, scope)
         case Apply():
@@ -97,6 +133,8 @@ def _apply(expr: Apply, scope: Scope) -> Type:
             f"'{expr.atom}' takes {atom.arity} argument{'s' * (atom.arity > 1)}, not {len(expr.args)}",
             ("write axis=0 or axis=1" if atom.axis and len(expr.args) == 2 else atom.about),
         )
+    if isinstance(expr.args[0], Entries):
+        refuse_zeros(expr, expr.args[0], scope)
     options: dict[str, float] = dict(expr.options)
     if options and not atom.axis:
         scope.source.fail(expr.span, f"'{expr.atom}' takes no axis", atom.about)
@@ -118,9 +156,22 @@ def _apply(expr: Apply, scope: Scope) -> Type:
     elif expr.atom == "add" and _transposed(expr.args[0], expr.args[1], scope):
         whole = replace(plain, symmetric=plain.is_matrix)
     if UNKNOWN in whole.dims:  # two such numbers are the same only for the same expression
+        if index := min(names_in(expr) & (scope.indices or {}).keys(), default=""):
+            message = f"how many rows '{to_source(expr)}' has may differ from one '{index}' to the next"
+            scope.source.fail(expr.span, message, "take the index out of it")
         rows = Dim.of(f"?rows({to_source(expr)})")
         whole = replace(whole, dims=tuple(rows if d == UNKNOWN else d for d in whole.dims))
     return whole
+
+
+def scoped(expr: Expr, scope: Scope) -> Iterator[tuple[Expr, Scope]]:
+    """The expression and every part that has a type, each with the names that are known there."""
+    yield expr, scope
+    if isinstance(expr, Entries):
+        yield from scoped(expr.body, scope.among(expr))
+    elif not (isinstance(expr, Apply) and ATOMS[expr.atom].takes_dim):
+        for child in children(expr):
+            yield from scoped(child, scope)
 
 
 def dimension(expr: Expr, scope: Scope) -> Dim:
@@ -220,50 +271,6 @@ def _trace(expr: Apply, plain: Type, scope: Scope) -> Type:
         )
         return replace(plain, why="").broken(why)
     return replace(plain, curvature=curved.curvature, sign=1 if curved.psd else 0, why="")
-
-
-def _index(expr: Index, scope: Scope) -> Type:
-    base = infer(expr.base, scope)
-    if len(expr.items) != len(base.dims):
-        takes = ("no index", "one index", "two indices")[len(base.dims)]
-        scope.source.fail(expr.span, f"{base.shape} takes {takes}, not {len(expr.items)}")
-    for item, dim in zip(expr.items, base.dims, strict=True):
-        if item is not None:
-            _item(item, dim, scope)
-    kept = [d for d, item in zip(base.dims, expr.items, strict=True) if item is None]
-    if len(kept) == len(base.dims):
-        return base
-    sign = 1 if base.psd and expr.items[0] == expr.items[-1] else base.sign
-    known = replace(base, psd=False, symmetric=False, sign=sign)
-    out = replace(known, dims=tuple(kept), is_row=bool(kept) and expr.items[0] is not None)
-    if base.loewner:
-        return out.broken("an entry of a matrix that is curved as a whole (its diagonal is diag(F))")
-    return out
-
-
-def _item(item: Expr, dim: Dim, scope: Scope) -> None:
-    """An index is a whole number, or the index of a family that runs over this dimension."""
-    match item:
-        case Number(value=value) if value == int(value):
-            if not dim.symbols and value >= dim.value({}):
-                message = f"the index {int(value)} is beyond {dim.value({})} entries counted from 0"
-                scope.source.fail(item.span, message)
-            return
-        case Name(id=name) if scope.indices is not None and name in scope.indices:
-            if scope.indices[name] != dim:
-                scope.source.fail(
-                    item.span,
-                    f"'{name}' runs over {scope.indices[name]}, the entries here are counted by {dim}",
-                    f"write: for {name} in {dim}",
-                )
-            return
-        case Name() if scope.indices is None and infer(item, scope).is_scalar:
-            return
-    scope.source.fail(
-        item.span,
-        "an index is a whole number or the index of a family",
-        "write W[0, :], or W[j, :] with 'for j in m' after the constraint",
-    )
 
 
 def _sides(lines: list[list[Type]], side: int = 0) -> list[Dim]:

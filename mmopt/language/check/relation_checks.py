@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NoReturn
 
 import numpy as np
 
 from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.advice_on_curvature import advice, turned_relation
 from mmopt.language.check.infer_types import Scope, infer, not_symmetric
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Constraint,
+    Entries,
     Expr,
     Name,
     Number,
     children,
     is_rank,
+    names_in,
     walk,
 )
 from mmopt.numerics.matrix_functions import Array
@@ -32,6 +35,7 @@ __all__ = [
     "check_shapes",
     "check_smooth",
     "check_smooth_line",
+    "is_logarithm",
     "rank_line",
     "rank_residual",
     "refuse_curvature",
@@ -48,6 +52,7 @@ SIDES = {
 }
 BOTH_AFFINE = "both sides of '==' have to be affine"
 RULES = "the rules: python -m pydoc mmopt.language"
+LOGARITHMS = ("log", "logdet")
 
 
 def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
@@ -99,7 +104,7 @@ def check_relation(c: Constraint, known: tuple[Type, Type], scope: Scope) -> Non
         what = f"the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
         wanted = f"'{c.name}': {BOTH_AFFINE if word == 'affine' else what}"
         if not suits(t, word):
-            refuse_curvature(e, t, wanted, scope)
+            refuse_curvature(e, t, wanted, scope, turned_relation(r, *known))
         if not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>")):
             as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
             by_entry = "entry by entry, not as a whole (compare with <= or >=)"
@@ -114,15 +119,40 @@ def suits(known: Type, word: str) -> bool:
     return {"convex": curvature.is_convex, "concave": curvature.is_concave}.get(word, curvature.is_affine)
 
 
-def refuse_curvature(expr: Expr, known: Type, what: str, scope: Scope) -> NoReturn:
-    """Raise for an expression of the wrong curvature, at the smallest part of it that is to blame."""
+def is_logarithm(expr: Expr | None, given: Set[str]) -> bool:
+    """Whether an objective is a logarithm by its form: a term of it, up to factors, or a sum of some.
+
+    Other units of what is chosen then add a constant to it; the logarithm of what is ``given`` is a number
+    like others. A soft maximum is none: it is near the largest of its arguments.
+    """
+    match expr:
+        case Apply(atom="add" | "sub" | "mul" | "matmul" | "div", args=args):
+            return any(is_logarithm(a, given) for a in args)
+        case Apply(atom="neg" | "sum" | "max" | "min", args=args):
+            return is_logarithm(args[0], given)
+        case Entries(body=body, families=families):
+            return is_logarithm(body, given | {f.index for f in families})
+        case Apply(atom=atom):
+            return atom in LOGARITHMS and not names_in(expr) <= given
+    return False
+
+
+def refuse_curvature(expr: Expr, known: Type, what: str, scope: Scope, turned: str = "") -> NoReturn:
+    """Raise for an expression of the wrong curvature, at the smallest part of it that is to blame.
+
+    ``turned``: what to do where the curvature is the opposite one.
+    """
     if known.curvature is not Curvature.UNKNOWN:
-        scope.source.fail(expr.span, f"{what}, and it is {known.curvature.value}", RULES)
-    scope.source.fail(_culprit(expr, known, scope).span, f"{what}, and here is {known.why}", RULES)
+        scope.source.fail(expr.span, f"{what}, and it is {known.curvature.value}", turned or RULES)
+    culprit, inner = _culprit(expr, known, scope)
+    scope.source.fail(culprit.span, f"{what}, and here is {known.why}", advice(culprit, inner) or RULES)
 
 
-def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
-    """The first part that breaks the curvature for this reason while nothing inside it does."""
+def _culprit(expr: Expr, known: Type, scope: Scope) -> tuple[Expr, Scope]:
+    """The first part that breaks the curvature for this reason while nothing inside it does; names there."""
+
+    if isinstance(expr, Entries):
+        return _culprit(expr.body, known, scope.among(expr))
 
     def broken(e: Expr) -> bool:
         is_leaf = isinstance(e, Name | Number)
@@ -131,22 +161,30 @@ def _culprit(expr: Expr, known: Type, scope: Scope) -> Expr:
     skip = {
         id(a) for e in walk(expr) if isinstance(e, Apply) and ATOMS[e.atom].takes_dim for a in walk(e.args[0])
     }
+    # What stands inside the clauses of entries has indices that are not known outside.
+    skip |= {id(a) for e in walk(expr) if isinstance(e, Entries) for c in children(e) for a in walk(c)}
     able = (e for e in walk(expr) if id(e) not in skip and broken(e))
-    return next((e for e in able if not any(map(broken, children(e)))), expr)
+    found = next((e for e in able if isinstance(e, Entries) or not any(map(broken, children(e)))), expr)
+    return _culprit(found, known, scope) if isinstance(found, Entries) else (found, scope)
 
 
 def check_smooth(expr: Expr, scope: Scope) -> None:
     """Raise a :class:`~mmopt.errors.ProgramError` at the first atom on what is chosen without a gradient."""
-    for node in walk(expr):
-        if not isinstance(node, Apply) or ATOMS[node.atom].takes_dim or ATOMS[node.atom].gradient:
-            continue
-        if not infer(node, scope).is_constant:
+    if isinstance(expr, Entries):
+        check_smooth(expr.body, scope.among(expr))
+        return
+    if isinstance(expr, Apply):
+        if ATOMS[expr.atom].takes_dim:
+            return
+        if not ATOMS[expr.atom].gradient and not infer(expr, scope).is_constant:
             able = ", ".join(sorted(name for name, atom in ATOMS.items() if atom.gradient))
             scope.source.fail(
-                node.span,
-                f"'{node.atom}' has no gradient, and a smooth program is searched by gradients",
+                expr.span,
+                f"'{expr.atom}' has no gradient, and a smooth program is searched by gradients",
                 f"these have one: {able}",
             )
+    for child in children(expr):
+        check_smooth(child, scope)
 
 
 def check_smooth_line(c: Constraint, scope: Scope) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mmopt.errors import suggest
 from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import Scope, dimension, infer
 from mmopt.language.check.names_and_givens import Names, declared_type
 from mmopt.language.check.procedure_checks import cells, check_steps, solved_programs
 from mmopt.language.syntax.program import Program
@@ -41,6 +41,8 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     # A dual program has its strategy in the multipliers.
     names.types |= all_types
     _meaning(program, names)
+    for number in program.neighbours.numbers if program.neighbours else ():
+        dimension(number, names.scope())
     solved = sorted(solved_programs(program.steps))
     if program.bound and program.bound not in (*PROGRAMS_THAT_BOUND, *solved):
         span = dict(program.spans)["bound"]
@@ -123,6 +125,8 @@ def _adoption(program: Program, names: Names) -> None:
 
 def _meaning(program: Program, names: Names) -> None:
     m = program.meaning
+    if m.kind == "none":
+        return
     known = names.infer(m.expr)
     if not known.is_matrix:
         program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {known.shape}")
@@ -163,12 +167,8 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
                 "a multiplier of a procedure starts from a result of its steps",
                 f"write: {d.name}: vector[n] >= 0 from fit.{d.name}",
             )
-        signed = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix")
-        if m.start is None and not signed and not (m.block is not None and d.kind == "psd"):
-            example = f"{d.name}: vector[n] >= 0"
-            program.source.fail(
-                d.span, "a multiplier is a number, a vector or a matrix, and >= 0", f"write {example}"
-            )
+        if m.start is None:
+            _sign_fits(m, constraints.get(m.dual_of), program)
         if d.name in chosen | derived or (m.start is not None and d.name in constraints):
             names.source.fail(d.span, f"'{d.name}' is defined twice", "give one of them another name")
         names.declare(d, Curvature.CONSTANT)
@@ -197,6 +197,25 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
     names.hints = {}
 
 
+def _sign_fits(m: Multiplier, c: Constraint | None, program: Program) -> None:
+    """Of an inequality a multiplier is >= 0, of one of matrices psd, of an equality free (or has a start)."""
+    d, op = m.declaration, c.relation.op if c else ""
+    is_matrix = op in (">>", "<<")
+    if is_matrix and m.block is None and d.kind != "psd":
+        assert c is not None
+        message = f"the multiplier of the matrix inequality '{c.name}' is a psd matrix"
+        program.source.fail(d.span, message, f"write {d.name}: psd[n, n] from dual({c.name})")
+    if (op == "==" and d.kind != "psd") or (is_matrix and d.kind == "psd"):
+        return
+    if d.sign == ">=" and d.kind in ("vector", "scalar", "matrix"):
+        return
+    size = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
+    kind = d.kind if d.kind in ("vector", "scalar") else "matrix"
+    hint = f"write {d.name}: {kind}{size} >= 0 (that of an equality is free, that of X >> 0 psd)"
+    what = f"the multiplier of '{c.name}'" if c else "a multiplier"
+    program.source.fail(d.span, f"{what} is a number, a vector or a matrix, and >= 0", hint)
+
+
 def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
     """``dual(name)`` has the entries of a line; ``dual(name)[i, i]`` is diagonal block i of a psd line."""
     d, relation = m.declaration, c.relation
@@ -219,14 +238,24 @@ def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
                 "only blocks of one number have a multiplier in a family",
             )
         dims += known.dims
-    elif relation.op in (">>", "<<"):
+    elif isinstance(relation.left, Block) and relation.op == ">>":
         names.source.fail(
             span,
-            f"'{c.name}' compares matrices; '{d.name}' would have to be a matrix",
-            "start from another constraint, or leave out 'from'",
+            f"'{c.name}' has blocks, whose multipliers are scaled apart",
+            f"write for a diagonal block: from dual({c.name})[0, 0]",
         )
+    elif relation.op in (">>", "<<") and c.family:
+        names.source.fail(
+            span, f"'{c.name}' is a matrix inequality for each '{c.family.index}'", "leave out 'from'"
+        )
+    elif relation.op in (">>", "<<"):
+        stated = d.dims
+        dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
     else:
         dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
     if dims != d.dims:
         sizes, declared = (" by ".join(map(str, x)) or "one" for x in (dims, stated))
-        names.source.fail(place, f"{what} has {sizes} multipliers, '{d.name}' is declared with {declared}")
+        plural = "s" * (sizes != "one")
+        names.source.fail(
+            place, f"{what} has {sizes} multiplier{plural}, '{d.name}' is declared with {declared}"
+        )

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.argument_types import Curvature, Type
+from mmopt.language.check.advice_on_curvature import turned_objective
 from mmopt.language.check.infer_types import Scope, dimension
 from mmopt.language.check.names_and_givens import AXES, PSD_SOURCES, SOURCES, Names, declared_type
 from mmopt.language.check.relation_checks import (
@@ -17,6 +18,7 @@ from mmopt.language.check.relation_checks import (
     check_shapes,
     check_smooth,
     check_smooth_line,
+    is_logarithm,
     refuse_curvature,
     suits,
 )
@@ -50,6 +52,7 @@ class Checked:
     the lines that use it; ``written`` is the one of the file. ``lines`` has the givens, parameters, lets
     and what is chosen as objective and constraints see them; ``constraints`` the types of both sides by
     name; ``scope`` every name of the program, those of steps and multipliers too, as values: constant.
+    ``is_logarithmic``: the objective is a logarithm of what is chosen (``is_logarithm``).
     It is asked for by identity: what follows from a program alone is remembered for it.
     """
 
@@ -59,6 +62,7 @@ class Checked:
     objective: Type | None
     constraints: Mapping[str, tuple[Type, Type]]
     scope: Scope
+    is_logarithmic: bool
 
     @property
     def types(self) -> Mapping[str, Type]:
@@ -122,9 +126,11 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
             with _noted(faults, c.name):
                 check_relation(c, constraints[c.name], scope)
     types = dict(names.types)
+    fixed = names.dims | {name for name, known in types.items() if known.is_constant}
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
     lines = replace(scope, types=types, found={})
-    return Checked(program, written, lines, objective, constraints, scope)
+    is_logarithmic = is_logarithm(program.objective, fixed)
+    return Checked(program, written, lines, objective, constraints, scope, is_logarithmic)
 
 
 def _chosen(program: Program, d: Declaration, names: Names) -> None:
@@ -177,6 +183,7 @@ def _parameter(p: Assignment, names: Names) -> None:
             f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …",
         )
     # Its default may have signs and forms that another value, which the caller passes, has not.
+    # A number without a kind keeps the sign: ``bind`` refuses a value of another.
     stated = declared_type(p.declared, known.curvature) if p.declared else known
     names.new(p.name, p.span)
     names.types[p.name] = stated
@@ -217,7 +224,7 @@ def _objective(program: Program, names: Names, faults: dict[str, ProgramError] |
     if not suits(known, wanted):
         what = f"the objective of '{program.sense}' has to be {wanted}"
         with _noted(faults, ""):
-            refuse_curvature(program.objective, known, what, names.scope())
+            refuse_curvature(program.objective, known, what, names.scope(), turned_objective(known))
     return known
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.evaluate.evaluator import Env, evaluate, is_row, positions
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, names_in, transpose
+from mmopt.language.check.exact_rewriting import taken_together
+from mmopt.language.evaluate.evaluator import Env, evaluate, is_row, points, positions
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Name, names_in, transpose
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.matrix_functions import Array
 
@@ -92,12 +93,15 @@ class Tape:
             return self.place(evaluate(expr, self.env))
         match expr:
             case Name(id=name):
-                self.leaves[name] = self.place(np.asarray(self.env[name], dtype=float))
+                if name not in self.leaves:
+                    self.leaves[name] = self.place(np.asarray(self.env[name], dtype=float))
                 return self.leaves[name]
             case Index(base=base):
                 return self.index(expr, self.record(base))
             case Block(rows=rows):
                 return self.block(rows)
+            case Entries():
+                return self.entries(expr)
         assert isinstance(expr, Apply)
         (atom, args), options = (expr.atom, expr.args), dict(expr.options)
         if atom in ("diag", "trace") and isinstance(args[0], Apply) and args[0].atom == "matmul":
@@ -140,10 +144,40 @@ class Tape:
 
         def backward(args: Sequence[Any], value: Any, bar: Any, rounding: float) -> Sequence[Any]:
             out = np.zeros(np.shape(args[0]))
-            out[at] = bar
+            np.add.at(out, at, bar)  # type: ignore[arg-type]  # an entry may be taken several times
             return (out,)
 
         return self.add([base], lambda args, rounding: args[0][at], backward)
+
+    def entries(self, expr: Entries) -> int:
+        """The numbers at all points, put in their places."""
+        at = points(expr, self.env)
+        if taken_together(expr.body, frozenset(at.indices)):
+            each = [self.inside(at.indices, expr.body)]
+        else:
+            each = [self.inside(one, expr.body) for one in at.envs]
+
+        def forward(args: Sequence[Any], rounding: float) -> Any:
+            out = np.zeros(at.shape)
+            out.flat[at.places] = args[0] if len(args) == 1 else np.array(args)
+            return out
+
+        def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
+            own = bar.flat[at.places]
+            if len(args) > 1:
+                return list(own)
+            return [own if np.ndim(args[0]) else np.sum(own)]
+
+        return self.add(each, forward, backward)
+
+    def inside(self, indices: Mapping[str, Any], body: Expr) -> int:
+        """The body recorded with values for its indices, by which nothing outside is known."""
+        outside = self.env, self.known
+        self.env, self.known = {**self.env, **indices}, {}
+        try:
+            return self.record(body)
+        finally:
+            self.env, self.known = outside
 
     def block(self, rows: Sequence[Sequence[Expr]]) -> int:
         lying = [[is_row(e, self.env) for e in row] for row in rows]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,33 @@ import numpy as np
 from mmopt.errors import ProgramError
 from mmopt.language.check.exact_rewriting import shared, vectorised
 from mmopt.language.check.relation_checks import rank_residual
-from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball
+from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball, points, positions
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
-from mmopt.language.syntax.syntax_tree import Apply, Block, Constraint, Expr, Family, Number, is_rank
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Constraint,
+    Entries,
+    Expr,
+    Family,
+    Index,
+    Name,
+    Number,
+    children,
+    is_rank,
+)
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
 from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.split_arrays import Level, Split, arrays_of
 
-__all__ = ["excess", "excess_with_errors", "violation", "worst"]
+__all__ = ["cleared", "excess", "excess_with_errors", "violation", "worst"]
 
 # What is compared with nothing larger than this is compared with this.
 LEAST_SIZE = 1e-300
+SMALLEST = float(np.finfo(float).smallest_subnormal)
 
 # The largest violation (negative: to spare), the size of the sides, and where.
 Off = tuple[float, float, tuple[int, ...]]
@@ -69,12 +83,21 @@ def excess_with_errors(constraint: Constraint, env: Env) -> float:
     for sides in _ordered(constraint, {**env, index: 0} if family else env) if count else ():
         joined = [vectorised(side, index) for side in sides] if family else sides
         whole = [side for side in joined if side is not None]
-        if len(whole) == 2:
+        if len(whole) == 2 and (family is None or _are_as_long(whole, count, env)):
             most = max(most, _over_with_errors(whole[0], whole[1], env, op, family is not None))
             continue
         for i in range(count):
             most = max(most, _over_with_errors(*sides, {**env, index: i}, op, True))
     return float("inf") if most > 0 and op == "==" else most
+
+
+def _are_as_long(sides: Sequence[Expr], count: int, env: Env) -> bool:
+    """Whether sides of all indices at once have one entry for each: the range may be shorter."""
+    try:
+        values = [evaluate(side, env) for side in sides]
+    except ValueError:  # vectors of different lengths
+        return False
+    return splits(env) or all(np.shape(value) in ((), (count,)) for value in values)
 
 
 def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
@@ -110,7 +133,9 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> 
         over = np.where(small.rad > 0, small.upper, small.mid) - low
     over = np.nan_to_num(over, nan=np.inf, posinf=np.inf) * GROW
     sizes = np.maximum(np.maximum(np.abs(small.mid), np.abs(large.mid)), LEAST_SIZE)
-    return float(np.max(over / (sizes if each else sizes.max(initial=LEAST_SIZE)), initial=0.0))
+    found = over / (sizes if each else sizes.max(initial=LEAST_SIZE))
+    found = np.where(over > 0, np.maximum(found, SMALLEST), 0.0)  # next to what is large it may be no float
+    return float(np.max(found, initial=0.0))
 
 
 def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
@@ -132,6 +157,8 @@ def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
     known = np.isfinite(left) & np.isfinite(right)
     overs = np.where(known, _over(constraint, left, right), np.inf)
     sizes = np.where(known, np.maximum(np.maximum(np.abs(left), np.abs(right)), LEAST_SIZE), 1.0)
+    if not (left.any() and right.any()):
+        sizes = np.maximum(sizes, _magnitude_of(constraint, env))
     # Not everywhere: the largest, and the largest next to its sides.
     for at in {int(np.argmax(overs)), int(np.argmax(overs / sizes))}:
         yield float(overs[at]), float(sizes[at]), (at,)
@@ -180,6 +207,8 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
     if not all(np.isfinite(part).all() for part in arrays):
         return float("inf"), 1.0, ()
     scale = max(LEAST_SIZE, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
+    if relation.op in ("==", "<=", ">=") and not all(np.any(part) for part in arrays):
+        scale = max(scale, _magnitude_of(constraint, env))
     if relation.op in ("<<", ">>"):
         large, small = values if relation.op == ">>" else reversed(values)
         return -matrix_functions.lowest_eigenvalue(_parts(_gap(PLAIN, large, small))), scale, ()
@@ -190,6 +219,59 @@ def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
         return 0.0, scale, ()
     at = np.unravel_index(int(np.argmax(over)), over.shape)
     return float(over[at]), scale, tuple(int(i) for i in at)
+
+
+def _magnitude_of(constraint: Constraint, env: Env) -> float:
+    """The size of what is compared with zero: of what it is made of, as its own size says nothing."""
+    return max(_magnitude(side, env) for side in (constraint.relation.left, constraint.relation.right))
+
+
+def _magnitude(expr: Expr, env: Env) -> float:
+    """The largest absolute value of an entry that an expression is made of, products multiplied out."""
+    match expr:
+        case Number(value=value):
+            return abs(value)
+        case Name(id=name):
+            parts = _parts(env[name]) if name in env else ()  # an index is no size
+            return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=1.0)
+        case Index(base=base):
+            return _magnitude(base, env)
+        case Entries(body=body):
+            return _magnitude(body, env)
+        case Apply(atom="pow", args=(base, Number(value=exponent))):
+            return float(np.power(max(_magnitude(base, env), LEAST_SIZE), exponent))
+        case Apply(atom="mul" | "matmul", args=args):
+            return math.prod(_magnitude(a, env) for a in args)
+    return max((_magnitude(child, env) for child in children(expr)), default=0.0)
+
+
+# A solver's entry that is to be zero, relative to the largest one.
+NEARLY_ZERO = 1e-6
+
+
+def cleared(constraints: Sequence[Constraint], values: Mapping[str, Any], env: Env) -> dict[str, Any]:
+    """The values; entries that a line says are zero (``X[i, j] == 0``) are set to zero if they nearly are."""
+    found = dict(values)
+    for c in constraints:
+        left, right = c.relation.left, c.relation.right
+        if c.relation.op != "==" or c.family is not None:
+            continue
+        if isinstance(left, Entries) and isinstance(right, Entries):
+            at = points(left, env)
+            left, right, indices = left.body, right.body, at.indices
+        else:
+            indices = {}
+        if not (isinstance(left, Index) and isinstance(left.base, Name) and None not in left.items):
+            continue
+        value = found.get(left.base.id)
+        if not isinstance(value, np.ndarray) or right != Number(0.0, left.span):
+            continue
+        places = positions(left, value.shape, {**env, **indices})
+        if np.abs(value[places]).max(initial=0.0) <= NEARLY_ZERO * np.abs(value).max(initial=0.0):
+            value = value.copy()
+            value[places] = 0.0
+            found[left.base.id] = value
+    return found
 
 
 def _gap(numbers: Numbers, large: Any, small: Any) -> Any:

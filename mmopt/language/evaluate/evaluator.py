@@ -11,8 +11,9 @@ weighting programs; all else costs less than it would to remember it.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.exact_rewriting import ENTRYWISE
+from mmopt.language.check.exact_rewriting import ENTRYWISE, taken_together
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.program import Program
@@ -30,6 +31,7 @@ from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Block,
     Constraint,
+    Entries,
     Expr,
     Index,
     Name,
@@ -39,8 +41,20 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
     walk,
 )
+from mmopt.numerics.arrays import Array, Ints
 
-__all__ = ["Env", "Memo", "Shared", "evaluate", "evaluate_ball", "is_row", "positions", "share"]
+__all__ = [
+    "Env",
+    "Memo",
+    "Points",
+    "Shared",
+    "evaluate",
+    "evaluate_ball",
+    "is_row",
+    "points",
+    "positions",
+    "share",
+]
 
 
 @dataclass(frozen=True)
@@ -87,7 +101,11 @@ def _is_costly(node: Expr) -> bool:
     return node.atom == "matmul" and any(_is_costly(factor) for factor in node.args)
 
 
+# Atoms of what may have any sign by the rules, that have no value at some numbers.
+OF_PART = frozenset({"sqrt", "log", "entropy", "rel_entropy"})
+
 Env = Mapping[str, Any]
+Look = Callable[[Apply, Any], None]
 
 
 class Memo:
@@ -110,18 +128,19 @@ class Memo:
         return self._known[key][0]
 
 
-def evaluate(expr: Expr, env: Env, memo: Memo | None = None) -> Any:
+def evaluate(expr: Expr, env: Env, memo: Memo | None = None, look: Look | None = None) -> Any:
     """The value of an expression: a float or an array; a Split or a Level where ``env`` has such values.
 
     ``env`` holds arrays for names and whole numbers for dimensions. A product around one ``inv`` is
     solved, never inverted, so that the closed convex extension holds (see ``matrix_functions.solve``).
     Where only the diagonal of a product is asked for, only that is formed; a ``memo`` keeps it.
+    ``look`` is shown the value of every atom but of products.
 
     Raises
     ------
     ProgramError : an atom or an index that has no form by components.
     """
-    return _evaluated(PLAIN, expr, env, memo or Memo())
+    return _evaluated(PLAIN, expr, env, memo or Memo(), look)
 
 
 def evaluate_ball(expr: Expr, env: Env) -> Any:
@@ -135,11 +154,11 @@ def evaluate_ball(expr: Expr, env: Env) -> Any:
     return _evaluated(BALLS, expr, env, Memo())
 
 
-def _evaluated(numbers: Numbers, expr: Expr, env: Env, memo: Memo) -> Any:
+def _evaluated(numbers: Numbers, expr: Expr, env: Env, memo: Memo, look: Look | None = None) -> Any:
     algebra = ByComponent(numbers) if splits(env) else numbers
     # 1 / 0 is infinite and 0 / 0 no number, without a warning: both are seen in the result.
     with np.errstate(all="ignore"):
-        return _Walk(numbers, algebra, env, memo).value(expr)
+        return _Walk(numbers, algebra, env, memo, look).value(expr)
 
 
 def is_row(expr: Expr, env: Env) -> bool:
@@ -159,15 +178,62 @@ def is_row(expr: Expr, env: Env) -> bool:
             return False
 
 
-def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice, ...]:
+def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice | Ints, ...]:
     """What an index expression says of an array of a shape; OptionError for an entry that is not there."""
-    found: list[int | slice] = []
+    found: list[int | slice | Ints] = []
     for item, size in zip(expr.items, shape, strict=True):
-        at = 0.0 if item is None else float(evaluate(item, env))
-        if not 0 <= at < size:
-            raise OptionError(f"an index is {at:g}, expected 0 to {size - 1}")
-        found.append(slice(None) if item is None else int(at))
+        at = np.asarray(0.0 if item is None else evaluate(item, env))
+        for beyond in at[(at < 0) | (at >= size)].ravel()[:1]:
+            raise OptionError(f"an index is {beyond:g}, expected 0 to {size - 1}")
+        found.append(slice(None) if item is None else at.astype(int) if at.ndim else int(at))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Points:
+    """The indices for which entries are asked for: a vector for each name, and their places.
+
+    ``shape`` is that of the array, ``places`` where each entry stands in it, row by row.
+    """
+
+    indices: Mapping[str, Array]
+    places: Ints
+    shape: tuple[int, ...]
+
+    @property
+    def envs(self) -> Iterator[dict[str, int]]:
+        """The indices, one after the other."""
+        for at in range(len(self.places)):
+            yield {name: int(vector[at]) for name, vector in self.indices.items()}
+
+
+def points(expr: Entries, env: Env) -> Points:
+    """The indices at which all conditions hold.
+
+    Raises ``KeyError`` for a dimension or parameter that ``env`` lacks, OptionError for a range below zero.
+    """
+    shape = tuple(f.dim.value(env) for f in expr.families)
+    for f, count in zip(expr.families, shape, strict=True):
+        if count < 0:
+            raise OptionError(f"'{f.index}' runs over {f.dim}, which is {count} here")
+    grid = [part.ravel() for part in np.indices(shape, dtype=float)]
+    names = {f.index: part for f, part in zip(expr.families, grid, strict=True)}
+    holds = np.ones(grid[0].shape, dtype=bool)
+    for r in expr.where:
+        left, right = (evaluate(side, {**env, **names}) for side in (r.left, r.right))
+        holds &= HOLDS[r.op](left, right)
+    (places,) = np.nonzero(holds)
+    return Points({name: part[places] for name, part in names.items()}, places, shape)
+
+
+HOLDS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 @dataclass(frozen=True)
@@ -178,6 +244,7 @@ class _Walk:
     algebra: Numbers | ByComponent
     env: Env
     memo: Memo
+    look: Look | None = None
 
     def value(self, expr: Expr) -> Any:
         self.algebra.enter(expr)
@@ -189,6 +256,8 @@ class _Walk:
             case Index(base=base):
                 value = self.value(base)
                 return value[positions(expr, np.shape(value), self.env)]
+            case Entries():
+                return self.entries(expr)
             case Block(rows=rows):
                 return self.numbers.block(
                     [[(self.value(e), is_row(e, self.env)) for e in row] for row in rows]
@@ -205,7 +274,21 @@ class _Walk:
             evaluate(a, self.env) if at in row.plainly else self.value(a) for at, a in enumerate(expr.args)
         ]
         options = {**dict(expr.options), **self.numbers.hints(row, self.env)}
-        return self.algebra.call(expr.atom, *args, **options)
+        value = self.algebra.call(expr.atom, *args, **options)
+        if self.look is not None:
+            self.look(expr, value)
+        return value
+
+    def entries(self, expr: Entries) -> Any:
+        """The numbers at all points in their places of an array of zeros."""
+        at = points(expr, self.env)
+        if taken_together(expr.body, frozenset(at.indices)):
+            inner = replace(self, env={**self.env, **at.indices}, memo=Memo())
+            values = inner.value(expr.body)
+        else:
+            each = [replace(self, env={**self.env, **one}, memo=Memo()).value(expr.body) for one in at.envs]
+            values = self.numbers.join(each) if each else self.numbers.exact(np.zeros(0))
+        return self.numbers.placed(values, at.places, at.shape)
 
     def term(self, expr: Expr) -> Any:
         """A factor of a product, or a product."""

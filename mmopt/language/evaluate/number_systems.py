@@ -34,6 +34,7 @@ class Numbers:
     product_diagonal, solved_diagonal : the diagonals, of matrices, without the products.
     block : a block matrix. join : a vector of numbers. low : the entries of a matrix from below.
     grouped : the sums of a vector's entries by their labels 0 … count - 1.
+    placed : a vector, or one number for all, in given places of an array of zeros.
     stack : the entries of matrices of one column as a vector; cut : a vector as such matrices, of given
         lengths.
     """
@@ -53,6 +54,7 @@ class Numbers:
     join: Callable[[Sequence[Any]], Any]
     grouped: Callable[[Any, Ints, int], Any]
     low: Callable[[Any], Array]
+    placed: Callable[[Any, Ints, tuple[int, ...]], Any]
     stack: Callable[[Sequence[Any]], Any]
     cut: Callable[[Any, Sequence[int]], list[Any]]
 
@@ -89,6 +91,12 @@ def _stacked(matrices: Sequence[Array]) -> Array:
     return np.concatenate(matrices)[:, 0]
 
 
+def _placed(vector: Any, places: Ints, shape: tuple[int, ...]) -> Array:
+    out = np.zeros(shape)
+    out.flat[places] = vector
+    return out
+
+
 def _cut(vector: Any, lengths: Sequence[int]) -> list[Any]:
     column = vector[:, None]
     ends = itertools.accumulate(lengths)
@@ -112,6 +120,7 @@ PLAIN = Numbers(
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
     low=np.asarray,
+    placed=_placed,
     stack=_stacked,
     cut=_cut,
 )
@@ -150,6 +159,9 @@ BALLS = Numbers(
     join=lambda numbers: balls.joined([Ball(np.atleast_1d(n.mid), np.atleast_1d(n.rad)) for n in numbers]),
     grouped=_ball_grouped,
     low=lambda ball: ball.lower,
+    placed=lambda ball, places, shape: Ball(
+        _placed(ball.mid, places, shape), _placed(ball.rad, places, shape)
+    ),
     stack=lambda matrices: balls.joined(matrices)[:, 0],
     cut=_cut,
 )

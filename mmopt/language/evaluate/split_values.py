@@ -28,7 +28,7 @@ from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Meaning, walk
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
 from mmopt.numerics.matrix_functions import Array, symmetric_part
 from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
 from mmopt.numerics.unformed_products import Diagonal
@@ -50,8 +50,8 @@ class ByComponent:
     def enter(self, expr: Expr) -> None:
         """Raises ProgramError for what has no form by components."""
         match expr:
-            case Index(span=span) | Block(span=span):
-                what = "an index" if isinstance(expr, Index) else "a block matrix"
+            case Index(span=span) | Block(span=span) | Entries(span=span):
+                what = "a block matrix" if isinstance(expr, Block) else "an index"
                 raise ProgramError(
                     f"{what} has no form by components (line {span.line})",
                     hint="solve the program without the symmetry",
@@ -174,7 +174,7 @@ def without_form(program: Program) -> str:
         if expr is None:
             return f"the family '{name}' is not one vector inequality"
         for node in walk(expr):
-            if isinstance(node, Index):
+            if isinstance(node, Index | Entries):
                 return f"an index in '{name}'"
             if isinstance(node, Block):
                 return f"the block matrix in '{name}'"

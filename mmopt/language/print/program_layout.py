@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, assert_never
 
+from mmopt.language.atoms.argument_types import Curvature
 from mmopt.language.check.infer_types import Scope
+from mmopt.language.check.names_and_givens import declared_type
 from mmopt.language.check.whole_program import Checked, check
+from mmopt.language.print.prose_formulas import Sentence, prose
 from mmopt.language.print.typeset import (
     STYLES,
     Style,
@@ -17,6 +20,7 @@ from mmopt.language.print.typeset import (
     print_expr,
     print_relation,
 )
+from mmopt.language.syntax.neighbourhood import Neighbourhood
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Assignment,
@@ -46,14 +50,14 @@ def typeset_latex(program: Program | Checked) -> str:
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """
     lines = []
-    for name, formula, beside in program_lines(program, "latex"):
+    for name, formula, pieces in program_lines(program, "latex"):
         label = rf"\text{{{latex_text(name)}}}" if name else ""
-        words = rf" && \text{{{latex_text(beside)}}}" if beside else ""
-        lines.append(rf"{label}\quad & {formula}{words}")
+        words = "".join(rf"\text{{{latex_text(p)}}}" if isinstance(p, str) else p.latex for p in pieces)
+        lines.append(rf"{label}\quad & {formula}" + (f" && {words}" if words else ""))
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
-def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[str, str, str]]:
+def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[str, str, Sentence]]:
     """Every line as (label of the first line of a section, formula, words beside it).
 
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
@@ -61,7 +65,9 @@ def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[st
     checked = program if isinstance(program, Checked) else check(program)
     sections = _Writer(checked.scope, style).sections(checked.written)
     return [
-        line._replace(label="" if i else name) for name, lines in sections for i, line in enumerate(lines)
+        ("" if i else name, line.formula, prose(line.words, checked.scope)[0])
+        for name, lines in sections
+        for i, line in enumerate(lines)
     ]
 
 
@@ -94,12 +100,18 @@ class _Writer:
         yield "repair", [self.assignment(a, self.form["set"]) for a in p.repair]
         if p.value is not None:
             yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
-        is_strategy = p.meaning.kind == "strategy"
-        on = f"norm {p.meaning.norm}" if is_strategy else f"of the noise on {p.meaning.basis} x"
-        yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+        if p.meaning.kind != "none":
+            is_strategy = p.meaning.kind == "strategy"
+            on = f"norm {p.meaning.norm}" if is_strategy else f"of the noise on `{p.meaning.basis} @ x`"
+            yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+        if p.neighbours is not None:
+            yield "neighbours", [_Line("", self.neighbours(p.neighbours))]
         if p.adoption is not None:
-            name = self.name(p.adoption.strategy.name)
-            yield f"from strategy {name}", [self.assignment(a, "=") for a in p.adoption.values]
+            adopted = p.adoption.strategy
+            known = self.scope.with_types(**{adopted.name: declared_type(adopted, Curvature.CONSTANT)})
+            inside = replace(self, scope=replace(known, dims=known.dims | adopted.dims[0].symbols))
+            lines = [inside.assignment(a, "=") for a in p.adoption.values]
+            yield f"from strategy {self.name(adopted.name)}", lines
         if p.certificate is not None:
             yield "bound", [self.certificate(p.certificate)]
         elif p.bound:
@@ -159,8 +171,31 @@ class _Writer:
         words = "" if c.name.startswith("constraint_") else c.name
         return _Line("", print_relation(c.relation, scope, self.style) + every, words)
 
+    def neighbours(self, set_: Neighbourhood) -> str:
+        """In words: what one table may have beside the other."""
+        numbers = [print_expr(e, self.scope, self.style) for e in set_.numbers]
+        pieces: tuple[str, ...]
+        match set_.kind:
+            case "add-remove":
+                pieces = ("one row added or removed",)
+            case "replace-one":
+                pieces = ("one row replaced",)
+            case "rows":
+                pieces = ("up to", *numbers, "rows of one person, added or removed")
+            case "participation":
+                b, k = numbers
+                most = "the rows of one person: one in a step, added or removed, in at most"
+                pieces = (most, k, "steps, any two at least", b, "apart")
+            case _:
+                assert_never(set_.kind)
+        written = [piece if i % 2 else self.words(piece) for i, piece in enumerate(pieces)]
+        return self.form["space"].join(written)
+
     def certificate(self, c: Certificate) -> _Line:
-        names = [(self.name(m.declaration.name), m.declaration.sign) for m in c.multipliers]
-        every = ", ".join(name + (self.form["not negative"] if sign else "") for name, sign in names)
+        signs = {"": "", ">=": self.form["not negative"], ">": self.form["positive"]}
+        every = ", ".join(
+            self.name(d.name) + (self.form["psd"] if d.kind == "psd" else signs[d.sign])
+            for d in (m.declaration for m in c.multipliers)
+        )
         bound = print_expr(c.expr, self.scope, self.style)
         return _Line("", bound + (self.form["every"].format(every) if every else ""))

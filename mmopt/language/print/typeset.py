@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mmopt.errors import ProgramError
@@ -16,7 +16,18 @@ from mmopt.language.atoms.argument_types import Type
 from mmopt.language.atoms.atom import PrintedForm
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, Relation, transpose
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Entries,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Relation,
+    constant,
+    transpose,
+)
 from mmopt.language.syntax.to_text import number_text
 
 __all__ = [
@@ -32,41 +43,11 @@ __all__ = [
 
 Style = Literal["latex", "plain"]
 
-GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    "delta": "δ",
-    "epsilon": "ε",
-    "zeta": "ζ",
-    "eta": "η",
-    "theta": "θ",
-    "iota": "ι",
-    "kappa": "κ",
-    "mu": "μ",
-    "nu": "ν",
-    "xi": "ξ",
-    "pi": "π",
-    "rho": "ρ",
-    "sigma": "σ",
-    "tau": "τ",
-    "upsilon": "υ",
-    "phi": "φ",
-    "chi": "χ",
-    "psi": "ψ",
-    "omega": "ω",
-    "Gamma": "Γ",
-    "Delta": "Δ",
-    "Theta": "Θ",
-    "Lambda": "Λ",
-    "Xi": "Ξ",
-    "Pi": "Π",
-    "Sigma": "Σ",
-    "Upsilon": "Υ",
-    "Phi": "Φ",
-    "Psi": "Ψ",
-    "Omega": "Ω",
-}
+_LETTERS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+)
+GREEK = dict(zip(_LETTERS.split(), "αβγδεζηθικμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", strict=True))
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -77,6 +58,7 @@ ESCAPES = {
 
 ENCLOSED = 9
 POSTFIX = 8
+SUMMAND = 2
 PRODUCT = {
     "latex": (PrintedForm(r"{0}\,{1}", 3), PrintedForm(r"{0} \cdot {1}", 3)),
     "plain": (PrintedForm("{0} {1}", 3), PrintedForm("{0} · {1}", 3)),
@@ -93,10 +75,14 @@ STYLES: Mapping[Style, Mapping[str, str]] = {
         "row": r" \\ ",
         "every": r" \quad \forall {0}",
         "in": r"{0} \in [{1}]",
+        "sum": r"\sum_{{{1}}} {0}",
+        "entries": r"\left({0}\right)_{{{1}}}",
         "set": r"\leftarrow",
         "indent": r"\quad ",
         "space": r"\ ",
         "not negative": r" \ge 0",
+        "positive": " > 0",
+        "psd": r" \succeq 0",
     },
     "plain": {
         "brackets": "({0})",
@@ -108,35 +94,51 @@ STYLES: Mapping[Style, Mapping[str, str]] = {
         "row": "; ",
         "every": "   ∀ {0}",
         "in": "{0} ∈ [{1}]",
+        "sum": "Σ({1}) {0}",
+        "entries": "({0}: {1})",
         "set": "←",
         "indent": "    ",
         "space": " ",
         "not negative": " ≥ 0",
+        "positive": " > 0",
+        "psd": " ⪰ 0",
     },
 }
 SYMBOLS = {
-    "latex": {"<=": r"\le", ">=": r"\ge", "==": "=", ">>": r"\succeq", "<<": r"\preceq"},
-    "plain": {"<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "<<": "⪯"},
+    "latex": {"<=": r"\le", ">=": r"\ge", "==": "=", ">>": r"\succeq", "<<": r"\preceq"}
+    | {"<": "<", ">": ">", "!=": r"\ne"},
+    "plain": {"<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "<<": "⪯"} | {"<": "<", ">": ">", "!=": "≠"},
 }
 # The same whichever way three of them are grouped.
 ASSOCIATIVE = {"add": ("add", "sub"), "matmul": ("matmul",)}
 
 
-def print_expr(expr: Expr, scope: Scope, style: Style) -> str:
-    """The expression in LaTeX (math mode) or plain Unicode text."""
-    return _Printer(scope, style).write(expr)[0]
+def print_expr(expr: Expr, scope: Scope, style: Style, inline: bool = False) -> str:
+    """The expression in LaTeX (math mode) or plain Unicode text.
+
+    ``inline``: it stands in a line of words, so fractions are slanted; it may have names that the scope does
+    not know, and a product with such a name is written as one with a number.
+    """
+    return _Printer(scope, style, inline).write(expr)[0]
 
 
 def print_relation(relation: Relation, scope: Scope, style: Style) -> str:
     """``left ≤ right``."""
-    left, right = (print_expr(e, scope, style) for e in (relation.left, relation.right))
-    return f"{left} {SYMBOLS[style][relation.op]} {right}"
+    sides: list[Expr] = [relation.left, relation.right]
+    every = ""
+    match sides:
+        case [Entries(body=left) as entries, Entries(body=right)]:
+            every = STYLES[style]["every"].format(_Printer(scope, style).clause(entries))
+            scope, sides = scope.among(entries), [left, right]
+    one, other = (print_expr(e, scope, style) for e in sides)
+    return f"{one} {SYMBOLS[style][relation.op]} {other}{every}"
 
 
 @dataclass(frozen=True)
 class _Printer:
     scope: Scope
     style: Style
+    inline: bool = False
 
     @property
     def latex(self) -> bool:
@@ -156,7 +158,7 @@ class _Printer:
         """The text and how strongly it holds together."""
         match expr:
             case Number(value=value):
-                return number_text(value), ENCLOSED
+                return self.number(number_text(value))
             case Name(id=name):
                 return (latex_name(name) if self.latex else plain_name(name)), ENCLOSED
             case Index():
@@ -169,9 +171,38 @@ class _Printer:
                 return self.infix(self.form("matmul"), "matmul", *self.oriented(left, right))
             case Apply(atom="mul", args=(left, right)):
                 return self.infix(self.product(left, right), "mul", left, right)
+            case Entries(body=body):
+                text = self.within(expr).write(body)[0]
+                return self.written("entries", text, self.clause(expr)), ENCLOSED
+            case Apply(atom="sum", args=(Entries(body=body) as entries,)):
+                text = self.within(entries).held(body, SUMMAND)
+                return self.written("sum", text, self.clause(entries)), SUMMAND
             case Apply(atom="sum" | "max" | "min", args=(inner,), options=(("axis", axis),)):
                 return self.along(expr.atom, inner, axis)
+        assert isinstance(expr, Apply)
         return self.plain_form(expr)
+
+    def number(self, text: str) -> tuple[str, int]:
+        """In LaTeX ``1e-09`` is a power of ten."""
+        digits, e, power = text.partition("e")
+        if not (self.latex and e):
+            return text, POSTFIX if e else ENCLOSED
+        times = PRODUCT["latex"][True]
+        raised = f"10^{{{int(power)}}}"
+        return (raised, POSTFIX) if digits == "1" else (times.text.format(digits, raised), times.binds)
+
+    def within(self, entries: Entries) -> _Printer:
+        """The printer of what stands inside the clauses of entries."""
+        return replace(self, scope=self.scope.among(entries))
+
+    def clause(self, entries: Entries) -> str:
+        """``i, j ∈ [n]: |i - j| ≥ b``."""
+        runs: dict[str, list[str]] = {}
+        for f in entries.families:
+            runs.setdefault(str(f.dim), []).append(latex_name(f.index) if self.latex else f.index)
+        said = ", ".join(self.written("in", ", ".join(names), dim) for dim, names in runs.items())
+        inner = self.scope.among(entries)
+        return ": ".join([said, *(print_relation(r, inner, self.style) for r in entries.where)])
 
     def plain_form(self, expr: Apply) -> tuple[str, int]:
         form = self.form(expr.atom)
@@ -184,7 +215,8 @@ class _Printer:
         return form.text.format(*(text for text, _ in inside)), form.binds
 
     def form(self, atom: str) -> PrintedForm:
-        return ATOMS[atom].latex if self.latex else ATOMS[atom].plain
+        slanted = self.inline and atom == "div"
+        return ATOMS[atom].latex if self.latex and not slanted else ATOMS[atom].plain
 
     def held(self, expr: Expr, needed: int) -> str:
         """The text, in brackets when it does not hold together strongly enough."""
@@ -201,7 +233,7 @@ class _Printer:
         """Between arrays the circle, with a number a plain product."""
         types = self.type_of(left), self.type_of(right)
         begins_with_digit = self.write(right)[0][:1].isdigit()
-        has_number = any(t is not None and t.is_scalar for t in types)
+        has_number = any(self.inline if t is None else t.is_scalar for t in types)
         return PRODUCT[self.style][begins_with_digit] if has_number else self.form("mul")
 
     def oriented(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -211,15 +243,23 @@ class _Printer:
         return transpose(left) if is_column else left, transpose(right) if is_row else right
 
     def power(self, base: Expr, exponent: Expr) -> tuple[str, int]:
-        written = self.held(base, ENCLOSED)
+        written, ratio = self.held(base, ENCLOSED), _ratio(exponent)
         if self.latex:
-            return self.form("pow").text.format(written, self.write(exponent)[0]), POSTFIX
+            circle = r"\circ " if self.is_by_entry(base) else ""
+            return self.form("pow").text.format(written, circle + (ratio or self.write(exponent)[0])), POSTFIX
+        if ratio:
+            return written + ("^½" if ratio == "1/2" else f"^({ratio.replace('-', '−')})"), POSTFIX
         match exponent:
             case Number(value=value):
                 return written + superscript(value), POSTFIX
             case Apply(atom="neg", args=(Number(value=value),)):
                 return written + superscript(-value), POSTFIX
         return f"{written}^{self.held(exponent, ENCLOSED)}", POSTFIX
+
+    def is_by_entry(self, base: Expr) -> bool:
+        """Whether a power is marked as one of each entry: in words one of a matrix is meant as it is read."""
+        type_ = None if self.inline else self.type_of(base)
+        return type_ is not None and type_.is_matrix
 
     def along(self, atom: str, inner: Expr, axis: int) -> tuple[str, int]:
         """One number per column (axis 0) or per row (axis 1)."""
@@ -228,7 +268,7 @@ class _Printer:
         return self.written("along", name, per, self.write(inner)[0]), ENCLOSED
 
     def index(self, expr: Index) -> tuple[str, int]:
-        items = [":" if item is None else self.write(item)[0] for item in expr.items]
+        items = [":" if i is None else _ratio(i) or self.write(i)[0] for i in expr.items]
         base = self.held(expr.base, ENCLOSED)
         base = f"{{{base}}}" if self.latex and "_" in base else base
         return self.written("index", base, STYLES[self.style]["comma"].join(items)), ENCLOSED
@@ -237,6 +277,15 @@ class _Printer:
         entry, row_end = STYLES[self.style]["entry"], STYLES[self.style]["row"]
         lines = row_end.join(entry.join(self.write(e)[0] for e in row) for row in rows)
         return self.written("block", lines), ENCLOSED
+
+
+def _ratio(expr: Expr) -> str:
+    """``-1/2``, a fraction of two numbers as it stands in an exponent or below a name; else nothing."""
+    match expr:
+        case Apply(atom="div", args=(left, right)):
+            over, under = constant(left), constant(right)
+            return "" if over is None or under is None else f"{number_text(over)}/{number_text(under)}"
+    return ""
 
 
 def _parts(name: str) -> tuple[str, str]:

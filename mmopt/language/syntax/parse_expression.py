@@ -5,16 +5,29 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import accumulate
 from typing import NoReturn
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
+from mmopt.language.syntax.names_elsewhere import LIBRARIES, SYNONYMS
 from mmopt.language.syntax.source_text import HINT, RELATIONS, Text, check_expression, plain
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number, Relation, Span
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Entries,
+    Expr,
+    Family,
+    Index,
+    Name,
+    Number,
+    Relation,
+    Span,
+)
 
-__all__ = ["MAX_NESTING", "parse_call", "parse_dim", "parse_expr", "parse_relation"]
+__all__ = ["COMPARED", "MAX_NESTING", "parse_call", "parse_dim", "parse_expr", "parse_relation"]
 
 # Operations inside each other. Every reading of a tree is recursive, with a few frames of Python for
 # each level, and Python allows a thousand in all.
@@ -30,6 +43,15 @@ BINARY: dict[type[ast.operator], str] = {
     ast.Pow: "pow",
 }
 DIMS = {ast.Add: Dim.__add__, ast.Sub: Dim.__sub__, ast.Mult: Dim.__mul__}
+# Relations between indices.
+COMPARED: dict[type[ast.cmpop], str] = {
+    ast.LtE: "<=",
+    ast.GtE: ">=",
+    ast.Lt: "<",
+    ast.Gt: ">",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
 # Relations that no constraint has: why, and what to write.
 REFUSED = {
     "<": ("describes a set that is not closed", "<="),
@@ -37,22 +59,9 @@ REFUSED = {
     "=": ("is not a relation of a constraint", "=="),
     "!=": ("is not a relation of a constraint", "=="),
 }
-# Names under which an atom is known elsewhere.
-SYNONYMS = {
-    "dot": "a @ b",
-    "I": "eye(n)",
-    "identity": "eye(n)",
-    "inverse": "inv(X)",
-    "norm": "nuclear(X), or sqrt(sum(v * v)) for the length of a vector",
-    "norm_nuc": "nuclear(X)",
-    "normNuc": "nuclear(X)",
-    "pow": "x**2",
-    "power": "x**2",
-    "sqrtm": "root(X)",
-    "square": "x**2",
-    "tr": "trace(X)",
-    "transpose": "X.T",
-}
+# What a call means by its arguments: the norm by the second, the larger of two where there are two.
+NORMS = {"1": "norm 1", "2": "norm 2", "inf": "norm inf", "fro": "norm fro", "nuc": "nuclear"}
+LARGER = {"max": "entrywise max", "min": "entrywise min"}
 
 
 class _Reader:
@@ -94,7 +103,7 @@ class _Reader:
         level: list[ast.AST] = [tree]
         for _ in range(MAX_NESTING):
             below = [child for node in level for child in ast.iter_child_nodes(node)]
-            level = [child for child in below if isinstance(child, ast.expr | ast.keyword)]
+            level = [c for c in below if isinstance(c, ast.expr | ast.keyword | ast.comprehension)]
             if not level:
                 return
         self.too_deep()
@@ -136,11 +145,45 @@ class _Reader:
                 return self.call(node)
             case ast.List(elts=rows):
                 return self.block(node, rows)
+            case ast.GeneratorExp(elt=body, generators=loops):
+                return self.entries(node, body, loops)
             case ast.Tuple():
                 self.fail(
                     node, "a list in round brackets has no meaning here", "a block matrix is [[A, B], [C, D]]"
                 )
         self.fail(node, f"Python's '{type(node).__name__}' has no meaning in a program")
+
+    def entries(self, node: ast.expr, body: ast.expr, loops: list[ast.comprehension]) -> Entries:
+        """``body for i in n for j in m if relation``, inside the brackets of a call."""
+        families, where = [], []
+        for loop in loops:
+            dim = self.dim(loop.iter)
+            for target in loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]:
+                if not isinstance(target, ast.Name):
+                    self.fail(target, "an index is a name", "write: for i in n")
+                families.append(Family(target.id, dim, self.span(target)))
+            for condition in loop.ifs:
+                where.append(self.condition(condition))
+        start, end = self.span(body), self.span(node)  # which has the brackets of the call
+        span = replace(start, width=max(start.width, end.column + end.width - 1 - start.column))
+        return Entries(self.expr(body), tuple(families), tuple(where), span)
+
+    def condition(self, node: ast.expr) -> Relation:
+        match node:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
+                return Relation(self.expr(left), COMPARED[type(op)], self.expr(right), self.span(node))
+        self.fail(node, "a condition on indices is one relation", "for example: if abs(i - j) < b")
+
+    def dim(self, node: ast.expr) -> Dim:
+        """A dimension: names, whole numbers, + - *."""
+        match node:
+            case ast.Name(id=name):
+                return Dim.of(name)
+            case ast.Constant(value=int() as value):
+                return Dim.of(value)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in DIMS:
+                return DIMS[type(op)](self.dim(left), self.dim(right))
+        self.fail(node, "a dimension is made of names, whole numbers, + - and *", "for example n or 2*n")
 
     def number(self, node: ast.expr, value: float) -> Expr:
         if not abs(value) < LARGEST:
@@ -171,6 +214,9 @@ class _Reader:
             case ast.Attribute(attr=attr) if attr in self.atoms or attr in SYNONYMS:
                 written = SYNONYMS.get(attr, f"{attr}(…)")
                 self.fail(node.func, "only an atom can be called, by its bare name", f"write {written}")
+            case ast.Attribute() if ast.unparse(node.func).split(".")[0] in LIBRARIES:
+                hint = "no library is needed: atoms have bare names (python -m pydoc mmopt.language)"
+                self.fail(node.func, "only an atom can be called, by its bare name", hint)
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
         if name not in self.atoms:
@@ -183,9 +229,27 @@ class _Reader:
         for keyword in node.keywords:
             axis = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             if keyword.arg != "axis" or not isinstance(axis, int) or axis not in (0, 1):
-                self.fail(keyword, f"'{name}' takes no such option", "axis=0 or axis=1 is meant")
+                norms = "write norm(x), norm(x, 1), norm(x, inf) or norm(X, fro)"
+                hint = norms if name == "norm" and keyword.arg != "axis" else "axis=0 or axis=1 is meant"
+                self.fail(keyword, f"'{name}' takes no such option", hint)
             options.append(("axis", axis))
-        return Apply(name, tuple(map(self.expr, node.args)), self.span(node), tuple(options))
+        return Apply(*self.arguments(name, node), self.span(node), tuple(options))
+
+    def arguments(self, name: str, node: ast.Call) -> tuple[str, tuple[Expr, ...]]:
+        """The row that is called, by its name and its arguments, and what it takes."""
+        if name == "norm" and len(node.args) in (1, 2):
+            kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
+            if kind not in NORMS:
+                self.fail(node.args[1], "there is no such norm", "write 1, 2, inf, fro or nuc")
+            return NORMS[kind], (self.expr(node.args[0]),)
+        args = tuple(map(self.expr, node.args))
+        if name in LARGER and len(args) > 1:
+            for other in args[2:]:
+                args = Apply(LARGER[name], args[:2], self.span(node)), other
+            return LARGER[name], args
+        if name == "huber" and len(args) == 1:
+            args = (*args, Number(1.0, self.span(node)))
+        return name, args
 
 
 def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
@@ -221,20 +285,10 @@ def parse_dim(text: Text) -> Dim:
     """Read a dimension: names, whole numbers, + - *."""
     reader = _Reader(text, ())
 
-    def read(node: ast.expr) -> Dim:
-        match node:
-            case ast.Name(id=name):
-                return Dim.of(name)
-            case ast.Constant(value=int() as value):
-                return Dim.of(value)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in DIMS:
-                return DIMS[type(op)](read(left), read(right))
-        reader.fail(node, "a dimension is made of names, whole numbers, + - and *", "for example n or 2*n")
-
     if not text.text:
         text.fail_at(None, "a dimension is missing here", "for example n or 2*n")
     with placed(text.source.locate(text.place)):
-        return read(reader.tree())
+        return reader.dim(reader.tree())
 
 
 def parse_call(text: Text) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:

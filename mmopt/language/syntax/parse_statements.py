@@ -10,14 +10,18 @@ from itertools import takewhile
 from mmopt.errors import suggest
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.syntax.parse_expression import parse_call, parse_dim, parse_expr, parse_relation
+from mmopt.language.syntax.parse_expression import (
+    parse_call,
+    parse_dim,
+    parse_expr,
+    parse_relation,
+)
 from mmopt.language.syntax.program_sections import statements
 from mmopt.language.syntax.source_text import WORDS, Text, Token, plain
 from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Constraint,
     Declaration,
-    Family,
     Multiplier,
     Repeat,
     Span,
@@ -31,7 +35,9 @@ __all__ = [
     "assignment",
     "constraint",
     "declaration",
+    "dimension",
     "is_declaration",
+    "listed",
     "multipliers",
     "name_of",
     "split_at",
@@ -116,7 +122,7 @@ def _parts(text: Text, start: int, end: int, depth: int = 0) -> list[Text]:
     return [text.cut(a, b, depth) for a, b in zip(starts, ends, strict=True)]
 
 
-def _listed(text: Text) -> list[Text]:
+def listed(text: Text) -> list[Text]:
     """What stands between the commas of a text, where anything does."""
     return [part for part in _parts(text, text.start, text.end) if part.text]
 
@@ -124,7 +130,7 @@ def _listed(text: Text) -> list[Text]:
 def multipliers(text: Text) -> list[Multiplier]:
     """Declarations with ``from dual(name)`` or ``from expression``, separated by commas."""
     found = []
-    for part in _listed(text):
+    for part in listed(text):
         left, right = split_at(part, "from")
         declared = declaration(left)
         tokens = right.tokens if right is not None else ()
@@ -155,7 +161,7 @@ def start(text: Text) -> Start:
     if rest is None and head.text != "random":
         text.fail("a start has a name and values", "write: flat: X = eye(n), or random")
     name = name_of(head)
-    values = tuple(map(assignment, _listed(rest))) if rest is not None else ()
+    values = tuple(map(assignment, listed(rest))) if rest is not None else ()
     return Start(name, values, head.place)
 
 
@@ -176,7 +182,7 @@ def declaration(text: Text) -> Declaration:
         at = next(i for i, t in enumerate(tokens) if i > 1 and t.text == "]" and t.depth == 0)
         parts = _parts(rest, tokens[1].end, tokens[at].start, depth=1)
         at += 1
-    dims, spans = tuple(map(_dim, parts)), tuple(part.place for part in parts)
+    dims, spans = tuple(map(dimension, parts)), tuple(part.place for part in parts)
     if len(dims) != KINDS[kind]:
         plural = f"{KINDS[kind] or 'no'} dimension{'s' * (KINDS[kind] != 1)}"
         rest.fail_at(tokens[0], f"'{kind}' takes {plural}, not {len(dims)}", f"for example {EXAMPLES[kind]}")
@@ -206,7 +212,7 @@ def declaration(text: Text) -> Declaration:
     return Declaration(name, kind, dims, head.place, sign, source, doc, spans, source_span)
 
 
-def _dim(text: Text) -> Dim:
+def dimension(text: Text) -> Dim:
     for token in text.tokens:
         if token.kind == "name":
             name_of(text.cut(token.start, token.end))
@@ -225,21 +231,11 @@ def assignment(text: Text) -> Assignment:
 
 
 def constraint(text: Text) -> Constraint:
-    """``name: left op right for j in m``; name and clause may be absent."""
-    name, span, body = "", text.place, text
-    if is_declaration(text):
-        head, rest = split_at(text, ":")
-        name, span, body = name_of(head), head.place, rest or text
-    relation, clause = split_at(body, "for")
-    family = None
-    if clause is not None:
-        index, dim = split_at(clause, "in")
-        if dim is None:
-            clause.fail("a family of constraints says over what it runs", "write: for j in m")
-        if "(" in dim.text:
-            dim.fail("a family runs over a dimension", "write: for j in m")
-        family = Family(name_of(index), _dim(dim), clause.place)
-    return Constraint(name, parse_relation(relation), span, family)
+    """``name: left op right``; the name may be absent."""
+    if not is_declaration(text):
+        return Constraint("", parse_relation(text), text.place)
+    head, rest = split_at(text, ":")
+    return Constraint(name_of(head), parse_relation(rest or text), head.place)
 
 
 def step(text: Text) -> Step:
@@ -269,7 +265,8 @@ def _loop(text: Text) -> Repeat:
             "'alternate' ends by itself, when the objective of its last step falls no more",
             "write 'repeat' for another end",
         )
-    below = statements(replace(text, start=colon.end, read=text.tokens))
+    whole = statements(replace(text, start=colon.end, read=text.tokens))
+    below = [replace(each, read=each.tokens) for each in whole]
     if not below:
         text.fail_at(word, f"'{word.text}' has no steps", "indent them deeper, below it")
     return Repeat(

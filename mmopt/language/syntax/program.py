@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
+from mmopt.language.syntax.neighbourhood import Neighbourhood, neighbourhood
+from mmopt.language.syntax.parse_constraints import family_constraint, with_dimensions
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.parse_statements import (
     assignment,
@@ -32,25 +35,30 @@ from mmopt.language.syntax.syntax_tree import (
     Certificate,
     Constraint,
     Declaration,
+    Entries,
     Expr,
     Meaning,
     Multiplier,
+    Number,
     Span,
     Start,
     Step,
 )
+from mmopt.language.syntax.to_text import to_source
+from mmopt.notebook import Displayed
 from mmopt.resources import programs_folder
 
 __all__ = ["Program", "program_names"]
 
 SUFFIX = ".program"
+TYPED = "<program>"  # a text that is in no file
 # Tabs and line ends apart. Shown on a terminal they could do anything.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Program:
+class Program(Displayed):
     """One optimisation, as written in its file (see ``programs/`` and the language reference).
 
     ``Program.parse`` reads a text (a notebook cell), ``Program.load`` a shipped name or a path.
@@ -77,10 +85,17 @@ class Program:
     starts: tuple[Start, ...] = ()
     repair: tuple[Assignment, ...] = ()
     value: Expr | None = None
+    neighbours: Neighbourhood | None = None
     adoption: Adoption | None = None
     certificate: Certificate | None = None
     bound: str = ""
     spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        """Its name, and what it is about: the text is ``text``."""
+        objective: Expr | None = self.objective  # none of a procedure
+        aim = f"{self.sense} {to_source(objective)}" if objective is not None else self.klass
+        return f"Program({self.name}: {self.title or aim})"
 
     @property
     def multipliers(self) -> tuple[Multiplier, ...]:
@@ -93,9 +108,12 @@ class Program:
         return "\n".join(self.source.lines)
 
     @staticmethod
-    def parse(text: str, file: str = "<program>") -> Program:
-        """Read a program; :class:`~mmopt.errors.ProgramError` names line and column."""
-        return _parsed(text, file)
+    def parse(text: str, file: str = TYPED) -> Program:
+        """Read a program; :class:`~mmopt.errors.ProgramError` names line and column.
+
+        A text that is no file's may be indented as a whole; columns are counted without that.
+        """
+        return _parsed(textwrap.dedent(text) if file == TYPED else text, file)
 
     @staticmethod
     def load(name: str | Path) -> Program:
@@ -115,6 +133,11 @@ def program_names() -> list[str]:
 def _program_text(name: str | Path) -> tuple[str, str]:
     """Text and file of a shipped program by name, or of any by its path (ends in .program or has a slash)."""
     text = str(name)
+    if "\n" in text or text.startswith("program "):
+        raise OptionError(
+            "a name or a path is expected, and this is the text of a program",
+            hint="read it first: Program.parse(text)",
+        )
     if text.endswith(SUFFIX) or "/" in text or isinstance(name, Path):
         return _read(Path(text))
     known = program_names()
@@ -187,6 +210,14 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     def one(name: str, read: Callable[[Text], T], default: T | None) -> T | None:
         return read(sections[name].single()) if name in sections else default
 
+    def line(text: Text) -> Constraint:
+        is_family = any(token.text == "for" for token in text.outer)
+        return family_constraint(text) if is_family else constraint(text)
+
+    def whole(c: Constraint) -> Constraint:
+        is_array = isinstance(c.relation.left, Entries)
+        return with_dimensions(c, declared, source) if is_array else c
+
     says = one("class", lambda text: " ".join(text.text.split()), "")
     klass = "closed form" if says == "closed form" else word("class", "convex")
     if klass not in CLASSES:
@@ -201,8 +232,12 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         source.fail(sections["maximize"].span, "a program has one objective; this is a second")
     sense = "maximize" if "maximize" in sections else "minimize"
     # Every constraint gets a name, so that multipliers and messages can speak of it.
-    constraints = enumerate(each("subject to", constraint), 1)
+    constraints = enumerate(each("subject to", line), 1)
     named = tuple(c if c.name else replace(c, name=f"constraint_{i}") for i, c in constraints)
+    givens, choose = each("given", declaration), each("choose", declaration)
+    parameters, lets = each("parameter", assignment), each("let", assignment)
+    declared = {a.name: a.declared for a in (*parameters, *lets) if a.declared}
+    declared |= {d.name: d for d in (*givens, *choose)}
     said: dict[str, Any] = {
         "name": word("program"),
         "source": source,
@@ -212,19 +247,20 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "formulation_of": word("formulation of"),
         "about": one("about", attrgetter("text"), ""),
         "proof": one("proof", attrgetter("text"), ""),
-        "givens": each("given", declaration),
-        "parameters": each("parameter", assignment),
-        "requires": each("require", constraint),
-        "lets": each("let", assignment),
-        "choose": each("choose", declaration),
+        "givens": givens,
+        "parameters": parameters,
+        "requires": tuple(map(whole, each("require", line))),
+        "lets": lets,
+        "choose": choose,
         "sense": sense,
         "objective": one(sense, parse_expr, None),
-        "constraints": named,
+        "constraints": tuple(map(whole, named)),
         "steps": each("steps", step),
         "starts": each("start", start),
         "repair": each("repair", assignment),
         "value": one("value", parse_expr, None),
         "meaning": _meaning(source, sections),
+        "neighbours": one("neighbours", neighbourhood, None),
         "adoption": _adoption(sections["from strategy"]) if "from strategy" in sections else None,
         "certificate": _certificate(sections["certificate"]) if "certificate" in sections else None,
         "bound": word("bound"),
@@ -251,7 +287,7 @@ def _adoption(section: Section) -> Adoption:
     return Adoption(declaration(first), tuple(assignment(text) for text in rest))
 
 
-def _meaning(source: Source, sections: dict[str, Section]) -> Meaning | None:
+def _meaning(source: Source, sections: dict[str, Section]) -> Meaning:
     if "strategy" in sections and "covariance" in sections:
         source.fail(sections["covariance"].span, "a solution is a strategy or a covariance, not both")
     if "strategy" in sections:
@@ -266,7 +302,7 @@ def _meaning(source: Source, sections: dict[str, Section]) -> Meaning | None:
         if right is None:
             text.fail("a covariance says its basis", "write: Sigma on B")
         return Meaning("covariance", parse_expr(left), 2, name_of(right))
-    return None
+    return Meaning("none", Number(0.0, sections["program"].span))
 
 
 def _certificate(section: Section) -> Certificate:

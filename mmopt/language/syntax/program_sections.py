@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from mmopt.errors import suggest
-from mmopt.language.syntax.source_text import CLOSING, PAIRS, Source, Text
+from mmopt.language.syntax.source_text import CLOSING, PAIRS, RELATIONS, Source, Text
 from mmopt.language.syntax.syntax_tree import Span
 
 __all__ = ["CLASSES", "SECTIONS", "Klass", "Section", "check_sections", "split_sections", "statements"]
@@ -36,6 +36,7 @@ SECTIONS = (
     "value",
     "strategy",
     "covariance",
+    "neighbours",
     "from strategy",
     "certificate",
     "bound",
@@ -71,8 +72,17 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
 Klass = Literal["convex", "rank", "smooth", "closed form", "procedure"]
 CLASSES: tuple[Klass, ...] = get_args(Klass)
 LONGER = "a longer statement goes on in open brackets, or in lines indented deeper"
+BEGINS = "the name of a section stands at the beginning of its line"
 PROSE = ("about", "proof")
 
+# What sections are called elsewhere.
+CALLED = {
+    **dict.fromkeys(("s.t.", "st", "such", "constraints", "where", "with"), "subject to"),
+    **dict.fromkeys(("variable", "variables", "var", "over"), "choose"),
+    **dict.fromkeys(("data", "input", "constants"), "given"),
+    "min": "minimize",
+    "max": "maximize",
+}
 _NAME = re.compile(rf"(?:{'|'.join(SECTIONS)})(?=[\s:]|$)")
 # A string, a comment, or a bracket. A quote that is not closed takes the rest of its line along, and
 # the tokens complain about it.
@@ -94,7 +104,13 @@ class Section:
             self.source.fail(self.span, f"section '{self.name}' is empty")
         if len(self.statements) > 1:
             second = self.statements[1]
-            second.fail(f"section '{self.name}' takes one statement; this is a second", hint=LONGER)
+            is_line = self.name in ("minimize", "maximize") and any(t.text in RELATIONS for t in second.outer)
+            hint = (
+                "constraints stand below a line 'subject to', which is missing before this"
+                if is_line
+                else LONGER
+            )
+            second.fail(f"section '{self.name}' takes one statement; this is a second", hint=hint)
         return self.statements[0]
 
 
@@ -130,7 +146,7 @@ def _headed(source: Source) -> Iterator[tuple[str, Span, int, list[str]]]:
         elif current:
             current[-1].append("" if is_empty else bare)
         elif not is_empty:
-            source.fail(Span(number, 1, len(bare)), "an indented line before any section")
+            source.fail(Span(number, 1, len(bare)), "an indented line before any section", BEGINS)
     if current:
         yield current
 
@@ -148,7 +164,9 @@ def _section_name(source: Source, number: int, line: str) -> str:
     hint = suggest(" ".join(line.split()[:2]).rstrip(":"), SECTIONS)
     if "did you mean" not in hint:
         hint = suggest(word, SECTIONS)
-    if not hint.startswith("did") and re.match(r"\w+\s*[:=]|\W", line):
+    if word in CALLED:
+        hint = f"write: {CALLED[word]}"
+    elif not hint.startswith("did") and re.match(r"\w+\s*[^\w\s]|\W", line):
         hint = "a statement inside a section is indented"
     source.fail(Span(number, 1, len(word)), f"there is no section '{word}'", hint)
 
@@ -199,9 +217,9 @@ def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) 
             "minimize the negative, or state an upper bound with 'certificate'",
         ),
         (
-            lacks("strategy", "covariance"),
+            lacks("strategy", "covariance") and (not chooses or "from strategy" in sections),
             "program",
-            "a program says what its solution means",
+            f"a {klass} program says what its solution means",
             "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
         ),
     )

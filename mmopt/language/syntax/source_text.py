@@ -42,7 +42,9 @@ CLOSING = tuple(PAIRS.values())
 OPERATORS = ("+", "-", "*", "/", "**", "@")
 SIGNS = ("+", "-")
 PUNCTUATION = ("(", ")", "[", "]", ",", ":", ".")
+CLAUSE = ("for", "in", "if")
 HINT = "the operators are + - * / ** @ [ ] ( ) and .T"
+CONTINUED = "indented deeper, this line goes on with the statement above"
 
 WORDS = {
     "lambda": ("'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
@@ -187,6 +189,9 @@ class Text:
 
     def fail_at(self, token: Token | None, message: str, hint: str = "") -> NoReturn:
         """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
+        first = self.read[0].start if self.read else self.start
+        if token is not None and token.depth == 0 and "\n" in self.whole[first : token.start]:
+            hint = "; ".join(filter(None, [hint, CONTINUED]))
         span = self.at(token) if token else self.span(self.start, self.start + 1)
         self.source.fail(span, message, hint)
 
@@ -244,6 +249,8 @@ def _strange(text: Text, token: Token) -> NoReturn:
     message, hint = f"the character {shown} has no meaning here", ""
     if char in "\"'":
         message, hint = "this quote is not closed", "a text in quotes ends on the line on which it begins"
+        if re.match(r"[\w)\]]", text.whole[max(0, token.start + inside - 1) :]):
+            message, hint = "a quote is no transpose", "the transpose is written X.T"
     elif char in LOOK_ALIKES:
         hint = f"write {LOOK_ALIKES[char]}"
     text.fail_at(token._replace(text=char, start=token.start + inside), message, hint)
@@ -265,9 +272,15 @@ def check_expression(text: Text) -> None:
 def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tuple[bool, str, str]]:
     """What may be wrong with a token after the previous one: whether it is, the message, what to do."""
     word, is_outer = token.text, token.depth == text.depth
+    if not is_outer and _is_clause(text, token):  # of a sum over entries
+        return
+    if previous is not None and _is_clause(text, previous) and previous.depth > text.depth:
+        previous = None
     of_python = f"'{word}' is a word of Python and has no meaning here"
     allowed = (*OPERATORS, *RELATIONS, *PUNCTUATION)
-    yield token.kind == "string", "a text in quotes cannot stand in an expression", ""
+    is_transpose = previous is not None and _is_operand(previous) and previous.end == token.start
+    instead = "the transpose is written X.T" if is_transpose else "write it without quotes"
+    yield token.kind == "string", "a text in quotes cannot stand in an expression", instead
     yield token.kind == "name" and keyword.iskeyword(word), *WORDS.get(word, (of_python, ""))
     strange = STRANGE.get(word, (f"'{word}' has no meaning here", HINT))
     yield token.kind == "operator" and word not in allowed, *strange
@@ -295,6 +308,16 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
         "',' cannot stand between two expressions here",
         "write one statement a line",
     )
+
+
+def _is_clause(text: Text, token: Token) -> bool:
+    """A word or a relation of ``for i in n if i != j``, which stands in round brackets."""
+    before = [t for t in text.tokens if t.start < token.start]
+    opened = [t.text for t in before if t.depth == token.depth - 1 and t.text in PAIRS]
+    if opened[-1:] != ["("]:
+        return False
+    words = [t.text for t in before if t.depth == token.depth and t.text in CLAUSE]
+    return token.text in CLAUSE or (token.text in RELATIONS and token.text != "=" and words[-1:] == ["if"])
 
 
 def _is_operand(token: Token) -> bool:

@@ -18,6 +18,7 @@ __all__ = [
     "Certificate",
     "Constraint",
     "Declaration",
+    "Entries",
     "Expr",
     "Family",
     "Index",
@@ -91,7 +92,26 @@ class Block:
     span: Span = field(compare=False, repr=False)
 
 
-Expr = Number | Name | Apply | Index | Block
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The clause ``for j in m``."""
+
+    index: str
+    dim: Dim
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """``body for i in n for j in m if where``: the array of these numbers, 0 where the condition fails."""
+
+    body: Expr
+    families: tuple[Family, ...]
+    where: tuple[Relation, ...]
+    span: Span = field(compare=False, repr=False)
+
+
+Expr = Number | Name | Apply | Index | Block | Entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +121,6 @@ class Relation:
     left: Expr
     op: str
     right: Expr
-    span: Span = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """The clause ``for j in m``."""
-
-    index: str
-    dim: Dim
     span: Span = field(compare=False, repr=False)
 
 
@@ -230,9 +241,9 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the solution stands for: a strategy with its norm, or a covariance on a basis."""
+    """What the solution stands for: a strategy with its norm, a covariance on a basis, or itself alone."""
 
-    kind: str  # "strategy" or "covariance"
+    kind: str  # "strategy", "covariance" or "none"
     expr: Expr
     norm: int = 2
     basis: str = ""
@@ -247,6 +258,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (base, *(item for item in items if item is not None))
         case Block(rows=rows):
             return tuple(item for row in rows for item in row)
+        case Entries(body=body, where=where):
+            return (body, *(side for r in where for side in (r.left, r.right)))
         case _:
             return ()
 
@@ -264,8 +277,14 @@ def mentions(expr: Expr, name: str) -> bool:
 
 
 def names_in(expr: Expr) -> set[str]:
-    """The names that occur in the expression."""
-    return {node.id for node in walk(expr) if isinstance(node, Name)}
+    """The names that occur in the expression, without the indices that it binds itself."""
+    if isinstance(expr, Name):
+        return {expr.id}
+    found = set[str]().union(*map(names_in, children(expr)))
+    if isinstance(expr, Entries):
+        found |= {name for f in expr.families for name in f.dim.symbols}
+        found -= {f.index for f in expr.families}
+    return found
 
 
 def constant(expr: Expr) -> float | None:
@@ -297,6 +316,11 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
             return Index(rewrite(base, change), kept, span)
         case Block(rows, span):
             return Block(tuple(tuple(rewrite(e, change) for e in row) for row in rows), span)
+        case Entries(body, families, where, span):
+            kept_where = tuple(
+                Relation(rewrite(r.left, change), r.op, rewrite(r.right, change), r.span) for r in where
+            )
+            return Entries(rewrite(body, change), families, kept_where, span)
         case _:
             return expr
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, Number
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Name, Number
 
 __all__ = ["number_text", "to_source"]
 
@@ -37,11 +37,15 @@ def _write(expr: Expr) -> tuple[str, int]:
         case Block(rows=rows):
             inside = ", ".join("[" + ", ".join(map(to_source, r)) + "]" for r in rows)
             return f"[{inside}]", CALL
+        case Entries(body=body, families=families, where=where):
+            clauses = [f"for {f.index} in {f.dim}" for f in families]
+            clauses += [f"if {to_source(r.left)} {r.op} {to_source(r.right)}" for r in where]
+            return " ".join([to_source(body), *clauses]), 0
         case Apply(atom=name, args=args, options=options):
             atom = ATOMS[name]
             if atom.binds == CALL:
                 extra = "".join(f", {key}={value}" for key, value in options)
-                return f"{name}({', '.join(map(to_source, args))}{extra})", CALL
+                return f"{atom.text.format(*map(to_source, args))[:-1]}{extra})", CALL
             return atom.text.format(*_operands(name, args)), atom.binds
 
 

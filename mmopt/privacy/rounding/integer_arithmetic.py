@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from mmopt.errors import TooLargeError
+from mmopt.errors import PrivacyError, TooLargeError
 from mmopt.numerics.arrays import Ints
+from mmopt.numerics.participation import largest_block, largest_sums, most_steps
 from mmopt.privacy.guarantee import float_above
-from mmopt.privacy.privacy_parameters import Neighbours
+from mmopt.strategies import Neighbours
 
 __all__ = [
+    "bound_by_column",
     "integer_product",
     "largest_absolute_difference",
     "largest_absolute_sum",
@@ -27,7 +30,6 @@ __all__ = [
     "largest_row_sum",
     "largest_squared_difference",
     "largest_squared_norm",
-    "replaced",
     "root_above",
     "squared_sensitivity",
 ]
@@ -88,8 +90,7 @@ def largest_squared_difference(matrix: Ints) -> int:
     count = columns.shape[1]
     if count < 2:
         return 0
-    small = largest_entry(columns) < 2 ** (2 * _LIMB) and columns.shape[0] < 2**23
-    if not small or 4 * largest_squared_norm(columns) >= _LIMIT:
+    if not _is_small(columns) or 4 * largest_squared_norm(columns) >= _LIMIT:
         wide = columns.astype(object)
         return max(
             max(int(v) for v in ((wide[:, i + 1 :] - wide[:, i : i + 1]) ** 2).sum(axis=0))
@@ -125,25 +126,78 @@ def largest_absolute_difference(matrix: Ints) -> int:
     return max(int(distances.max()) for distances in blocks)
 
 
-def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours, may_drop: bool) -> int:
-    """Exact square of the largest L1 or L2 norm by which one row of data changes ``matrix @ x``.
+def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
+    """Square of the largest L1 or L2 norm by which neighbours (``over`` the workload) change ``matrix @ x``.
 
-    A row adds the column of its cell, or zero where rules drop it. Added or removed, it changes the answers
-    by that; replaced, by the difference of two of these, zero among them where a row ``may_drop``.
+    Exact; for a participation at least that, as ``participation_norm`` says.
     """
-    added = largest_squared_norm(matrix) if norm == 2 else largest_absolute_sum(matrix) ** 2
-    if neighbours == "add-remove":
-        return added
-    moved = largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
-    return max(added, moved) if may_drop else moved
+    match neighbours.kind:
+        case "add-remove" | "rows":
+            return _largest_squared(matrix, norm) * neighbours.at_most**2
+        case "replace-one":
+            moved = _largest_squared_move(matrix, norm)
+            return max(_largest_squared(matrix, norm), moved) if neighbours.may_drop else moved
+        case "participation":
+            return _squared_participation(matrix, norm, neighbours)
+        case _:
+            assert_never(neighbours.kind)
 
 
-def replaced(squared: int, norm: int, is_nonnegative: bool) -> int:
-    """Bound on the squared norm of a difference of two columns, of ``squared`` norm at most, or one and zero.
+def _largest_squared(matrix: Ints, norm: int) -> int:
+    return largest_squared_norm(matrix) if norm == 2 else largest_absolute_sum(matrix) ** 2
 
-    The triangle inequality; for columns without negative entries |a - b|² <= |a|² + |b|² in L2.
+
+def _largest_squared_move(matrix: Ints, norm: int) -> int:
+    return largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
+
+
+def _squared_participation(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
+    """``numerics.participation`` on integers; where sums may reach 2^62 they are of quotients, rounded up."""
+    b, k = neighbours.separation, most_steps(matrix.shape[1], neighbours.separation, neighbours.at_most)
+    ones = np.ones_like(matrix[:, :1])
+    weights = np.abs(_gram(matrix)) if norm == 2 else _gram(np.abs(matrix), ones)[:, 0]
+    shift = max(0, (largest_entry(weights) * k**norm).bit_length() - 61)
+    divided = -(-weights >> shift)
+    total: int = int(largest_block(divided, b, k) if norm == 2 else largest_sums(divided, b, k)) << shift
+    return total if norm == 2 else total**2
+
+
+def _gram(left: Ints, right: Ints | None = None) -> Ints:
+    """leftᵀ right, by default leftᵀ left, exactly; TooLargeError when an entry may reach 2^62."""
+    if right is None and _is_small(left) and largest_squared_norm(left) < _LIMIT:
+        return _small_product(left.T, left)
+    return integer_product(left.T, left if right is None else right)
+
+
+def _is_small(matrix: Ints) -> bool:
+    """Whether ``_small_product`` takes it."""
+    return largest_entry(matrix) < 1 << 2 * _LIMB and matrix.shape[0] < 2**23
+
+
+def bound_by_column(squared: int, norm: int, neighbours: Neighbours, is_nonnegative: bool) -> int:
+    """The square of the sensitivity, or a bound on it, where no column is of more than ``squared`` norm.
+
+    Exact for rows added or removed. Replaced: by the triangle inequality; for columns without negative
+    entries |a - b|² <= |a|² + |b|² in L2.
+
+    Raises
+    ------
+    PrivacyError : a participation, for which columns have to be compared.
     """
-    return squared * (2 if norm == 2 and is_nonnegative else 4)
+    match neighbours.kind:
+        case "add-remove" | "rows":
+            return squared * neighbours.at_most**2
+        case "replace-one":
+            return squared * (2 if norm == 2 and is_nonnegative else 4)
+        case "participation":
+            raise PrivacyError(
+                f"the sensitivity to '{neighbours}' is not known of a strategy in factors or by component, "
+                "which is for 'add-remove': its columns are not compared",
+                hint="choose a strategy that is a matrix, as programs do over at most 8,192 steps; or write "
+                f"'neighbours: {{rows: {neighbours.at_most}}}', which covers it",
+            )
+        case _:
+            assert_never(neighbours.kind)
 
 
 def root_above(squared: int) -> float:

@@ -25,8 +25,7 @@ from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, require_memory
 from mmopt.numerics.pseudoinverse import pinv, pseudo_factors
 from mmopt.numerics.split_arrays import Split
-from mmopt.privacy.privacy_parameters import Neighbours
-from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry, replaced
+from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, integer_product, largest_entry
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, OneNoise, Part, digest
 from mmopt.privacy.rounding.rounded_rows import (
@@ -37,7 +36,7 @@ from mmopt.privacy.rounding.rounded_rows import (
     rint,
     unsupported,
 )
-from mmopt.strategies import ComponentStrategy, as_dense
+from mmopt.strategies import ComponentStrategy, Neighbours, as_dense
 from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
 from mmopt.symmetry.joint_components import Chosen, Joint
 from mmopt.symmetry.queries_on_components import spanning_rows
@@ -219,11 +218,11 @@ class IntegerComponents(OneNoise):
 def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:
     """By component; up to ``MOST_CELLS`` cells as a matrix where that cannot be, or is cheaper.
 
-    By component what a replaced row changes is only bounded, and queries need small integers. Errors as
+    By component columns are not compared, and queries need small integers. Errors as
     ``round_components`` and ``round_dense``.
     """
     few = strategy.n <= MOST_CELLS
-    if not (few and (neighbours != "add-remove" or strategy.is_better_dense)):
+    if not (few and (neighbours.times is None or strategy.is_better_dense)):
         try:
             return round_components(strategy, workload, neighbours)
         except WorkloadError:
@@ -285,7 +284,7 @@ def _squared(components: Sequence[Component], neighbours: Neighbours) -> int:
         for orbit, square in component.squared_norms():
             squares[orbit] = squares.get(orbit, 0) + square
     largest = max(squares.values())
-    return largest if neighbours == "add-remove" else replaced(largest, 2, is_nonnegative=False)
+    return bound_by_column(largest, 2, neighbours, is_nonnegative=False)
 
 
 def _largest_norm(shells: Sequence[Component], reals: Sequence[Array]) -> float:

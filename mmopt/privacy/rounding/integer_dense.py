@@ -19,7 +19,6 @@ import numpy as np
 from mmopt.errors import PrivacyError
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.pseudoinverse import pinv
-from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import (
     integer_product,
     largest_entry,
@@ -40,7 +39,7 @@ from mmopt.privacy.rounding.rounded_rows import (
     rint,
     rounded_core,
 )
-from mmopt.strategies import Strategy
+from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.range_blocks import Identity
 
@@ -104,7 +103,7 @@ class IntegerStrategy(OneNoise):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """All rows: they get the same noise."""
-        is_one = self.neighbours == "add-remove" and is_one_count(self.matrix)
+        is_one = self.neighbours.is_one_row and is_one_count(self.matrix)
         answer = largest_entry(self.matrix) * MAX_ROWS
         return (Part(len(self.matrix), self.squared_sensitivity, answer, self.relative, is_one),)
 
@@ -115,8 +114,7 @@ class IntegerStrategy(OneNoise):
 
     def squared_sensitivities(self) -> list[int]:
         """That of the matrix."""
-        may_drop = self.workload.domain.may_drop
-        return [squared_sensitivity(self.matrix, self.norm, self.neighbours, may_drop)]
+        return [squared_sensitivity(self.matrix, self.norm, self.changes)]
 
     def answers(self, counts: Ints) -> Ints:
         """The exact answers (k,) for a data vector (n,)."""
@@ -133,7 +131,7 @@ def round_dense(strategy: Strategy, workload: Workload, neighbours: Neighbours) 
 
 
 def round_strategy(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours = "add-remove"
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE
 ) -> IntegerStrategy:
     """Round `strategy` for `workload` as the module says.
 
@@ -176,7 +174,7 @@ def round_strategy(
 
 
 def round_rows(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours = "add-remove"
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE
 ) -> IntegerStrategy:
     """Round a strategy of norm 1 for `workload` as the module says; its sensitivity is an exact integer.
 
@@ -226,13 +224,10 @@ def _measured(
     core, basis, matrix = map(frozen, integers)
     bits, relative = scale
     variances = frozen(np.ldexp(reconstruction.squared_lengths(), 2 * bits) * relative**2)
-    may_drop, growth = workload.domain.may_drop, 1.0
-    squared = squared_sensitivity(matrix, strategy.norm, neighbours, may_drop)
+    changes, growth = neighbours.over(workload), 1.0
+    squared = squared_sensitivity(matrix, strategy.norm, changes)
     if strategy.norm == 1 and squared:
-        added = strategy.sensitivity
-        before = (
-            added if neighbours == "add-remove" else max(added * may_drop, strategy.sensitivity_replace_one)
-        )
+        before = strategy.sensitivity_to(changes)
         growth = np.ldexp(root_above(squared) / relative, -bits) / before if before > 0 else 1.0
     return IntegerStrategy(
         workload=workload,

@@ -10,11 +10,10 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.privacy_parameters import Neighbours
-from mmopt.privacy.rounding.integer_arithmetic import replaced
+from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
 from mmopt.privacy.rounding.rounded_rows import unsupported
-from mmopt.strategies import MarginalStrategy
+from mmopt.strategies import MarginalStrategy, Neighbours
 from mmopt.workloads import Workload
 
 __all__ = ["IntegerMarginals", "round_marginals"]
@@ -44,15 +43,15 @@ class IntegerMarginals(InFactors):
     def parts(self) -> tuple[Part, ...]:
         """A part for every marginal."""
         # Of a marginal of one cell a replaced row changes nothing, unless rows may be dropped.
-        alone = int(self.neighbours == "add-remove" or self.workload.domain.may_drop)
-        moved = 1 if self.neighbours == "add-remove" else replaced(1, self.norm, is_nonnegative=True)
+        moved = bound_by_column(1, self.norm, self.neighbours, is_nonnegative=True)
+        alone = moved if self.neighbours.times else int(self.changes.may_drop)
         return tuple(
             Part(
                 rows=(rows := math.prod(n for i, n in enumerate(self.sizes) if mask >> i & 1)),
                 squared_sensitivity=moved if rows > 1 else alone,
                 largest_answer=MAX_ROWS,
                 relative=1.0 / float(self.weights[mask]),
-                is_one_count=self.neighbours == "add-remove",
+                is_one_count=self.neighbours.is_one_row,
             )
             for mask in self.masks
         )

@@ -18,7 +18,7 @@ from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, qr
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry, squared_sensitivity
 from mmopt.privacy.rounding.rounded_rows import kept_rows, rint
-from mmopt.strategies import ProductStrategy, Strategy, one_attribute, products_of
+from mmopt.strategies import ADD_REMOVE, ProductStrategy, Strategy, one_attribute, products_of
 from mmopt.workloads import Workload
 
 __all__ = ["BITS", "RoundedFactor", "best_choice", "round_product", "rounded_choices"]
@@ -107,7 +107,7 @@ def rounded_choices(strategy: Strategy, workload: Workload) -> list[RoundedFacto
         if least < _SPANNED:
             continue
         matrix = integer_product(core[core.any(axis=1)], rows.basis)
-        squared = squared_sensitivity(matrix, strategy.norm, "add-remove", may_drop=False)
+        squared = squared_sensitivity(matrix, strategy.norm, ADD_REMOVE)
         loss = math.log(squared / (scale * strategy.sensitivity * least) ** 2)
         if not found or loss < found[-1].loss:
             found.append(RoundedFactor(matrix, scale, loss, math.log2(largest_entry(matrix)), squared))

@@ -13,9 +13,8 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import not_below
-from mmopt.privacy.privacy_parameters import Neighbours
 from mmopt.privacy.rounding.integer_arithmetic import root_above
-from mmopt.strategies import StrategyForm
+from mmopt.strategies import Neighbours, StrategyForm
 from mmopt.workloads import Workload
 
 __all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type", "digest"]
@@ -50,8 +49,8 @@ class Measured(ABC):
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
     is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
-    compares_columns : whether all pairs of columns are looked at for a replaced row; else
-        ``integer_arithmetic.replaced``.
+    compares_columns : whether columns are compared where neighbours ask for it; else
+        ``integer_arithmetic.bound_by_column``.
     """
 
     workload: Workload
@@ -63,6 +62,11 @@ class Measured(ABC):
     loss: float = 1.0
 
     compares_columns = False
+
+    @property
+    def changes(self) -> Neighbours:
+        """The set of changes between neighbouring tables of this workload."""
+        return self.neighbours.over(self.workload)
 
     @property
     def is_biased(self) -> bool:

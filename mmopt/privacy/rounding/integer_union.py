@@ -16,12 +16,18 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.privacy_parameters import Neighbours
-from mmopt.privacy.rounding.integer_arithmetic import largest_entry, replaced, squared_sensitivity
+from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, largest_entry, squared_sensitivity
 from mmopt.privacy.rounding.integer_product import BITS, round_product
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
 from mmopt.privacy.rounding.rounded_rows import check_loss, is_one_count, unsupported
-from mmopt.strategies import ProductStrategy, Strategy, UnionStrategy, products_of
+from mmopt.strategies import (
+    ADD_REMOVE,
+    Neighbours,
+    ProductStrategy,
+    Strategy,
+    UnionStrategy,
+    products_of,
+)
 from mmopt.workloads import Workload
 
 __all__ = ["FACTORED_LOSS_LIMIT", "IntegerFactors", "round_union"]
@@ -43,7 +49,7 @@ class IntegerFactors(InFactors):
     """⊗ᵢ Kᵢ of every part.
 
     factors : by part and attribute, (pᵢ, nᵢ) int64. relatives : the noise of each part over that of the
-    release. squared : the squared sensitivity of each part, exact for neighbours that add or remove a row.
+    release. squared : the squared sensitivity of each part, exact for rows that are added or removed.
     """
 
     factors: tuple[tuple[Ints, ...], ...]
@@ -59,7 +65,7 @@ class IntegerFactors(InFactors):
                 squared_sensitivity=square,
                 largest_answer=math.prod(map(largest_entry, own)) * MAX_ROWS,
                 relative=relative,
-                is_one_count=self.neighbours == "add-remove" and all(map(is_one_count, own)),
+                is_one_count=self.neighbours.is_one_row and all(map(is_one_count, own)),
             )
             for own, relative, square in zip(self.factors, self.relatives, self.squared, strict=True)
         )
@@ -104,11 +110,9 @@ def _product(factors: Sequence[Ints], counts: Ints) -> Ints:
 
 def _squared(factors: Sequence[Sequence[Ints]], norm: int, neighbours: Neighbours) -> list[int]:
     """The squared sensitivity of each product: exact, or where rows are replaced a bound."""
-    added = [math.prod(squared_sensitivity(k, norm, "add-remove", False) for k in own) for own in factors]
-    if neighbours == "add-remove":
-        return added
+    added = [math.prod(squared_sensitivity(k, norm, ADD_REMOVE) for k in own) for own in factors]
     signs = [all(k.min() >= 0 for k in own) for own in factors]
-    return [replaced(square, norm, sign) for square, sign in zip(added, signs, strict=True)]
+    return [bound_by_column(a, norm, neighbours, sign) for a, sign in zip(added, signs, strict=True)]
 
 
 def round_union(
@@ -138,11 +142,11 @@ def round_union(
             relatives.append(size / (share * part.sensitivity))
     added = IntegerFactors(
         workload=workload,
-        neighbours="add-remove",
+        neighbours=ADD_REMOVE,
         norm=strategy.norm,
         factors=tuple(factors),
         relatives=tuple(relatives),
-        squared=tuple(_squared(factors, strategy.norm, "add-remove")),
+        squared=tuple(_squared(factors, strategy.norm, ADD_REMOVE)),
     )
     growth = (added.sensitivity / union.sensitivity) ** 2
     loss = check_loss(added.variances * growth, before, BITS, FACTORED_LOSS_LIMIT, _DENSE)

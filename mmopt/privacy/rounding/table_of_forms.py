@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.privacy.privacy_parameters import Neighbours, check_neighbours
 from mmopt.privacy.rounding.integer_by_component import round_by_component
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_marginals import round_marginals
 from mmopt.privacy.rounding.integer_strategy import Measured, check_type
 from mmopt.privacy.rounding.integer_union import round_union
-from mmopt.strategies import FORMS, StrategyForm
+from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload
 
 __all__ = ["ROUNDED", "check_arguments", "round_any"]
@@ -28,14 +27,19 @@ ROUNDED: Mapping[type[StrategyForm], Callable[[Any, Workload, Neighbours], Measu
 )
 
 
-def check_arguments(strategy: object, workload: object, neighbours: object) -> None:
-    """OptionError for other types than ``round_any`` takes, and for unknown neighbours."""
+def check_arguments(strategy: object, workload: object) -> None:
+    """OptionError for other types than ``round_any`` takes."""
     check_type("the workload", workload, Workload, "a Workload")
     check_type("the strategy", strategy, tuple(ROUNDED), "a strategy, as solution.strategy")
-    check_neighbours(neighbours)
 
 
-def round_any(strategy: StrategyForm, workload: Workload, neighbours: Neighbours = "add-remove") -> Measured:
-    """A strategy of any form in integers; errors as its form's function, and ``check_arguments``."""
-    check_arguments(strategy, workload, neighbours)
-    return ROUNDED[type(strategy)](strategy, workload, neighbours)
+def round_any(
+    strategy: StrategyForm, workload: Workload, neighbours: NeighboursLike = ADD_REMOVE
+) -> Measured:
+    """A strategy of any form in integers.
+
+    Errors as its form's function, ``check_arguments``, ``Neighbours.of`` and ``Neighbours.over``.
+    """
+    check_arguments(strategy, workload)
+    changes = Neighbours.of(neighbours).over(workload)
+    return ROUNDED[type(strategy)](strategy, workload, changes)

@@ -9,12 +9,12 @@ import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale_numbers import units_of
-from mmopt.compiler.to_cones import curved_nodes, implied_psd, line
+from mmopt.compiler.to_cones import count_entries, curved_nodes, implied_psd, line
 from mmopt.language import Checked
 from mmopt.language.check.curvature_survey import Survey
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer, scoped
 from mmopt.language.evaluate.split_values import splits
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, walk
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr
 from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.report.explain.as_written import formula_of, name_of, relation_of
@@ -267,6 +267,9 @@ def _constraint(
         size = (left if left.is_matrix else right).dims[0].value(sizes)
         each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
         how.append((f"{counted(times, kind)} of size {size:,}{each}",))
+    elif isinstance(decided.relation.left, Entries):
+        count = count_entries(decided.relation.left, sizes)
+        how.append((f"{count:,} entries as one vector {kind}",))
     elif c.family and not decided.loop:
         together = relation_of(decided.relation, scope)
         what = "one vector equation" if kind == "equation" else "one vector inequality"
@@ -291,8 +294,9 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
         out.append(_block(node, scope, known))
         if known is None:
             shared.append((node, where))
-    calls = (e for e in walk(expr) if isinstance(e, Apply) and e.atom in GRAPH_FORMS)
-    atoms = {e.atom for e in calls if not infer(e, scope).curvature.is_affine}
+    calls = [(e, names) for e, names in scoped(expr, scope) if isinstance(e, Apply)]
+    formed = [(e, names) for e, names in calls if e.atom in GRAPH_FORMS]
+    atoms = {e.atom for e, names in formed if not infer(e, names).curvature.is_affine}
     if atoms:
         out.append((f"{', '.join(sorted(atoms))} with the variables and cones that cvxpy adds",))
     return out

@@ -34,7 +34,8 @@ MOST_LABELS = 200_000
 def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
     """Figures and constraints; without the instance nothing is known of slack and labels."""
     lines = tuple(_line(checked, c, solution, instance) for c in checked.program.constraints)
-    return SolvedFacts(tuple(solution.rows()), lines)
+    moves = "falls" if checked.program.sense == "minimize" else "rises"
+    return SolvedFacts(tuple(solution.rows()), lines, moves)
 
 
 def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instance | None) -> SolvedLine:

@@ -9,6 +9,7 @@ from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
 from mmopt.language.check.infer_types import Scope
 from mmopt.language.check.procedure_checks import solved_programs
 from mmopt.language.print.program_layout import program_lines
+from mmopt.language.print.prose_formulas import prose
 from mmopt.language.print.typeset import latex_name, plain_name, print_expr, print_relation
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -31,7 +32,16 @@ from mmopt.report.explain.explained_facts import (
     Statement,
 )
 
-__all__ = ["bound_facts", "formula_of", "line_facts", "name_of", "relation_of", "repair_words", "statements"]
+__all__ = [
+    "about_words",
+    "bound_facts",
+    "formula_of",
+    "line_facts",
+    "name_of",
+    "relation_of",
+    "repair_words",
+    "statements",
+]
 
 DOTS = "…"
 SHORT_ARGUMENT = 6  # an argument of so many characters is not worth leaving out
@@ -164,11 +174,17 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
     )
 
 
+def about_words(checked: Checked) -> Sentence:
+    """What the program says of itself."""
+    return prose(checked.written.about, checked.scope)[0]
+
+
 def bound_facts(checked: Checked) -> BoundFacts:
     """The bound and what it says."""
     program = checked.written
     is_claim = bool(program.certificate or program.bound) and not is_shipped(checked)
-    return BoundFacts(*_bound(checked), program.proof, is_claim)
+    _, scope = prose(program.about, checked.scope)  # names of the words above are known in the proof
+    return BoundFacts(*_bound(checked), prose(program.proof, scope)[0], is_claim)
 
 
 def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
@@ -180,6 +196,11 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
             words = (
                 f"The lower bound of {program.bound} holds: it is one on total error over all strategies, "
                 "and so over those that this program can return."
+            )
+        elif program.klass == "convex":
+            words = (
+                "No bound is stated. A solve reads one off the lines themselves, which multipliers of any "
+                "origin prove."
             )
         else:
             words = (
@@ -201,6 +222,8 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
     ]
     sentences += [_multiplier(m, checked) for m in certificate.multipliers]
     ratio = "objective / bound − 1" if program.sense == "minimize" else "bound / objective − 1"
+    if checked.is_logarithmic:
+        ratio = "objective − bound" if program.sense == "minimize" else "bound − objective"
     sentences.append(
         (
             "What is declared ≥ 0 is made so first. The objective is rounded to its worse side and so is the "

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from mmopt.language.print.prose_formulas import Formula, Sentence
 from mmopt.report.forecast_tables import Sizes
 
 __all__ = [
@@ -30,24 +31,12 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Formula:
-    """A formula in plain Unicode text and in LaTeX (math mode)."""
-
-    plain: str
-    latex: str
-
-
-# Words with formulas between them.
-Sentence = tuple[str | Formula, ...]
-
-
-@dataclass(frozen=True)
 class Statement:
     """A line of the typeset program; ``label`` names the section on its first line."""
 
     label: str
     formula: Formula
-    words: str
+    words: Sentence
 
 
 @dataclass(frozen=True)
@@ -100,7 +89,7 @@ class BoundFacts:
 
     formula: Formula | None
     sentences: tuple[Sentence, ...]
-    proof: str
+    proof: Sentence
     is_claim: bool
 
 
@@ -188,10 +177,11 @@ class SolvedLine:
 
 @dataclass(frozen=True)
 class SolvedFacts:
-    """The figures of a solution, and its constraints."""
+    """The figures of a solution, its constraints, and what the optimum does when one is relaxed: "falls"."""
 
     rows: tuple[tuple[str, str], ...]
     lines: tuple[SolvedLine, ...]
+    moves: str
 
 
 @dataclass(frozen=True)
@@ -211,7 +201,7 @@ class Facts:
     cite: str
     klass: str
     formulation_of: str
-    about: str
+    about: Sentence
     statements: tuple[Statement, ...]
     lines: tuple[LineFacts, ...]
     repair: tuple[Sentence, ...]

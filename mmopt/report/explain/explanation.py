@@ -42,9 +42,9 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Prose:
-    """Text of the program file; indented lines stay as they are."""
+    """Text of the program file with its formulas; an empty line ends a paragraph."""
 
-    text: str
+    words: Sentence
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,15 @@ class Listing:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells below a header; ``right`` are the positions of numbers."""
+    """Rows of cells below a header; ``right`` are the positions of numbers.
+
+    is_named : the first cell of a row is its name; without names no cell is broken.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[Sentence, ...], ...]
     right: frozenset[int] = frozenset()
+    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class DocumentSection:
 
 
 # Columns of names and sizes: never broken, what is long gives way.
-UNBROKEN_COLUMNS = ("line", "given", "from", "shape", "constraint", "solver", "cone", "quantity")
+UNBROKEN_COLUMNS = ("line", "given", "asked", "from", "shape", "constraint", "solver", "cone", "quantity")
 LEGEND = (
     "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
     "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "
@@ -250,7 +254,8 @@ def _solved(solved: SolvedFacts) -> Iterator[Block]:
     )
     yield Paragraph(
         (
-            "A multiplier says how fast the optimum falls when its row is relaxed; where it is zero the row "
-            "could be left out, where the row is not tight it is zero.",
+            f"A multiplier says how fast the optimum {solved.moves} when its row is relaxed; where it is "
+            "zero the row could be left out, where the row is not tight it is zero, up to what the solver "
+            "left.",
         )
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from html import escape
 
 from mmopt.report.explain.explained_facts import Facts, NodeFacts, Sentence
@@ -19,31 +20,39 @@ from mmopt.report.explain.explanation import (
 )
 from mmopt.report.explain.latex_to_mathml import mathml
 
-__all__ = ["as_fragment", "as_html"]
+__all__ = ["Folded", "as_fragment", "as_html", "fragment"]
 
-# For a screen by day or night, a slide, and paper.
+# Text and paper are those of the page around it, a notebook or a browser by day or night; other colours are
+# mixed with that of the text. JupyterLab's rules for tables (to the right, striped) weigh less than a name
+# said three times.
 STYLE = """
-.mmopt-explain { --ink: #1b1f24; --faint: #636c76; --line: #d1d9e0; --paper: #ffffff; --bad: #c62828;
-  --constant: #6e7781; --affine: #0969da; --convex: #1a7f37; --concave: #8250df;
-  color: var(--ink); background: var(--paper); max-width: 60rem; margin: 0 auto; padding: 1rem;
-  font: 16px/1.5 system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) { .mmopt-explain { --ink: #e6edf3; --faint: #9198a1; --line: #3d444d;
-  --paper: #0d1117; --bad: #ff7b72; --constant: #9198a1; --affine: #58a6ff; --convex: #3fb950;
-  --concave: #bc8cff; } }
-body:has(> .mmopt-explain) { margin: 0; }
+.mmopt-explain { --faint: color-mix(in srgb, currentcolor 68%, transparent);
+  --line: color-mix(in srgb, currentcolor 20%, transparent);
+  --bad: color-mix(in srgb, #e5352b 80%, currentcolor);
+  --constant: var(--faint); --affine: color-mix(in srgb, #1f7aeb 75%, currentcolor);
+  --convex: color-mix(in srgb, #229a41 75%, currentcolor);
+  --concave: color-mix(in srgb, #9259e8 75%, currentcolor);
+  max-width: 60rem; text-align: left; line-height: 1.5; scrollbar-color: var(--faint) transparent; }
 .mmopt-explain h1 { font-size: 1.6em; line-height: 1.2; }
 .mmopt-explain h2 { font-size: 1.25em; margin-top: 2em;
   padding-bottom: .2em; border-bottom: 1px solid var(--line); }
 .mmopt-explain h3 { font-size: 1.05em; }
-.mmopt-explain table { border-collapse: collapse; display: block; overflow-x: auto; margin: .8em 0; }
-.mmopt-explain th, .mmopt-explain td { padding: .25em 1em .25em 0; text-align: left; vertical-align: top;
-  background: none; border: none; }
-.mmopt-explain thead th { border-bottom: 1px solid var(--line); color: var(--faint); font-weight: normal; }
+.mmopt-explain p { overflow-x: auto; overflow-y: hidden; }
+.mmopt-explain math { font-size: 1.1em; }
+.mmopt-explain table { border-collapse: collapse; display: block; overflow-x: auto; margin: .8em 0;
+  font-size: 1em; }
+.mmopt-explain.mmopt-explain.mmopt-explain :is(tr, th, td) { padding: .25em 1em .25em 0; text-align: left;
+  vertical-align: top; background: none; border: none; line-height: 1.5; font-size: 1em; }
+.mmopt-explain tbody th { white-space: nowrap; }
+.mmopt-explain thead th { color: var(--faint); font-weight: normal; }
+.mmopt-explain.mmopt-explain.mmopt-explain thead tr { border-bottom: 1px solid var(--line); }
 .mmopt-explain .program th { color: var(--faint); font-weight: normal; white-space: nowrap; }
 .mmopt-explain .program td + td { color: var(--faint); }
-.mmopt-explain .number { text-align: right; white-space: nowrap; }
-.mmopt-explain .whole { white-space: nowrap; }
-.mmopt-explain pre { overflow-x: auto; color: inherit; background: none; }
+.mmopt-explain.mmopt-explain.mmopt-explain .program :is(th, td) { vertical-align: baseline; }
+.mmopt-explain.mmopt-explain.mmopt-explain .number { text-align: right; white-space: nowrap; }
+.mmopt-explain :is(.whole, .inner) { white-space: nowrap; }
+.mmopt-explain.mmopt-explain.mmopt-explain .inner { padding-left: 1em; }
+.mmopt-explain pre { overflow-x: auto; color: inherit; background: none; font-family: monospace; }
 .mmopt-explain .strong { font-weight: 600; margin-bottom: .2em; }
 .mmopt-explain .loud { color: var(--bad); font-weight: 600; }
 .mmopt-explain .tree, .mmopt-explain .tree ul { list-style: none; margin: 0; padding-left: 1.4em; }
@@ -59,10 +68,28 @@ body:has(> .mmopt-explain) { margin: 0; }
 .mmopt-explain .known { font-size: .85em; margin: 0 .4em; }
 .mmopt-explain .rule { font-size: .85em; color: var(--faint); }
 .mmopt-explain .blamed > details > summary, .mmopt-explain li.blamed { outline: 2px solid var(--bad);
-  outline-offset: 2px; }
+  outline-offset: -2px; }
 .mmopt-explain li.blamed:has(> details) { outline: none; }
+@media (max-width: 40rem) { .mmopt-explain tbody :is(th, .inner) { white-space: normal; }
+  .mmopt-explain .program :is(tbody, tr, th, td) { display: block; }
+  .mmopt-explain.mmopt-explain.mmopt-explain .program :is(th, td) { padding: 0; overflow-x: auto;
+  overflow-y: hidden; }
+  .mmopt-explain .program :is(th, td):empty { display: none; }
+  .mmopt-explain.mmopt-explain.mmopt-explain .program tr { padding: .3em 0; } }
 @media print { .mmopt-explain section { break-inside: avoid; } }
 """
+PAGE_STYLE = (
+    ":root { color-scheme: light dark; } body { margin: 0 auto; max-width: 60rem; padding: 1rem; "
+    "font: 16px system-ui, sans-serif; }"
+)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A text that is shown when its title is clicked."""
+
+    title: str
+    text: str
 
 
 def as_html(e: Facts) -> str:
@@ -71,68 +98,74 @@ def as_html(e: Facts) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n</head>\n<body>\n{as_fragment(e)}\n</body>\n</html>"
+        f"<title>{title}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n{as_fragment(e)}\n</body>\n</html>"
     )
 
 
 def as_fragment(e: Facts) -> str:
     """What stands in the page, with its style; for notebooks."""
-    parts = [f"<style>{STYLE}</style>", '<article class="mmopt-explain">']
+    parts = []
     for section in arranged(e):
         heading = f"<h{section.level}>{escape(section.title)}</h{section.level}>"
         parts += ["<section>", heading, *map(_block, section.blocks), "</section>"]
-    return "\n".join([*parts, "</article>"])
+    return _styled(parts)
+
+
+def fragment(blocks: Iterable[Block | Folded]) -> str:
+    """Blocks one below the other, with their style; for notebooks."""
+    return _styled(map(_block, blocks))
+
+
+def _styled(parts: Iterable[str]) -> str:
+    return "\n".join([f"<style>{STYLE}</style>", '<article class="mmopt-explain">', *parts, "</article>"])
 
 
 def _words(words: Sentence) -> str:
     return "".join(escape(p) if isinstance(p, str) else mathml(p.latex) for p in words)
 
 
-def _block(block: Block) -> str:
+def _block(block: Block | Folded) -> str:
     match block:
-        case Paragraph(words=(formula,), tone="") if not isinstance(formula, str):
-            return f"<p>{mathml(formula.latex, display=True)}</p>"
         case Paragraph(words, tone):
             kind = f' class="{tone}"' if tone else ""
             return f"<p{kind}>{_words(words)}</p>"
-        case Prose(text):
-            return "\n".join(_prose(text))
+        case Prose(words):
+            pieces = _words(words).split("\n\n")
+            return "\n".join(f"<p>{piece}</p>" for piece in pieces if piece.strip())
         case Excerpt(text):
             return f"<pre>{escape(text)}</pre>"
         case Listing(lines):
             rows = "\n".join(
-                f"<tr><th>{escape(s.label)}</th><td>{mathml(s.formula.latex)}</td><td>{escape(s.words)}</td></tr>"
+                f"<tr><th>{escape(s.label)}</th><td>{mathml(s.formula.latex)}</td><td>{_words(s.words)}</td></tr>"
                 for s in lines
             )
             return f'<table class="program">\n{rows}\n</table>'
         case Table():
             return _table(block)
+        case Folded(title, text):
+            return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
         case Tree(node):
             return f'<ul class="tree">{_node(node)}</ul>'
-
-
-def _prose(text: str) -> Iterator[str]:
-    """Paragraphs by empty lines; what is indented stays as it is."""
-    for piece in text.split("\n\n"):
-        if not piece.strip():
-            continue
-        indented = any(line[:1].isspace() for line in piece.split("\n"))
-        yield f"<pre>{escape(piece)}</pre>" if indented else f"<p>{escape(piece)}</p>"
 
 
 def _table(block: Table) -> str:
     heads = "".join(f"<th{_side(i, block)}>{escape(name)}</th>" for i, name in enumerate(block.header))
     lines = [f"<thead><tr>{heads}</tr></thead>"] * any(block.header)
-    for name, *row in block.rows:
-        cells = "".join(f"<td{_side(i, block)}>{_words(c)}</td>" for i, c in enumerate(row, 1))
-        lines.append(f"<tr><th>{_words(name)}</th>{cells}</tr>")
+    for row in block.rows:
+        name, *others = (f"{_side(i, block)}>{_words(words)}" for i, words in enumerate(row))
+        if row[0] and str(row[0][0]).startswith("  "):  # of a group, whose name is above
+            name = f'<td class="inner">{_words(row[0])}</td>'
+        else:
+            name = f"<th{name}</th>" if block.is_named else f"<td{name}</td>"
+        lines.append(f"<tr>{name}{''.join(f'<td{other}</td>' for other in others)}</tr>")
     return "\n".join(["<table>", *lines, "</table>"])
 
 
 def _side(position: int, block: Table) -> str:
     if position in block.right:
         return ' class="number"'
-    return ' class="whole"' if block.header[position] in UNBROKEN_COLUMNS else ""
+    is_whole = block.header[position] in UNBROKEN_COLUMNS or not block.is_named
+    return ' class="whole"' if is_whole else ""
 
 
 def _node(node: NodeFacts) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from mmopt.language.print.typeset import GREEK, latex_text
-from mmopt.report.explain.explained_facts import Facts, NodeFacts, Sentence
+from mmopt.report.explain.explained_facts import Facts, Formula, NodeFacts, Sentence
 from mmopt.report.explain.explanation import (
     Block,
     Excerpt,
@@ -19,9 +20,10 @@ from mmopt.report.explain.explanation import (
 
 __all__ = ["as_latex"]
 
-HEAD = r"""\documentclass[a4paper,landscape]{article}
+HEAD = r"""\documentclass[a4paper,landscape,fleqn]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
 \usepackage{amsmath,amssymb,array,longtable,xcolor}
 \usepackage[margin=18mm]{geometry}
 \setlength{\parindent}{0pt}
@@ -35,6 +37,9 @@ TAIL = r"\end{document}"
 # Characters that stand in texts and that plain LaTeX has no letter for.
 SIGNS = {
     **{letter: rf"\ensuremath{{\{name}}}" for name, letter in GREEK.items()},
+    "λ": r"\ensuremath{\lambda}",
+    "`": r"\textasciigrave{}",
+    "\0": "{}",
     "≤": r"\ensuremath{\le}",
     "≥": r"\ensuremath{\ge}",
     "⪰": r"\ensuremath{\succeq}",
@@ -58,6 +63,10 @@ SIGNS = {
     "½": r"\ensuremath{^{1/2}}",
     "¹": r"\ensuremath{^{1}}",
     "…": r"\dots{}",
+    "“": "``",
+    "”": "''",
+    "‘": "`",
+    "’": "'",
     "–": "--",
     "—": "---",
 }
@@ -69,6 +78,7 @@ WIDTHS = {
     4: ("0.2", "0.15", "0.15", "0.4"),
     5: ("0.1", "0.17", "0.1", "0.2", "0.34"),
 }
+WIDEST_NODE = 44  # characters of a formula in a tree; a longer one has dots for its arguments
 COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black", "concave": "violet"}
 
 
@@ -83,39 +93,51 @@ def as_latex(e: Facts) -> str:
 
 def text(words: str) -> str:
     """Words with every special character escaped."""
-    # Letters of Western languages are in the font, nothing else beyond ASCII is.
+    # Letters of Western languages are in the font, nothing else beyond ASCII is; two hyphens are no
+    # dash, two of "<", ">", "," or "'" no quotes.
     return "".join(
         SIGNS.get(char) or (latex_text(char) if ord(char) < 0x180 else f"[U+{ord(char):04X}]")
-        for char in words
+        for char in re.sub(r"([-<>,'])(?=\1)", "\\1\0", words)
     )
 
 
 def _words(words: Sentence) -> str:
-    return "".join(text(p) if isinstance(p, str) else f"${p.latex}$" for p in words)
+    return "".join(text(p) if isinstance(p, str) else f"${_full_size(p)}$" for p in words)
 
 
 def _block(block: Block) -> str:
     match block:
         case Paragraph(words=(formula,), tone="") if not isinstance(formula, str):
-            return rf"\[ {formula.latex} \]"
+            return rf"\[ {_full_size(formula)} \]"
         case Paragraph(words, tone):
             written = _words(words)
             styles = {"strong": r"\medskip\textbf{%s}", "loud": r"\textcolor{red}{%s}"}
             return styles.get(tone, "%s").replace("%s", written) + "\n"
-        case Prose(prose):
-            return "\n\n".join(text(piece) for piece in prose.split("\n\n")) + "\n"
+        case Prose(words):
+            return _words(words) + "\n"
         case Excerpt(excerpt):
             lines = [rf"\texttt{{{text(row).replace(' ', '~')}}}" for row in excerpt.split("\n")]
             return "\\\\\n".join(lines) + "\n"
         case Listing(lines):
-            listed = ((text(s.label), f"${s.formula.latex}$", text(s.words)) for s in lines)
-            return _longtable(("0.1", "0.52", "0.3"), (), listed)
+            listed = ((text(s.label), _displayed(s.formula), _words(s.words)) for s in lines)
+            return _longtable(("0.1", "0.6", "0.22"), (), listed)
         case Table(header, table, right):
             rows = (tuple(map(_words, row)) for row in table)
             return _longtable(WIDTHS[len(header)], tuple(map(text, header)), rows, right)
         case Tree(node):
             names = ("expression", "shape", "sign", "curvature", "rule")
             return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), names, _nodes(node, 0))
+
+
+def _displayed(formula: Formula) -> str:
+    """A formula in a line of a table, as large as one by itself."""
+    return rf"$\displaystyle {_full_size(formula)}$"
+
+
+def _full_size(formula: Formula) -> str:
+    """With fractions inside fractions as large as those by themselves, and foreign letters as in words."""
+    latex = re.sub("[^\0-\x7f]+", lambda found: rf"\text{{{text(found.group())}}}", formula.latex)
+    return latex.replace(r"\frac", r"\dfrac")
 
 
 def _longtable(
@@ -142,8 +164,9 @@ def _nodes(node: NodeFacts, depth: int) -> Iterator[tuple[str, ...]]:
     curved = COLOURS.get(node.curvature, "red")
     word = node.curvature + (" ⪯" if node.order else "")
     mark = r"\textcolor{red}{$\Rightarrow$} " if node.blamed else ""
+    fits = len(node.formula.plain) <= WIDEST_NODE - 2 * depth
     yield (
-        rf"\hspace*{{{1.2 * depth:.1f}em}}{mark}${node.formula.latex}$",
+        rf"\hspace*{{{1.2 * depth:.1f}em}}{mark}" + _displayed(node.formula if fits else node.short),
         text(node.shape),
         text(node.sign),
         rf"\textcolor{{{curved}}}{{{text(word)}}}",

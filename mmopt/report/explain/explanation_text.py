@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from mmopt.language.print.prose_formulas import plain_words
 from mmopt.report.explain.explained_facts import Facts, NodeFacts, Sentence
 from mmopt.report.explain.explanation import (
     UNBROKEN_COLUMNS,
@@ -64,12 +65,12 @@ def _block(block: Block, width: int) -> RenderableType:
     match block:
         case Paragraph(words, tone):
             return _words(words, {"loud": "bold red", "strong": "bold"}.get(tone, ""), width)
-        case Prose(text):
-            return paragraphs(text)
+        case Prose(words):
+            return paragraphs(plain_words(words))
         case Excerpt(text):
             return text
         case Listing(lines):
-            return program_listing([(s.label, s.formula.plain, s.words) for s in lines], width)
+            return program_listing([(s.label, s.formula.plain, plain_words(s.words)) for s in lines], width)
         case Table():
             return _table(block)
         case Tree(node):
@@ -82,7 +83,7 @@ def _block(block: Block, width: int) -> RenderableType:
 
 def _words(words: Sentence, style: str, width: int) -> Text:
     """A sentence; one formula by itself, perhaps after a name, is broken as formulas are."""
-    text = plain(words)
+    text = plain_words(words)
     formula = words[-1]
     if not isinstance(formula, str) and len(words) <= 2 and len(text) > width:
         before = len(text) - len(formula.plain)
@@ -90,15 +91,10 @@ def _words(words: Sentence, style: str, width: int) -> Text:
     return cell(text, style)
 
 
-def plain(words: Sentence) -> str:
-    """A sentence without markup."""
-    return "".join(piece if isinstance(piece, str) else piece.plain for piece in words)
-
-
 def _table(block: Table) -> RenderableType:
     if not any(block.header):
-        return pairs_table((plain(name), plain(text)) for name, text in block.rows)
-    rows = ([bold(plain(name)), *map(plain, rest)] for name, *rest in block.rows)
+        return pairs_table((plain_words(name), plain_words(text)) for name, text in block.rows)
+    rows = ([bold(plain_words(name)), *map(plain_words, rest)] for name, *rest in block.rows)
     return rows_table(block.header, rows, [block.header[i] for i in block.right], whole=UNBROKEN_COLUMNS)
 
 

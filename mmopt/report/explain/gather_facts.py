@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.accepted_inputs import as_program
+from mmopt.driver.accepted_inputs import as_program, named_givens
 from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
@@ -17,11 +17,12 @@ from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
 from mmopt.report.explain.as_compiled import compiled_facts
 from mmopt.report.explain.as_solved import solved_facts
-from mmopt.report.explain.as_written import bound_facts, line_facts, repair_words, statements
+from mmopt.report.explain.as_written import about_words, bound_facts, line_facts, repair_words, statements
 from mmopt.report.explain.explained_facts import Facts, Step, plain_data
 from mmopt.report.explain.explanation_html import as_fragment, as_html
 from mmopt.report.explain.explanation_latex import as_latex
 from mmopt.report.explain.explanation_text import as_text
+from mmopt.report.frames import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import ComponentStrategy
@@ -53,6 +54,9 @@ class Explanation(Facts):
         """One JSON object."""
         return dict(plain_data(self))
 
+    def __repr__(self) -> str:
+        return f"Explanation({self.name}: {self.title})"
+
     def __str__(self) -> str:
         return self.text()
 
@@ -73,7 +77,7 @@ def explain(
     program : a shipped name, a path, or a parsed Program. Its names and shapes have to fit; a line that
         is not convex is shown with the node that is to blame.
     workload : as for ``solve``; fills the givens in; then sizes, cones and forecasts are part of it.
-    givens : arrays by name, for givens without a source or in place of one.
+    givens : arrays by name, for givens without a source or in place of one; a baseline's name for its rows.
     solution : of this program; then multipliers and slack are part of it (slack with a workload only).
 
     Raises
@@ -99,20 +103,21 @@ def _planned(
     """The plan of a solve; with a solution, the instance as it was solved."""
     is_whole = solution is not None and not isinstance(solution.strategy, ComponentStrategy)
     is_convex = all(line.fault is None for line in surveyed.lines)
+    givens = named_givens(givens, surveyed.checked.written, workload)
     return plan_solve(surveyed.checked, workload, givens, reduce=is_convex and not is_whole)
 
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
-    if solution.program_text != program.text:
+    # Words that were mended since, or comments, make no other program.
+    is_one = solution.program_text == program.text
+    if not is_one and Program.parse(solution.program_text, "the saved program") != program:
         if solution.program == program.name:
             message = f"the solution is of another text of '{program.name}' than this one"
         else:
             message = f"the solution is of '{solution.program}', not of '{program.name}'"
         raise ResultError(message, hint="explain the program that was solved, or solve this one")
-    if workload is not None and solution.workload_hash != workload.hash:
-        theirs, ours = solution.workload_hash[:12], workload.hash[:12]
-        message = f"the solution is for the workload {theirs}…, this one is {ours}…"
-        raise ResultError(message, hint="give the workload file that was solved")
+    if workload is not None:
+        solved_workload(solution, workload)
 
 
 def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> Explanation:
@@ -127,7 +132,7 @@ def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | No
         program.cite,
         program.klass,
         program.formulation_of,
-        program.about,
+        about_words(surveyed.checked),
         statements(surveyed.checked),
         tuple(line_facts(surveyed.checked, each) for each in surveyed.lines),
         repair_words(program),

@@ -22,11 +22,15 @@ SYMBOLS = {
     "cdot": "·",
     "circ": "∘",
     "dots": "…",
+    "infty": "∞",
+    "ne": "≠",
+    "sum": "∑",
     "|": "‖",
     "{": "{",
     "}": "}",
 }
-SPACES = {",": "0.17em", "quad": "1em"}
+LETTERS_OF_GREEK = {**GREEK, "lambda": "λ"}  # no name of a program: a word of Python
+SPACES = {",": "0.17em", " ": "0.33em", "quad": "1em"}
 # Alphabets, for the letters that are printed in them.
 LETTERS = {"mathbb": {"R": "ℝ", "S": "𝕊"}, "mathbf": {"1": "𝟏"}}
 UPRIGHT = ("operatorname", "mathrm", "mathsf")
@@ -36,11 +40,12 @@ ESCAPED = {",": " ", "textbackslash": "\\", "textasciicircum": "^", "textasciiti
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\s+|.", re.DOTALL)
 
 
-def mathml(latex: str, display: bool = False) -> str:
+def mathml(latex: str) -> str:
     """A ``<math>`` element; a command that is not known is printed as its name, as ``\\log`` is."""
     inner = _LatexReader(_TOKEN.findall(latex)).row(())
-    style = ' display="block"' if display else ""
-    return f"<math{style}><mrow>{inner}</mrow></math>"
+    # A formula that begins with a relation goes on after a space: no room before that.
+    inner = re.sub(r"^<mo>", '<mo lspace="0em">', inner)
+    return f'<math displaystyle="true"><mrow>{inner}</mrow></math>'
 
 
 @dataclass
@@ -102,7 +107,7 @@ class _LatexReader:
             case "left":
                 return self.fenced()
             case "frac":
-                return f"<mfrac>{self.atom()}{self.atom()}</mfrac>"
+                return f"<mfrac>{self.full_size()}{self.full_size()}</mfrac>"
             case "sqrt":
                 return f"<msqrt>{self.atom()}</msqrt>"
             case "begin":
@@ -117,23 +122,33 @@ class _LatexReader:
             return f"<mi{UPRIGHT_MARK}>{self.letters()}</mi>"
         if name in SPACES:
             return f'<mspace width="{SPACES[name]}"/>'
-        if name in GREEK:
+        if name in LETTERS_OF_GREEK:
             # Small letters are slanted, capitals upright, as LaTeX prints them.
-            return f"<mi{UPRIGHT_MARK * name[0].isupper()}>{GREEK[name]}</mi>"
+            return f"<mi{UPRIGHT_MARK * name[0].isupper()}>{LETTERS_OF_GREEK[name]}</mi>"
         if name in SYMBOLS:
             return _operator(SYMBOLS[name])
         return f"<mi{UPRIGHT_MARK}>{html.escape(name)}</mi>"
+
+    def full_size(self) -> str:
+        """A part of a fraction as large as the fraction is, so that one inside another can be read."""
+        return f'<mrow displaystyle="true">{self.atom()}</mrow>'
 
     def fenced(self) -> str:
         left = self.delimiter()
         inner = self.row((r"\right",))
         self.take()
-        return f"<mrow>{left}{inner}{self.delimiter()}</mrow>"
+        fences = (left, self.delimiter())
+        # Browsers give room to fences that may grow, even where they do not.
+        is_tall = "<mfrac>" in inner or "<mtable>" in inner
+        written = [
+            ("" if f == "." else FENCE + html.escape(f) + "</mo>" if is_tall else _operator(f))
+            for f in fences
+        ]
+        return f"<mrow>{written[0]}{inner}{written[1]}</mrow>"
 
     def delimiter(self) -> str:
         token = self.take()
-        text = SYMBOLS.get(token[1:], token[1:]) if token.startswith("\\") else token
-        return "" if text == "." else f"{FENCE}{html.escape(text)}</mo>"
+        return SYMBOLS.get(token[1:], token[1:]) if token.startswith("\\") else token
 
     def letters(self) -> str:
         """The text of a group, spaces kept, or one letter."""
@@ -173,5 +188,5 @@ def _letter(token: str) -> str:
 
 def _operator(text: str) -> str:
     # Brackets that the source does not stretch are not to be stretched either; a colon is no relation here.
-    mark = ' stretchy="false" lspace="0em" rspace="0em"' if text in "()[]|‖{}:" else ""
+    mark = ' stretchy="false" lspace="0em" rspace="0em"' if text in "()[]|‖{}:/" else ""
     return f"<mo{mark}>{html.escape(text)}</mo>"

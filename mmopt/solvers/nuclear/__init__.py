@@ -2,6 +2,7 @@
 
 - ``nuclear_problem.py``: the problem behind all these programs
 - ``shipped_programs.py``: the programs as that problem, and its weights as their points
+- ``strategy_programs.py``: those of them that choose the Gram matrix of a strategy
 - ``fitness_levels.py``: fitness_level as that problem
 - ``nuclear_kernel.py``: the points of the kernel, and what they will take
 - ``ascent.py``: from uniform weights to a certified gap

@@ -36,6 +36,7 @@ from mmopt.solvers.nuclear.nuclear_problem import (
     whole,
 )
 from mmopt.solvers.nuclear.shipped_programs import FORMS
+from mmopt.solvers.nuclear.strategy_programs import each_query
 from mmopt.solvers.nuclear.weighted_spectrum import Iterate, Spectrum, bare, fetched, whole_of
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 
@@ -174,11 +175,11 @@ ARRAYS_OF_QUERIES = 4  # of the size of the queries that are held at a time, and
 HESSIAN = 0.5  # of the square of the weights
 
 
-def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     memory, seconds = 0.0, 0.01
-    has_targets = "B" in env
-    for r, s in _shapes(env):
+    has_targets = "B" in env or FORMS[program].problem is each_query
+    for r, s in _shapes(env, has_targets):
         weights = s + (r if has_targets else 0)
         memory += 8.0 * (ARRAYS_OF_QUERIES * (r * s + min(r, s) ** 2) + HESSIAN * weights**2)
         one = STEP_SECONDS * r * s * min(r, s) + HESSIAN_SECONDS * weights**2 * min(r, s)
@@ -186,14 +187,14 @@ def needs(env: Mapping[str, Any]) -> tuple[float, float]:
     return memory, seconds
 
 
-def _shapes(env: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _shapes(env: Mapping[str, Any], has_targets: bool) -> list[tuple[int, int]]:
     """Rows and columns of the parts whose nuclear norms are taken."""
     left = env.get("L", env.get("W", env.get("V")))
     right = env.get("B", left)
     if isinstance(left, Split):
         return [(a.shape[0], b.shape[1]) for a, b in zip(left.parts, right.parts, strict=True)]
     r, s = left.shape[0], right.shape[1]
-    return [(r if "B" in env else min(r, s), s)]
+    return [(r if has_targets else min(r, s), s)]
 
 
 MISSING_RANK = 0.25  # of the smaller side may be missing in the rank
@@ -268,6 +269,8 @@ def points(
         gap = best[-1]
         stalled = len(best) > ITERATIONS_TO_FALL and gap > 0.9 * best[-ITERATIONS_TO_FALL]
         stop = pace.stop(len(best), done=stalled)
+        ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
+        estimate = ends[::-1] if form.dual else ends
         if gap <= pace.wanted or stop:
             pair = (lower, upper) if form.dual else (upper, lower)
             caring = care_for(pace.wanted, pace.is_first, problem.cells.shape[0])
@@ -287,7 +290,7 @@ def points(
             polar = polar_of(problem, priced) if pace.wanted > GAP_DECOMPOSED else None
             del chosen, priced
             raw = f"gap {gap:.1e} by its own count"
-            yield Point(values, multipliers, len(best), raw, stop, polar=polar)
+            yield Point(values, multipliers, len(best), raw, stop, estimate=estimate, polar=polar)
             if stop:
                 return
             del values, multipliers, polar
@@ -296,8 +299,7 @@ def points(
             upper = lower = bare(next(search_on))
         else:
             del at
-            ends = form.worth(env, upper.upper), form.worth(env, lower.lower)
-            yield Point({}, {}, len(best), "", estimate=ends[::-1] if form.dual else ends)
+            yield Point({}, {}, len(best), "", estimate=estimate)
         at = search_on.send(pace.wanted)
         # Of points that are as good the later one: what rounding did to one it may not do to the next.
         upper = bare(at) if at.upper < upper.upper * (1.0 + LATER_SHARE * pace.wanted) else upper

@@ -260,7 +260,7 @@ CUBIC = 8e-10  # per cube of the cells
 ARRAYS_OF_GRAM = 10  # of the size of the Gram matrix that are held at a time
 
 
-def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = float(env["W"].shape[1])
     return 8.0 * ARRAYS_OF_GRAM * n**2, SECONDS_OF_STARTS * n + CUBIC * n**3
@@ -300,7 +300,8 @@ def points(
         theta[: len(state.rows)] = state.rows
         stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
         raw = f"{np.count_nonzero(theta.any(axis=1))} rows below the identity"
-        yield Point({"Theta": theta}, {}, state.iterations, raw, stop, summary=text)
+        estimate = state.value, None
+        yield Point({"Theta": theta}, {}, state.iterations, raw, stop, estimate=estimate, summary=text)
 
 
 def summary(state: SearchState) -> str:

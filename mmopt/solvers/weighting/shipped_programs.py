@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -153,7 +153,7 @@ PRODUCT_SECONDS = 3e-8  # per product of both sizes
 PRODUCT_ARRAYS = 2  # the program's own, besides a Newton matrix and what it is made of
 
 
-def needs(env: Mapping[str, Any]) -> tuple[float, float]:
+def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens and lets of a program that is claimed."""
     arrays = {name: value for name, value in env.items() if getattr(value, "ndim", 0) == 2}
     rows, columns = max((a.shape for a in arrays.values()), key=lambda shape: shape[0] * shape[1])
@@ -195,10 +195,11 @@ def points(
     while True:
         goal = max(pace.wanted, LEAST_GAP)
         for run in runs:
-            run.until(goal, lambda: pace.stop(count()) is not None)
+            for _ in run.until(goal, lambda: pace.stop(count()) is not None):
+                yield Point({}, {}, count(), "", estimate=_estimate(shipped, runs))
         stop = pace.stop(count(), done=goal <= LEAST_GAP or any(run.ended and run.gap > goal for run in runs))
         raw = f"gap {max(run.gap for run in runs):.1e} by its own arithmetic"
-        yield Point(*_named(shipped, runs), count(), raw, stop)
+        yield Point(*_named(shipped, runs), count(), raw, stop, estimate=_estimate(shipped, runs))
         if stop:
             return
         pace.tighten()
@@ -215,8 +216,8 @@ class _Run:
         self.ended = False
         self.state: WeightsAndPrices | None = None
 
-    def until(self, goal: float, over: Callable[[], bool]) -> None:
-        """Go on until the gap is reached or it is over, one step at least the first time."""
+    def until(self, goal: float, over: Callable[[], bool]) -> Iterator[None]:
+        """Go on, step by step, until the gap is reached or it is over; at first one step at least."""
         if self.state is not None and (self.gap <= goal or over()):
             return
         problem = self.part.problem()
@@ -227,7 +228,17 @@ class _Run:
                 self.gap = dual_gap(problem, found)
             if self.gap <= goal or over():
                 return
+            yield
         self.ended = True
+
+
+def _estimate(shipped: Shipped, runs: list[_Run]) -> tuple[float, float] | None:
+    """Objective and bound of all parts together; None while one has not begun."""
+    states = [run.state for run in runs if run.state is not None]
+    if len(states) < len(runs):
+        return None
+    upper, lower = sum(state.objective for state in states), sum(state.bound for state in states)
+    return (lower, upper) if shipped.prices else (upper, lower)
 
 
 def _named(shipped: Shipped, runs: list[_Run]) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -6,6 +6,7 @@
   ``evaluate(name, workload)`` tells what one costs
 - ``plain_baselines.py``: noise on every cell, and on every answer
 - ``tree_baselines.py``: hierarchies, wavelets, quadtrees
+- ``stream_baselines.py``: noise filters for the steps of a stream
 - ``marginal_baselines.py``: the Fourier basis and the data cube method
 """
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from mmopt.strategies.baselines.catalogue_row import Baseline, Parameter
 from mmopt.strategies.baselines.marginal_baselines import datacube, fourier, many_unions, not_marginals
 from mmopt.strategies.baselines.plain_baselines import answers, cells
+from mmopt.strategies.baselines.stream_baselines import buffered, square_root
 from mmopt.strategies.baselines.tree_baselines import greedy_h, hierarchical, quadtree, wavelet
 from mmopt.workloads import Workload
 
@@ -22,6 +23,12 @@ __all__ = ["ALIASES", "CATALOGUE"]
 def _one_attribute(workload: Workload) -> str | None:
     if len(workload.domain.shape) > 1:
         return f"it splits one attribute, the workload has {len(workload.domain.shape)}"
+    return None
+
+
+def _several_steps(workload: Workload) -> str | None:
+    if len(workload.domain.shape) > 1:
+        return f"its steps are the cells of one attribute, the workload has {len(workload.domain.shape)}"
     return None
 
 
@@ -82,6 +89,23 @@ CATALOGUE: tuple[Baseline, ...] = (
         quadtree,
         (Parameter("branching", int, 2, "parts of each attribute's blocks", least=2),),
         reason_against=_several_attributes,
+    ),
+    Baseline(
+        "square_root",
+        "Square root of the prefix sums, a noise filter (lower-triangular Toeplitz)",
+        "Fichtenberger et al., ICML 2023, section 3",
+        (2,),
+        square_root,
+        reason_against=_several_steps,
+    ),
+    Baseline(
+        "blt",
+        "Noise filter with a few numbers of memory, best for prefix sums (buffered linear Toeplitz)",
+        "Dvijotham et al., FOCS 2024",
+        (2,),
+        buffered,
+        (Parameter("buffers", int, 3, "numbers that are remembered from step to step", least=1),),
+        reason_against=_several_steps,
     ),
     Baseline(
         "fourier",

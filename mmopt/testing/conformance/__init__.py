@@ -5,7 +5,7 @@ Checks that a user may run on a solver of his own; what only our tests need stan
 - ``every_problem.py``: ``conform``: a solver put to every problem of the registry
 - ``__main__.py``: the same as ``python -m mmopt.testing.conformance --solver NAME``
 - ``solution_checks.py``: what is wrong with one solution
-- ``dual_functions.py``: derivatives of dual functions against finite differences
+- ``dual_functions.py``: derivatives of what kernels climb against finite differences
 - ``workload_twists.py``: the same workload written in another way
 - ``conformance_report.py``: what was found
 """

@@ -1,4 +1,4 @@
-"""The dual functions that kernels climb: those of our own, and derivatives against finite differences."""
+"""The functions that kernels climb, mostly dual ones: our own, and derivatives against finite differences."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mmopt.compiler import bind
 from mmopt.language import Program
 from mmopt.numerics.split_arrays import Array
 from mmopt.solvers import Claim, claims
+from mmopt.solvers.banded_strategy import Banded
 from mmopt.solvers.nuclear.second_order import curvature, many_exponentials
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.nuclear.weighted_spectrum import Iterate, iterate
@@ -30,7 +31,7 @@ SAME_DERIVATIVE = (
 
 @dataclass(frozen=True)
 class Dual:
-    """A function that a kernel maximizes, as it computes it, and a point inside its domain.
+    """A function that a kernel maximizes or minimizes, as it computes it, and a point inside its domain.
 
     value : from a point (k,) to a number.
     gradient : from a point to the derivative (k,).
@@ -97,7 +98,7 @@ WEIGHT_SPREAD = 0.5  # of the logarithms of weights around equal ones
 
 
 def kernel_duals(solver: object) -> Duals | None:
-    """The dual function of what a kernel claims, by its name; None for any other solver."""
+    """The function that a kernel climbs or descends for its claims, by its name; None for other solvers."""
     if not isinstance(solver, str) or solver not in DUALS:
         return None
 
@@ -142,6 +143,15 @@ def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     return Dual(problem.value, gradient, np.exp(_logs(problem.operator.shape[1])))
 
 
+def _banded(claim: Claim, givens: Mapping[str, Any]) -> Dual:
+    """No dual: the error itself, by the entries of a factor below its diagonal and the shares."""
+    near, queries, cover = (np.asarray(givens[name], dtype=float) for name in ("near", "W", "C"))
+    problem = Banded(queries, cover, int(near[0].sum()))
+    below = int(problem.places.sum())
+    at = np.concatenate([np.linspace(-0.5, 0.5, below), np.exp(_logs(len(problem.cover)))])
+    return Dual(lambda x: problem.value(x)[0], lambda x: problem.value(x)[1], at)
+
+
 def _logs(size: int) -> Array:
     """Logarithms of weights that are all different, of sum near 1."""
     return np.asarray(np.linspace(-WEIGHT_SPREAD, WEIGHT_SPREAD, size) - np.log(size))
@@ -149,5 +159,5 @@ def _logs(size: int) -> Array:
 
 FREE_SHARE = 1e-3  # of the sensitivity, for weights without error
 DUALS: Mapping[str, Callable[[Claim, Mapping[str, Any]], Dual]] = MappingProxyType(
-    {"nuclear": _nuclear, "weighting": _weighting}
+    {"nuclear": _nuclear, "weighting": _weighting, "banded": _banded}
 )

@@ -54,9 +54,12 @@ def test_compare_all(run: Any, files: Path) -> None:
         line.split()[0] for line in first.splitlines() if line.split() and line.split()[0] in program_names()
     ]
     left_out = done.out[done.out.index("Left out:") :]
+    # Designs have no strategy, and programs for neighbours of their own are compared with none for rows.
+    alone = {"a_optimal_design", "d_optimal_design", "e_optimal_design"}
+    alone |= {"banded_strategy", "user_level_strategy"}
     assert sorted(
         [*rows, *(n for n in program_names() if f"{n}:" in left_out or f"{n}," in left_out)]
-    ) == sorted(program_names())
+    ) == sorted(set(program_names()) - alone)
     ranked = [line.split() for line in done.out[: done.out.index("Certificates")].splitlines()]
     errors = [float(row[3]) for row in ranked if row[1:2] == ["program"]]
     assert errors == sorted(errors) and len(errors) > 20
@@ -156,7 +159,8 @@ def test_baselines(compared: Any, files: Path) -> None:
     ]
     assert {row[2]: row[5] == "-" for row in rows} == {"Gaussian": False, "Laplace": True}
     left_out = done.out[done.out.index("Baselines left out:\n") :]
-    assert {name for name in baseline_names() if name not in shown} == {"greedy_h", "fourier", "datacube"}
+    others = {name for name in baseline_names() if name not in shown}
+    assert others == {"greedy_h", "square_root", "blt", "fourier", "datacube"}
     assert "  greedy_h: it splits one attribute, the workload has 2\n" in left_out
     assert "  fourier, datacube: the queries are not marginals" in left_out
 

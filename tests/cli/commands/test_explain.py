@@ -69,6 +69,7 @@ def test_forms(run: Any, files: Path) -> None:
         ("a.tex", "\\documentclass"),
         ("a.json", "{"),
         ("a.txt", "Least total error"),
+        ("a.HTM", "<!DOCTYPE html>"),
     ],
 )
 def test_a_file_is_written_in_the_form_of_its_name(run: Any, files: Path, name: str, start: str) -> None:
@@ -104,6 +105,11 @@ def test_refusals(refused: Callable[..., str]) -> None:
     assert refused("explain", "l2_strategy", "--solution", "x.npz") == (
         "error: there is no saved solution 'x.npz'"
     )
+    for words in (["e.pdf"], ["E.PDF", "--latex"], ["e.md"], ["explained"]):
+        assert refused("explain", "l2_strategy", "--out", *words) == (
+            f"error: an explanation is written to a .html, .tex, .txt or .json file, not to '{words[0]}'\n"
+            "  a PDF is made from the .tex by pdflatex, or printed from the .html by a browser"
+        )
     assert refused("explain", "l2_strategy", "--out", "none/x.html") == (
         "error: cannot write 'none/x.html': there is no folder 'none'\n  make the folder first"
     )

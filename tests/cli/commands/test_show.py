@@ -26,8 +26,8 @@ def test_show_every_shipped_program(run: Any, name: str) -> None:
 
 @pytest.mark.some(10)
 @pytest.mark.parametrize("name", program_names())
-def test_show_with_a_workload(run: Any, files: Path, name: str) -> None:
-    done = run("show", name, "--workload", files / "targets.yaml")
+def test_show_with_a_workload(run: Any, files: Path, file_for: Any, name: str) -> None:
+    done = run("show", name, "--workload", files / file_for(name))
     assert (done.status, done.err) == (0, "")
     klass = Program.load(name).klass
     assert "Size for" in done.out
@@ -204,3 +204,17 @@ def test_show_says_what_is_wrong_with_a_release(run: Any, refused: Any, files: P
         "error: 'empty' is no release: it has no manifest.json\n"
         "  name a folder that 'mmopt release --out' or Release.save wrote"
     )
+
+
+def test_show_a_saved_solution(run: Any, saved: Path) -> None:
+    done = run("show", saved)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("program      l2_strategy: ") and "objective" in done.out
+    assert "Iterations: the solver's own count where not certified" in " ".join(done.out.split())
+    assert done.out.rstrip().endswith("certified")
+    for option in (["--latex"], ["--workload", "total.yaml"], ["--given", "W=identity"]):
+        assert run("show", saved, *option).err == (
+            f"error: '{saved}' is a saved solution; --workload, --given and --latex are for programs\n"
+        )
+    missing = run("show", saved.with_name("no.npz"))
+    assert missing.err == f"error: there is no saved solution '{saved.with_name('no.npz')}'\n"

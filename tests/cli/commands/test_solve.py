@@ -49,11 +49,13 @@ def test_saved_solution_is_the_printed_one(saved: Path) -> None:
 
 @pytest.mark.some(8)
 @pytest.mark.parametrize("name", program_names())
-def test_dry_run_solves_nothing(run: Any, files: Path, name: str) -> None:
-    done = run("solve", "targets.yaml", "--program", name, "--dry-run")
+def test_dry_run_solves_nothing(run: Any, files: Path, file_for: Any, name: str) -> None:
+    workload = file_for(name)
+    done = run("solve", workload, "--program", name, "--dry-run")
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("8 queries over 6 cells; nothing is solved\n")
-    found = json.loads(run("solve", "targets.yaml", "--program", name, "--dry-run", "--json").out)
+    queries = 8 if workload == "targets.yaml" else 6
+    assert done.out.startswith(f"{queries} queries over 6 cells; nothing is solved\n")
+    found = json.loads(run("solve", workload, "--program", name, "--dry-run", "--json").out)
     assert found["program"] == name
     klass = Program.load(name).klass
     # The sizes of a procedure are those of its steps, as far as they are known before the first is solved.
@@ -172,8 +174,8 @@ def test_replace_one_is_said(run: Any, files: Path) -> None:
     (files / "total.yaml").write_text(f"{text}neighbours: replace-one\n", encoding="utf-8")
     done = run("solve", "total.yaml", "--json")
     assert done.err.endswith(
-        "neighbours: objective, bound and sensitivity are for add-remove neighbours; "
-        "a release is calibrated for replace-one, as the workload file says\n"
+        "neighbours: objective, bound and sensitivity are for those of the program (add-remove, where it "
+        "names none); a release is calibrated for replace-one, as the workload file says\n"
     )
 
 
@@ -207,7 +209,7 @@ strategy
         (
             "-trace(X)",
             "low: diag(X) >= 1",
-            "error: 'own' is unbounded: nothing keeps 'X' from growing; every constraint holds on the way, ",
+            "error: 'own' seems unbounded: nothing keeps 'X' from growing; every constraint holds on ",
         ),
     ],
     ids=["infeasible", "unbounded"],
@@ -234,3 +236,61 @@ def test_reductions_are_printed_and_can_be_left_out(run: Any, files: Path) -> No
     assert "merge cells: 6 -> 2 cells" in reduced.out and "merge" not in plain.out
     found = json.loads(run("solve", "one.yaml", "--program", "l2_strategy", "--json").out)
     assert found["reductions"] == ["merge cells: 6 -> 2 cells"]
+
+
+def test_iterations_are_written_and_drawn(run: Any, files: Path) -> None:
+    options = ("--program", "query_weighting", "--solver", "cvxopt")
+    done = run("solve", "total.yaml", *options, "--history", "it.csv", "--chart", "gap.svg")
+    assert (done.status, done.err) == (0, "iterations: it.csv\nchart: gap.svg\n")
+    assert "Iterations" not in done.out
+    head, *rows = (files / "it.csv").read_text(encoding="utf-8").splitlines()
+    assert head == "run,iteration,seconds,objective,bound,gap,primal residual,dual residual,certified"
+    assert len(rows) > 5 and rows[0].endswith(",false") and rows[-1].endswith(",true")
+    assert "<svg" in (files / "gap.svg").read_text(encoding="utf-8")
+
+
+def test_verbose_shows_the_iterations_and_json_has_those_that_cost_nothing(run: Any, files: Path) -> None:
+    options = ("solve", "total.yaml", "--program", "l2_strategy", "--no-reduce")
+    shown = run(*options, "--verbose").out.split("\n\n")[1].splitlines()
+    title = next(i for i, line in enumerate(shown) if line.startswith("iter "))  # of one line, or of two
+    assert " ".join(shown[:title]) == "Iterations: the solver's own count where not certified"
+    assert shown[-1].endswith("certified") and shown[-2].endswith("own count")
+    assert max(map(len, shown)) <= 80
+    found = json.loads(run(*options, "--json").out)["history"]
+    assert len(found) == len(shown) - title - 2 and [row["certified"] for row in found][-2:] == [False, True]
+
+
+def test_a_file_of_iterations_that_could_not_be_written_is_refused_before_any_work(refused: Any) -> None:
+    for options, message in (
+        (["--history", "it.txt"], "error: iterations are written to a .csv file, not to 'it.txt'"),
+        (["--chart", "it.csv"], "error: a chart is written to an .svg or .png file, not to 'it.csv'"),
+        (
+            ["--history", "no/it.csv"],
+            "error: cannot write 'no/it.csv': there is no folder 'no'\n  make the folder first",
+        ),
+        (
+            ["--chart", "no/it.svg"],
+            "error: cannot write 'no/it.svg': there is no folder 'no'\n  make the folder first",
+        ),
+        (
+            ["--dry-run", "--history", "it.csv"],
+            "error: --dry-run solves nothing, so there is nothing to write with --history",
+        ),
+        (
+            ["--dry-run", "--chart", "it.svg"],
+            "error: --dry-run solves nothing, so there is nothing to write with --chart",
+        ),
+    ):
+        assert refused("solve", "total.yaml", *options) == message
+
+
+def test_a_bound_is_derived_where_none_is_stated(run: Any, files: Path) -> None:
+    program = files / "own.program"
+    text = Program.load("l2_strategy").text.replace("program l2_strategy", "program own")
+    program.write_text(text[: text.index("certificate")], encoding="utf-8")
+    command = ("solve", "total.yaml", "--program", str(program), "--json")
+    found, without = (json.loads(run(*command, *more).out) for more in ((), ("--no-derive",)))
+    assert found["bound"] == found["derived_bound"] and found["bound_grade"] == "proved"
+    assert without["bound"] is None and "derived_bound" not in without
+    asked = json.loads(run("solve", "total.yaml", "--program", "l2_strategy", "--derive", "--json").out)
+    assert asked["derived_grade"] == "proved" and asked["derived_bound"] != asked["bound"]

@@ -35,8 +35,17 @@ def test_table_and_json(run: Any, file: Path) -> None:
     assert rows[0].split()[2] == "-" and rows[1].split()[3] == "-"
     found = json.loads(run("tune", file, "sexes", "--factors", "1,9", "--json").out)
     assert [row["factor"] for row in found] == [None, None, 1.0, 9.0]
-    assert found[3]["rmse"]["sexes"] < found[2]["rmse"]["sexes"]
-    assert all(0 <= row["gap"] <= 1e-6 for row in found)
+    assert found[3]["unit_rmse"]["sexes"] < found[2]["unit_rmse"]["sexes"]
+    assert all(0 <= row["gap"] <= 1e-6 and row["rmse"] is None for row in found)
+
+
+def test_json_has_the_errors_of_the_table_at_the_privacy_of_the_file(run: Any, file: Path) -> None:
+    file.write_text(TEXT + "privacy: {rho: 0.125}\n", encoding="utf-8")  # noise of deviation 2
+    *_, whole = run("tune", file, "sexes", "--factors", "1").out.splitlines()
+    found = json.loads(run("tune", file, "sexes", "--factors", "1", "--json").out)[2]
+    assert found["rmse"] == pytest.approx({part: 2 * error for part, error in found["unit_rmse"].items()})
+    printed = [float(number) for number in whole.split()[1:4]]
+    assert printed == pytest.approx(list(found["rmse"].values()), rel=1e-4)
 
 
 def test_refused(refused: Any, file: Path) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from cases import with_targets
 
-from mmopt import Program
+from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.driver.diagnosis.advice_on_conflicts import repair_for
+from mmopt.driver.diagnosis.advice_on_conflicts import infeasible, infeasible_by_certificate, repair_for
 from mmopt.driver.judge.score_point import FEASIBLE, candidate
 from mmopt.driver.judge.violations import Violation, violations
+from mmopt.language import check
+from mmopt.solvers import Proof
 
 pytestmark = pytest.mark.quick
 
@@ -36,9 +41,82 @@ def test_what_is_shown_restores(name: str, line: str, repair: str, rng: np.rando
     assert missed.amount <= FEASIBLE
 
 
+OWN = """program own
+given
+    W: matrix[r, n] = workload.root
+choose
+    X: psd[n, n]
+minimize
+    trace(W @ inv(X) @ W.T)
+subject to
+    line: {line}
+strategy
+    factor(X) norm 2
+"""
+LINES = [
+    ("1 >= diag(X)", "X = X / max(diag(X))"),
+    ("diag(X) >= 2", "X = X / min(diag(X) / 2)"),
+    ("trace(X) <= 3", "X = X / (trace(X) / 3)"),
+    ("trace(X) >= 3", "X = X / (trace(X) / 3)"),
+    # What is outside the band is 0 on both sides.
+    ("X[i, j] >= 1 for i, j in n if |i - j| == 1", ""),
+    ("X[i, j] <= 1 for i, j in n if i < j", ""),
+    # The least sum may be negative, and the 1 is not scaled.
+    ("W @ diag(X) >= 1", ""),
+    ("diag(X) + 1 <= 3", ""),
+    ("diag(X) >= -2", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "repair"), LINES, ids=[line for line, _ in LINES])
+def test_a_repair_is_shown_where_it_restores_the_line(
+    line: str, repair: str, rng: np.random.Generator
+) -> None:
+    workload, text = with_targets(np.tri(4)), OWN.format(line=line)
+    words = repair_for(bind(Program.parse(text), workload), Violation("line", "constraint", 1.0))
+    if not repair:
+        assert words == " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
+        return
+    assert words == f", for example: {repair}"
+    own = bind(Program.parse(f"{text}repair\n    {repair}\n"), workload)
+    for size in (0.01, 1.0, 100.0):
+        root = size * rng.normal(size=(4, 4))
+        assert candidate(own, {"X": root @ root.T}).after <= FEASIBLE
+
+
 @pytest.mark.parametrize(("name", "line"), [("l2_strategy_lmi", "lmi"), ("query_weighting", "inverse")])
 def test_a_line_of_another_form_gets_the_usual_example(name: str, line: str) -> None:
     instance = bind(Program.load(name), with_targets(np.tri(4)))
     assert repair_for(instance, Violation(line, "constraint", 1.0)) == (
         " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("largest", "residual", "limit", "reach"),
+    [
+        (1e16, 7e-14, " with entries up to 1e+13", ", for points with entries up to 1e+13"),
+        (1e12, 7e-14, "", ", for points with entries up to 1e+13"),
+        (1e2, 7e-2, " with entries up to 1e+01", ", for points with entries up to 1e+01"),
+        (1e16, 0.0, "", ""),
+    ],
+)
+def test_a_proof_says_how_far_it_reaches(largest: float, residual: float, limit: str, reach: str) -> None:
+    """Beyond, rounding of what is large may hide a point: never "no feasible point" where the numbers are."""
+    text = (
+        "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\nminimize\n    sum(x)\nsubject to\n"
+    )
+    program = check(Program.parse(text + "    top: x <= u\n"))
+    instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -largest])})
+    ground: Any = SimpleNamespace(parts={"top": SimpleNamespace(kind="constraint", name="top")})
+    proof = Proof(1.0, residual, 1.0)
+    conflict: Any = SimpleNamespace(rows={"top": None}, minimal=True, proof=proof, each=(), all=())
+    assert str(infeasible(instance, ground, conflict)) == (
+        f"'own' has no feasible point{limit}: 'top' cannot hold\n"
+        f"  proved by multipliers with a residual of {residual:.0e}{reach}"
+    )
+    said = str(infeasible_by_certificate("own", "scs", "infeasible", proof))
+    reach = reach.removeprefix(", for points")
+    assert said.startswith(
+        f"'own' has no feasible point{reach}: the certificate of scs (infeasible) was checked"
     )

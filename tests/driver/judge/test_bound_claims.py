@@ -23,7 +23,7 @@ from mmopt import (
     verify,
 )
 from mmopt.compiler import bind
-from mmopt.driver.judge.bound_claims import RefutedError, check_figures
+from mmopt.driver.judge.bound_claims import REPORT, RefutedError, check_derived, check_figures
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=1.0)
 TWICE = [
@@ -79,6 +79,22 @@ def test_a_bound_above_the_objective_names_both_and_the_certificate() -> None:
     )
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("name", "bound", "said"),
+    [
+        ("l2_strategy", 2.0, "the bound 2 derived for 'l2_strategy' is above the objective 1 of"),
+        ("l2_strategy_dual", 0.5, "the bound 0.5 derived for 'l2_strategy_dual' is below the objective 1 of"),
+    ],
+)
+def test_a_derived_bound_beyond_a_feasible_point_is_refused(name: str, bound: float, said: str) -> None:
+    instance = bind(Program.load(name), PREFIX)
+    check_derived(instance, 1.0, 1.0)
+    with pytest.raises(ContradictionError) as refused:
+        check_derived(instance, 1.0, bound)
+    assert str(refused.value) == f"{said} the repaired point, which is feasible\n  {REPORT}"
+
+
 @pytest.mark.some(1, "name")
 @pytest.mark.parametrize(("name", "change", "best"), TWICE, ids=[name for name, _, _ in TWICE])
 @pytest.mark.parametrize("reduce", [True, False])
@@ -108,7 +124,7 @@ def test_verify_refutes_what_no_solve_would_save(tmp_path: Path) -> None:
     s = solve(PREFIX, program)
     assert s.bound_grade == "claimed" and verify(s.save(tmp_path / "mine"), PREFIX).holds
     wider = dataclasses.replace(s, program_text=s.program_text.replace("diag(X) <= 1", "diag(X) <= 2"))
-    assert [row.what for row in verify(wider, PREFIX).failures] == ["claim"]
+    assert [row.what for row in verify(wider, PREFIX).failures] == ["derived bound", "claim"]
     proved = dataclasses.replace(s, bound_grade="proved")
     assert [row.what for row in verify(proved, PREFIX).failures] == ["grades"]
     valid = dataclasses.replace(s, status=dataclasses.replace(s.status, bound_valid=True))
@@ -243,3 +259,21 @@ def test_a_covariance_that_costs_another_than_the_objective_says_so() -> None:
     assert verify(s, w).holds
     other = solve(w, edited("fitness_for_use", ("c[j] ", "1.0 * c[j] "), called="mine"))
     assert other.own_sensitivity is None and not other.warnings
+
+
+def test_an_objective_below_a_derived_bound_is_refused_without_a_section_to_name() -> None:
+    """A file may say so of a program that has neither a certificate nor a section 'bound'."""
+    instance = bind(Program.parse(PATTERNS), PREFIX, {"U": np.eye(4)})
+    point = {"X": np.eye(4)}
+    with pytest.raises(ContradictionError) as refused:
+        check_figures(instance, 1.0, 2.0, 3.0, 1.0, 0.0, {}, point)
+    assert str(refused.value) == (
+        "the bound 2 derived for 'participation' is above the objective 1 of the repaired point, which is "
+        "feasible\n  please report it with the command and its files"
+    )
+    with pytest.raises(ContradictionError) as refused:
+        check_figures(instance, 1.0, 2.0, 3.0, 1.0, 0.0, {}, {"X": np.eye(4) * (1 + 2.0**-30)})
+    assert str(refused.value).splitlines()[1] == (
+        "  the point misses constraint 'pattern' for i = 0 by 9.3e-10, relatively: do lines contradict each "
+        "other by so little? If not, please report it with the command and its files"
+    )

@@ -15,7 +15,7 @@ from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.driver.judge.charge_for_root import charged_for_the_queries
-from mmopt.driver.judge.score_point import FEASIBLE, Candidate, bound_of, candidate, upper_value
+from mmopt.driver.judge.score_point import FEASIBLE, Candidate, bound_of, candidate, scored, upper_value
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
 from mmopt.numerics.split_arrays import Level
@@ -157,7 +157,7 @@ def test_a_feasible_point_replaces_an_infeasible_one_with_a_lower_objective() ->
 def test_a_constraint_may_be_missed_by_rounding_only() -> None:
     inst = bind(NO_REPAIR, Workload.from_matrix(np.eye(3)))
     for size, holds in ((1 + FEASIBLE / 2, True), (1 + 2 * FEASIBLE, False)):
-        assert candidate(inst, {"X": size * np.eye(3)}).is_feasible is holds
+        assert scored(inst, {"X": size * np.eye(3)}).is_feasible is holds
 
 
 def test_infeasible_by_an_infinite_objective() -> None:

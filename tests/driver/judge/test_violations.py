@@ -7,10 +7,11 @@ import pytest
 from cases import with_targets
 from tolerances import ROUNDING
 
-from mmopt import Program, Workload
+from mmopt import Program, Workload, certify, solve
 from mmopt.compiler import Instance, bind
 from mmopt.driver.judge.score_point import candidate
 from mmopt.driver.judge.violations import violations, worst_line
+from mmopt.errors import OptionError
 from mmopt.language import violation, worst
 
 LINES = """\
@@ -85,6 +86,40 @@ def test_a_matrix_inequality_and_an_entry() -> None:
 def test_no_number_is_no_point() -> None:
     line = worst_line(instance(), point(u=np.array([10.0, np.nan, 10.0])))
     assert line is not None and line.amount == np.inf
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("sqrt(y)[0] >= 1", "'sqrt(y)' has none at entry 1"),
+        ("log(2 + y)[0] >= 0", "'log(2 + y)' has none at entry 1"),
+    ],
+)
+def test_what_a_line_does_not_use_has_to_have_a_value(line: str, said: str) -> None:
+    """The bound is derived with the whole domain of the atom: a point outside would be below it."""
+    text = (
+        "program own\nchoose\n    y: vector[2]\nminimize\n    y[1]\nsubject to\n    low: y >= -9\n    one: "
+    )
+    program, w = Program.parse(text + line), Workload.from_matrix(np.eye(2))
+    found = solve(w, program)
+    assert found.bound_grade == "proved" and found.bound is not None
+    assert found.bound > -4.0 or "log" in line  # that of a logarithm happens to be the line 'low'
+    y = {"y": np.array([2.0, -4.0])}
+    worst_of_all = worst_line(bind(program, w), y)
+    assert worst_of_all is not None and worst_of_all.amount == np.inf
+    with pytest.raises(OptionError) as error:
+        certify(w, program=program, point=y, solve=False)
+    assert str(error.value) == (
+        "the point gives no feasible point of 'own': after its repair it gives constraint 'one' no finite "
+        f"value: {said}\n  give the program a 'repair' that makes any point feasible"
+    )
+
+
+def test_nor_has_an_objective_a_value_without() -> None:
+    text = "program own\nchoose\n    y: vector[2]\nmaximize\n    sqrt(y)[0]\nsubject to\n    high: y <= 9\n"
+    with pytest.raises(OptionError) as error:
+        certify(np.eye(2), program=Program.parse(text), point={"y": np.array([2.0, -4.0])}, solve=False)
+    assert str(error.value) == "the point has no finite objective in 'own': 'sqrt(y)' has none at entry 1"
 
 
 def test_the_worst_is_what_is_certified(rng: np.random.Generator) -> None:

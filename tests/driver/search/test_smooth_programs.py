@@ -7,6 +7,7 @@ import pytest
 from tolerances import FITNESS, GAP, GAP_INTERIOR
 
 from mmopt import Program, Workload, solve
+from mmopt.strategies.baselines import baseline
 
 H4 = np.vstack([np.ones(4), np.kron(np.eye(2), np.ones(2)), np.eye(4)])
 Y4 = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 0, 0], [0, 0, 1, -1]], dtype=float)
@@ -32,6 +33,14 @@ def test_rotations_lower_the_sensitivity(strategy: np.ndarray, best: float, para
     # The error is the one of the strategy given, up to the square of its sensitivity.
     a = s.strategy.matrix * s.objective
     np.testing.assert_allclose(a.T @ a, strategy.T @ strategy, atol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "above"), [(4, 0.0563), (64, 0.0768)])
+def test_one_filter_for_all_steps_is_a_few_percent_above_the_best_strategy(n: int, above: float) -> None:
+    """As the program's own words have it, and below the square root of the prefix sums."""
+    s, best = solve(prefix(n), "toeplitz_strategy"), solve(prefix(n), "l2_strategy")
+    assert s.objective / best.objective - 1 == pytest.approx(above, abs=1e-4)
+    assert s.objective < baseline("square_root", prefix(n), 2).total_error(prefix(n))
 
 
 @pytest.mark.parametrize("hybrid", [0.0, 0.1])

@@ -9,6 +9,7 @@ import pytest
 from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, program_names, to_source
 from mmopt.language.atoms.argument_types import Curvature
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode, describe, survey
 from mmopt.language.check.infer_types import infer
 
@@ -137,7 +138,7 @@ BAD = [
         "t <= 1",
         "",
         "sqrt(abs(u - c))",
-        "a function of an expression",
+        "an increasing concave function of something convex",
     ),
     ("minimize", "t", "diag(X) * u <= 1", "line", "diag(X) * u", "a product of two expressions"),
     ("minimize", "t", "sum(d * sqrt(u)) <= t", "line", "d * sqrt(u)", "a factor of unknown sign"),
@@ -190,9 +191,18 @@ def test_names_and_shapes_have_to_fit(line: str) -> None:
 def test_every_atom_has_a_rule_in_words() -> None:
     """Applied to what is chosen, each atom says something, whatever becomes of the curvature."""
     shapes = {"diag": "X", "stack": "X, X", "used_rows": "X, u", "eye": "n", "ones": "n"}
-    shapes |= {"consecutive": "c, 2", "leading": "c, 2", "support": "c"}
+    shapes |= {
+        "consecutive": "c, 2",
+        "leading": "c, 2",
+        "toeplitz": "c",
+        "windows": "c, 2",
+        "support": "c",
+        "rel_entropy": "u, u",
+    }
     for name, atom in ATOMS.items():
-        call = atom.text.format(*["X"] * atom.arity) if atom.binds < 9 else f"{name}({shapes.get(name, 'X')})"
+        is_called = atom.binds == 9 and name in FUNCTIONS
+        argument = "u" if name in ("norm 1", "norm 2", "norm inf") else "X"
+        call = f"{name}({shapes.get(name, 'X')})" if is_called else atom.text.format(*[argument] * atom.arity)
         expression = {"pow": "X**2", "div": "X / 2"}.get(name, call)
         checked = check(parsed())
         expr = Program.parse(TEXT.format(objective="t", line=f"sum({expression}) <= 1", sense="minimize"))

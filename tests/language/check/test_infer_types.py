@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mmopt.errors import ProgramError
-from mmopt.language import Program, check, evaluate
+from mmopt.language import ATOMS, Program, check, evaluate
 from mmopt.language.atoms.argument_types import Curvature
+from mmopt.language.check.index_types import KEEPS_ZEROS
 from mmopt.language.check.infer_types import Scope, infer
 
 pytestmark = pytest.mark.quick
@@ -75,7 +76,7 @@ REJECTED = [
     ("trace(inv(X) @ Y)", "a product of two expressions that both depend on what is chosen"),
     ("trace(X @ X)", "a product of two expressions that both depend on what is chosen"),
     ("sum(inv(X))", "a sum or an extreme of the entries of a matrix that is curved as a whole"),
-    ("sum(abs(inv(X)))", "a function of an expression whose curvature it does not keep"),
+    ("sum(abs(inv(X)))", "a convex function of something convex"),
     (
         "inv(X)[0, 1]",
         "an entry of a matrix that is curved as a whole (its diagonal is diag(F))",
@@ -87,13 +88,13 @@ REJECTED = [
         "trace(W @ inv(X) @ G @ W.T)",
         "the trace of a convex matrix against one not known to be psd (write W.T @ W)",
     ),
-    ("sum(v**3)", "the power 3 of an expression of this sign and curvature"),
+    ("sum(v**3)", "the power 3 of something that may be negative"),
     ("sum(v**2 * g)", "a convex expression times a factor of unknown sign"),
     ("sum(u * u)", "a product with itself (a square is written x**2)"),
     ("sum(u / (v + 1))", "a quotient of two expressions that both depend on what is chosen"),
     ("sum(1 / v)", "a quotient that is not (a constant >= 0) / (something concave and >= 0)"),
     ("max(sqrt(u))", "a largest (smallest) entry of something concave (convex)"),
-    ("sum(sqrt(v**2))", "a function of an expression whose curvature it does not keep"),
+    ("sum(sqrt(v**2))", "an increasing concave function of something convex"),
     ("W[0, :] @ abs(X) @ W[0, :].T", "a convex expression times a factor of unknown sign"),
     ("nuclear(inv(X))", "a norm of a curved expression"),
     ("trace(S * inv(X))", "a convex expression times a factor of unknown sign"),
@@ -185,3 +186,12 @@ def test_rejected_expressions(expression: str, why: str | None) -> None:
         assert caught.value.message == "root needs a matrix known to be psd"
     else:
         assert caught.value.message == f"the objective of 'minimize' has to be convex, and here is {why}"
+
+
+def test_atoms_that_zeros_do_not_change_are_those_that_say_so(rng: np.random.Generator) -> None:
+    for name in ("abs", "sqrt", "entropy", "huber", "sum", "norm 1", "norm 2", "exp", "log", "max", "min"):
+        x, more = -rng.uniform(0.1, 3.0, 3) * (1 if name == "max" else -1), (1.5,) * (name == "huber")
+        with np.errstate(all="ignore"):
+            short, long = (np.asarray(ATOMS[name].numpy(v, *more)) for v in (x, np.append(x, 0.0)))
+        same = np.append(short, 0.0) if short.ndim else short
+        assert np.allclose(long, same) == (name in KEEPS_ZEROS), name

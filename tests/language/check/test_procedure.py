@@ -44,7 +44,7 @@ def test_types_of_steps() -> None:
         ("query_weighting", "«two_steps»", "'two_steps' would solve itself", ""),
         ("Q=Q", "P=«Q»", "'query_weighting' has no given 'P'", "known: Q, W"),
         ("Q=Q", "Q=«1»", "the given 'Q' of 'query_weighting' is a matrix, this is a number", ""),
-        ("Q=Q", "Q=«R»", "'R' is not defined", "known: Q, W, h, n, r"),
+        ("Q=Q", "Q=«R»", "'R' is not defined", "did you mean 'r'?"),
         (
             "solve(query_weighting, Q=Q)",
             "«solve(query_weighting, Q)»",

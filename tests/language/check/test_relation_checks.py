@@ -32,10 +32,11 @@ CONSTRAINTS = [
         "name the index of this family otherwise",
     ),
     ("diag(X) <= 1 for j in «range(m)»", "a family runs over a dimension", "write: for j in m"),
+    ("diag(X) <= 1 for i in «range(n - 1)»", "a family runs over a dimension", "write: for i in n - 1"),
     (
-        "diag(X) <= 1 for «j, i» in m",
-        "'j, i' is not a name",
-        "letters, digits and _, not beginning with a digit",
+        "«diag(X)» <= 1 for j, i in m",
+        "a number is expected for each j, i, this is a vector of length n",
+        "a family of vectors or of matrix inequalities has one index and no condition",
     ),
     (
         "W[:, «j»] @ u <= 1 for j in m",
@@ -90,19 +91,39 @@ CONSTRAINTS = [
         "block (1, 1) has to be symmetric: declare it psd or symmetric",
     ),
     (
+        "«norm(u)» >= 1",
+        "'constraint_1': the larger side has to be concave, and it is convex",
+        "what is convex can be kept below a limit, not above one; is this meant: norm(u) <= 1",
+    ),
+    (
+        "1 <= «diag(inv(X))»",
+        "'constraint_1': the larger side has to be concave, and it is convex",
+        "what is convex can be kept below a limit, not above one; is this meant: 1 >= diag(inv(X))",
+    ),
+    (
+        "«norm(u)» == 1",
+        "'constraint_1': both sides of '==' have to be affine, and it is convex",
+        "what is convex can be at most a limit, not equal to one: norm(u) <= 1",
+    ),
+    (
+        "1 == «sum(sqrt(u))»",
+        "'constraint_1': both sides of '==' have to be affine, and it is concave",
+        "what is concave can be at least a limit, not equal to one: 1 <= sum(sqrt(u))",
+    ),
+    (
         "«inv(X)» == eye(n)",
         "'constraint_1': both sides of '==' have to be affine, and it is convex",
-        "the rules: python -m pydoc mmopt.language",
+        "what is convex can be at most a limit, not equal to one: inv(X) << eye(n)",
     ),
     (
         "«sqrt(u)» <= 1",
         "'constraint_1': the smaller side has to be convex, and it is concave",
-        "the rules: python -m pydoc mmopt.language",
+        "what is concave can be kept above a limit, not below one; is this meant: sqrt(u) >= 1",
     ),
     (
         "u >= «sqrt(u)»",
         "'constraint_1': the smaller side has to be convex, and it is concave",
-        "the rules: python -m pydoc mmopt.language",
+        "what is concave can be kept above a limit, not below one; is this meant: u <= sqrt(u)",
     ),
     (
         "«diag(inv(X)) <= u»",
@@ -121,12 +142,12 @@ CONSTRAINTS = [
     (
         "«root(X)» << 0",
         "'constraint_1': the smaller side has to be convex, and it is concave",
-        "the rules: python -m pydoc mmopt.language",
+        "what is concave can be kept above a limit, not below one; is this meant: root(X) >> 0",
     ),
     (
         "X >> «root(X)»",
         "'constraint_1': the smaller side has to be convex, and it is concave",
-        "the rules: python -m pydoc mmopt.language",
+        "what is concave can be kept above a limit, not below one; is this meant: X << root(X)",
     ),
     ("«0 >> 0»", "'>>' compares symmetric matrices, both sides are numbers", "write >= 0"),
     ("u <= 1 and u «>=» 0", "a second relation '>=' in one constraint", "write two constraints"),
@@ -299,3 +320,45 @@ def test_polar_is_the_nearest_orthogonal_matrix(rng: np.random.Generator) -> Non
         other = np.linalg.qr(rng.normal(size=(4, 4)))[0]
         assert np.linalg.norm(m - p) <= np.linalg.norm(m - other)
     assert np.isnan(polar(np.array([[np.inf, 0.0], [0.0, 1.0]]))).all()
+
+
+LOGARITHMS = [
+    ("minimize", "-logdet(X)", True),
+    ("maximize", "2 * g - sum(log(u)) / 3", True),
+    ("maximize", "sum(log(v[i] + i) for i in m if i > 0)", True),
+    ("maximize", "trace(X) * log(3)", False),
+    ("maximize", "sum(v[i] * log(i + u[i]) for i in m)", False),
+    ("maximize", "trace(X) + h + log(m)", False),
+    ("maximize", "trace(X) / log(h)", False),
+    ("minimize", "logsumexp(v)", False),
+]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("sense", "objective", "is_one"), LOGARITHMS, ids=[o for _, o, _ in LOGARITHMS])
+def test_only_the_logarithm_of_what_is_chosen_makes_an_objective_one(
+    sense: str, objective: str, is_one: bool
+) -> None:
+    let = "g = logdet(X)" if "g" in objective.split() else "unused = 1"
+    checked = check(
+        Program.parse(
+            f"""program one
+given
+    W: matrix[m, n] = workload.root
+    u: vector[m] > 0
+let
+    h = log(sum(u))
+    {let}
+choose
+    X: psd[n, n]
+    v: vector[m] >= 0
+{sense}
+    {objective}
+subject to
+    diag(X) <= 1
+strategy
+    factor(X) norm 2
+"""
+        )
+    )
+    assert checked.is_logarithmic == is_one

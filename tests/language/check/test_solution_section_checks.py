@@ -35,8 +35,8 @@ SECTIONS = [
     ),
     (
         "certificate «d»: vector[n] from dual(s)\n    sum(d)",
-        "a multiplier is a number, a vector or a matrix, and >= 0",
-        "write d: vector[n] >= 0",
+        "the multiplier of 's' is a number, a vector or a matrix, and >= 0",
+        "write d: vector[n] >= 0 (that of an equality is free, that of X >> 0 psd)",
     ),
     (
         "certificate d: vector[n] >= 0 from «s»\n    sum(d)",
@@ -90,7 +90,7 @@ SECTIONS = [
     (
         "certificate «d»: psd[n, n]\n    1",
         "a multiplier is a number, a vector or a matrix, and >= 0",
-        "write d: vector[n] >= 0",
+        "write d: matrix[n, n] >= 0 (that of an equality is free, that of X >> 0 psd)",
     ),
     (
         "certificate «d»: scalar >= 0 from dual(s)\n    d",

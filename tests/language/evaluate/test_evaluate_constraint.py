@@ -10,7 +10,7 @@ import pytest
 
 from mmopt.language import violation, worst
 from mmopt.language.evaluate import evaluate_constraint
-from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
+from mmopt.language.evaluate.evaluate_constraint import cleared, excess, excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint
@@ -36,6 +36,11 @@ def constraint(text: str) -> Constraint:
         ("u == u", 0.0),
         ("u == 2 * u", 0.5),
         ("2 * u == u", 0.5),
+        ("X[0, 1] == 0", 0.0),
+        ("X[1, 1] == 0", 0.5),
+        ("X[i, j] == 0 for i, j in n if i > j", 0.0),
+        ("X[i, j] == 0 for i, j in n if i == j", 1.0),
+        ("2 * X[j, j] - X[j, j] * c == 0 for j in n", 0.2),
         ("X >> 0", 0.5),
         ("X << eye(n)", 0.5),
         ("0 << X", 0.5),
@@ -118,8 +123,34 @@ def test_errors_of_evaluation_are_part_of_what_may_be_missed(text: str, rng: np.
     assert excess_with_errors(constraint(text), {**env, "u": env["u"] + 1.0}) == 0.0
 
 
+@pytest.mark.draws(5)
+def test_what_is_missed_by_next_to_nothing_is_missed(rng: np.random.Generator) -> None:
+    """Beside an entry so much larger that the ratio is no float."""
+    small, large = 10.0 ** rng.uniform(-300, -200), 10.0 ** rng.uniform(150, 250)
+    env = {
+        "W": np.array([[small], [large]]),
+        "v": np.ones(1),
+        "u": np.array([0.0, 2 * large]),
+        "m": 2,
+        "n": 1,
+    }
+    assert 0.0 < excess_with_errors(constraint("W @ v <= u"), env) < 1e-300
+    assert excess_with_errors(constraint("W @ v <= u"), {**env, "v": -env["v"]}) == 0.0
+
+
 @pytest.mark.parametrize(("least", "found"), [(1e-3, 0.0), (0.0, np.inf), (-1e-14, np.inf)])
 def test_a_matrix_line_is_proved_or_nothing_is_known_of_it(least: float, found: float) -> None:
     turn = np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]
     x = turn @ np.diag([least, 1.0, 2.0]) @ turn.T
     assert excess_with_errors(constraint("X >> 0"), {"X": (x + x.T) / 2, "n": 3}) == found
+
+
+def test_nearly_zero_entries_are_cleared_where_a_line_says_so() -> None:
+    x = np.array([[1.0, 1e-9, 0.5], [1e-9, 2.0, 1e-8], [0.5, 1e-8, 3.0]])
+    env = {"n": 3, "X": x}
+    lines = [constraint("X[i, j] == 0 for |i - j| == 1"), constraint("X[0, 2] == 0")]
+    found = cleared(lines, {"X": x}, env)["X"]
+    assert np.array_equal(found, [[1.0, 0.0, 0.5], [0.0, 2.0, 0.0], [0.5, 0.0, 3.0]])
+    assert violation(lines[0], {**env, "X": found}) == 0
+    assert violation(lines[1], {**env, "X": found}) == pytest.approx(0.5 / 3)
+    assert x[0, 1] == 1e-9

@@ -51,13 +51,29 @@ FORMS = [
     ("sum(c)**2", "sum(c)²", r"\operatorname{sum}\left(c\right)^{2}"),
     ("sqrt(k)**2", "(√k)²", r"\sqrt{k}^{2}"),
     ("sqrt(k + 1)", "√(k + 1)", r"\sqrt{k + 1}"),
+    ("1e-9 * k + 2.5e30", "1e-09 k + 2.5e+30", r"10^{-9}\,k + 2.5 \cdot 10^{30}"),
+    ("(1e-9)**3", "(1e-09)³", r"\left(10^{-9}\right)^{3}"),
     ("(k + 1)**-3", "(k + 1)⁻³", r"\left(k + 1\right)^{-3}"),
+    ("c**(1/3) @ c**(-2/3)", "(c^(1/3))ᵀ c^(−2/3)", r"\left(c^{1/3}\right)^{\mathsf T}\,c^{-2/3}"),
+    ("k**(1/2) * k**(k / 2)", "k^½ k^(k / 2)", r"k^{1/2}\,k^{\frac{k}{2}}"),
     ("k**0.5 * k**0.25", "k^½ k^(0.25)", r"k^{0.5}\,k^{0.25}"),
     ("inv(W.T @ W)", "(Wᵀ W)⁻¹", r"\left(W^{\mathsf T}\,W\right)^{-1}"),
     ("inv(W.T @ W).T", "((Wᵀ W)⁻¹)ᵀ", r"\left(\left(W^{\mathsf T}\,W\right)^{-1}\right)^{\mathsf T}"),
     ("root(W.T @ W) @ pinv(W)", "(Wᵀ W)^½ W⁺", r"\left(W^{\mathsf T}\,W\right)^{1/2}\,W^{+}"),
     ("nuclear(W @ diag(sqrt(c)))", "‖W diag(√c)‖∗", None),
     ("abs(W)", "|W|", r"\left|W\right|"),
+    ("norm(c) + norm(c, 1)", "‖c‖₂ + ‖c‖₁", r"\left\|c\right\|_2 + \left\|c\right\|_1"),
+    ("norm(c, inf) + norm(W, fro)", "‖c‖∞ + ‖W‖F", r"\left\|c\right\|_\infty + \left\|W\right\|_F"),
+    ("lambda_max(W.T @ W)", "λmax(Wᵀ W)", r"\lambda_{\max}\left(W^{\mathsf T}\,W\right)"),
+    ("max(k, c)", "max(k, c)", r"\max\left(k,\,c\right)"),
+    ("logdet(W.T @ W)", "log det(Wᵀ W)", None),
+    ("W[0, 1] + W[m - 1, 1]", "W[0, 1] + W[m − 1, 1]", "W_{0,1} + W_{m - 1,1}"),
+    (
+        "k * sum(W[i, j] + c[j] for i in m for j in n if i < j)",
+        "k (Σ(i ∈ [m], j ∈ [n]: i < j) (W[i, j] + c[j]))",
+        r"k\,\left(\sum_{i \in [m], j \in [n]: i < j} \left(W_{i,j} + c_{j}\right)\right)",
+    ),
+    ("max(c[i] for i in n)", "max((c[i]: i ∈ [n]))", r"\max\left(\left(c_{i}\right)_{i \in [n]}\right)"),
     (
         "sum(abs(W), axis=0)",
         "column-sum(|W|)",
@@ -100,8 +116,8 @@ def test_a_program_in_plain_text() -> None:
     program = Program.parse(Program.load("l2_strategy").text.replace("about", "about\n    x"))
     assert typeset_text(program) == "\n".join(
         [
-            "given            W, a matrix r × n       the queries up to rotation: only W.T @ W matters",
-            "choose           X ⪰ 0, a matrix n × n   strategy Gram matrix A.T @ A",
+            "given            W, a matrix r × n       the queries up to rotation: only Wᵀ W matters",
+            "choose           X ⪰ 0, a matrix n × n   strategy Gram matrix Aᵀ A",
             "minimize         tr(W X⁻¹ Wᵀ)",
             "subject to       diag(X) ≤ 1             sensitivity",
             "repair           X ← X / max(diag(X))",
@@ -111,6 +127,12 @@ def test_a_program_in_plain_text() -> None:
             "bound            ‖W diag(√d)‖∗² / sum(d)   ∀ d ≥ 0",
         ]
     )
+
+
+def test_a_strategy_from_elsewhere_has_its_shape() -> None:
+    """Beside a number a product is plain, not that of two arrays."""
+    lines = typeset_text(Program.load("gamma_2"))
+    assert "X = Aᵀ A √(max(diag(W (Aᵀ A)⁻¹ Wᵀ)) / max(diag(Aᵀ A)))" in lines
 
 
 def test_a_program_in_latex() -> None:

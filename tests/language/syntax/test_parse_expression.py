@@ -12,9 +12,127 @@ from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 
 # Marked objective, message, hint.
 EXPRESSIONS = [
+    # As a student writes it.
+    (
+        "-«det»(X)",
+        "there is no atom 'det'",
+        "write logdet(X): the logarithm of the determinant is concave, the determinant neither",
+    ),
+    (
+        "log(«det»(X))",
+        "there is no atom 'det'",
+        "write logdet(X): the logarithm of the determinant is concave, the determinant neither",
+    ),
+    ("«log_det»(X)", "there is no atom 'log_det'", "write logdet(X)"),
+    ("«eigmax»(X)", "there is no atom 'eigmax'", "write lambda_max(X)"),
+    ("«lambdamax»(X)", "there is no atom 'lambdamax'", "write lambda_max(X)"),
+    ("«norm2»(u)", "there is no atom 'norm2'", "write norm(x)"),
+    ("«transpose»(X)", "there is no atom 'transpose'", "write X.T"),
+    ("«maximum»(u, 0)", "there is no atom 'maximum'", "write max(a, b)"),
+    ("«np.linalg.norm»(u)", "only an atom can be called, by its bare name", "write norm(…)"),
+    (
+        "«np.zeros»(n)",
+        "only an atom can be called, by its bare name",
+        "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+    ),
+    (
+        "norm(u, «ord=1»)",
+        "'norm' takes no such option",
+        "write norm(x), norm(x, 1), norm(x, inf) or norm(X, fro)",
+    ),
+    ("norm(X, «'fro'»)", "a text in quotes cannot stand in an expression", "write it without quotes"),
+    ("u«'» @ u", "a quote is no transpose", "the transpose is written X.T"),
+    ("u«' @ W @ u'»", "a text in quotes cannot stand in an expression", "the transpose is written X.T"),
+    ("sum(u«^»2)", "'^' is not a power", "write **"),
+    (
+        "«sqrt(sum(u**2))»",
+        "the objective of 'minimize' has to be convex, and here is an increasing concave function of something convex",
+        "a square root is concave, and rises: of something convex it is neither. The root of a sum of squares is norm(x), which is convex; as an objective, minimize what is under the root",
+    ),
+    (
+        "sqrt(«u @ u»)",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "a sum of squares is written sum(u**2)",
+    ),
+    (
+        "«(u - ones(m)) @ (u - ones(m))»",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "a sum of squares is written sum((u - ones(m))**2)",
+    ),
+    (
+        "«u.T @ eye(m) @ u»",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "a quadratic form is written norm(root(eye(m)) @ u)**2",
+    ),
+    (
+        "sum(«u / sum(u)»)",
+        "the objective of 'minimize' has to be convex, and here is a quotient of two expressions that both depend on what is chosen",
+        "a quotient of two that are chosen has no curvature: in a line, multiply what is below to the other side; that t**2 / x is at most y is written [[x, t], [t, y]] >> 0",
+    ),
+    (
+        "trace(«X @ X»)",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "the sum of all squares of entries is sum(X**2)",
+    ),
+    (
+        "sum(«u * log(u)»)",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "x * log(x) is -entropy(x), which is convex: write -entropy(u)",
+    ),
+    (
+        "sum(«diag(X - 2 * X)**3»)",
+        "the objective of 'minimize' has to be convex, and here is the power 3 of something that may be negative",
+        "of what may be negative only even powers are convex: declare it >= 0",
+    ),
+    (
+        "sum(«log(u**2)»)",
+        "the objective of 'minimize' has to be convex, and here is an increasing concave function of something convex",
+        "log is concave, and rises: take it of something concave; log(sum(exp(x))) is logsumexp(x)",
+    ),
+    (
+        "sum(«exp(sqrt(u))»)",
+        "the objective of 'minimize' has to be convex, and here is an increasing convex function of something concave",
+        "exp is convex, and rises: take it of something convex",
+    ),
+    (
+        "«-norm(u)»",
+        "the objective of 'minimize' has to be convex, and it is concave",
+        "what is concave has a largest value: maximize it, or minimize something convex",
+    ),
     ("trace(W @ inv(«Y») @ W.T)", "'Y' is not defined", "known: G, W, X, m, n, u"),
     ("«trac»(W @ inv(X) @ W.T)", "there is no atom 'trac'", "did you mean 'trace'?"),
     ("«tr»(G)", "there is no atom 'tr'", "write trace(X)"),
+    ("sum(«U»)", "'U' is not defined", "did you mean 'u'?"),
+    (
+        "-«np.linalg.slogdet»(X)",
+        "only an atom can be called, by its bare name",
+        "write logdet(X)",
+    ),
+    (
+        "«np.linalg.lstsq»(X)",
+        "only an atom can be called, by its bare name",
+        "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+    ),
+    (
+        "sum(u) +\n     u «v»",
+        "an operator is missing before 'v'",
+        "the operators are + - * / ** @ [ ] ( ) and .T; indented deeper, this line goes on with the statement above",
+    ),
+    (
+        "sum(«log(1 + exp(u))»)",
+        "the objective of 'minimize' has to be convex, and here is an increasing concave function of something convex",
+        "log(1 + exp(t)) of a number t is logsumexp([[0], [t]]); of all entries: sum(logsumexp([[0], [x[i]]]) for i in n)",
+    ),
+    (
+        "«u[0] * u[1]»",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "that a product is at least c**2, with both >= 0, is written [[u[0], c], [c, u[1]]] >> 0",
+    ),
+    (
+        "sum(«u * (eye(m) @ u)»)",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "a quadratic form is written norm(root(eye(m)) @ u)**2",
+    ),
     ("trace(«W @ inv(X) @ W»)", "a matrix (m, n) @ a matrix (m, n): n columns meet m rows", ""),
     (
         "sum(«inv(X) @ inv(X)»)",
@@ -40,14 +158,14 @@ EXPRESSIONS = [
     (
         "«sum(sqrt(u))»",
         "the objective of 'minimize' has to be convex, and it is concave",
-        "the rules: python -m pydoc mmopt.language",
+        "what is concave has a largest value: maximize it, or minimize something convex",
     ),
     ("sum(u) «^» 2", "'^' is not a power", "write **"),
     ("«lambda» x: x", "'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
     (
-        "sum(u «for» u in m)",
-        "'for' cannot stand inside an expression",
-        "a family of constraints ends with: for j in m",
+        "sum(u for «u» in m)",
+        "'u' has another meaning already",
+        "name the index of this family otherwise",
     ),
     (
         "[x «for» x in m]",
@@ -58,8 +176,8 @@ EXPRESSIONS = [
     ("trace(W @ inv(X)) @ W.T«)»", "this ')' closes nothing", "no bracket is open here"),
     ("trace(W«]» @ X)", "this ']' meets an open '('", "')' closes it"),
     ("«'»abc", "this quote is not closed", "a text in quotes ends on the line on which it begins"),
-    ('«"abc"»', "a text in quotes cannot stand in an expression", ""),
-    ("«W[0]»", "a matrix (m, n) takes two indices, not 1", ""),
+    ('«"abc"»', "a text in quotes cannot stand in an expression", "write it without quotes"),
+    ("«W[0]»", "a matrix (m, n) takes two indices, not 1", "write X[0, 0]"),
     ("«W[0, 0, 0]»", "a matrix (m, n) takes two indices, not 3", ""),
     ("«u[0, 1]»", "a vector of length m takes one index, not 2", ""),
     ("«sum(u)[0]»", "a number takes no index, not 1", ""),
@@ -76,12 +194,110 @@ EXPRESSIONS = [
     (
         "W[«-1», :]",
         "an index is a whole number or the index of a family",
-        "write W[0, :], or W[j, :] with 'for j in m' after the constraint",
+        "entries are counted from 0; the last one is m - 1",
     ),
     (
         "W[«m», 0]",
+        "this index may be beyond the entries, which are counted by m from 0",
+        "let the index run over less, for example: for i in n - 1",
+    ),
+    (
+        "sum(X[i, «i + 1»] for i in n)",
+        "this index may be beyond the entries, which are counted by n from 0",
+        "let the index run over less, for example: for i in n - 1",
+    ),
+    (
+        "sum(X[i, «i - 1»] for i in n)",
+        "this index may be beyond the entries, which are counted by n from 0",
+        "let the index run over less, for example: for i in n - 1, with i + 1 in place of i",
+    ),
+    (
+        "sum(eye(4)[j, «j + 2»] for j in 4)",
+        "this index may be beyond the entries, which are counted by 4 from 0",
+        "let the index run over less, for example: for j in 2",
+    ),
+    (
+        "sum(X[«u[0]», 0] for i in n)",
         "an index is a whole number or the index of a family",
         "write W[0, :], or W[j, :] with 'for j in m' after the constraint",
+    ),
+    (
+        "max(«X[i, j] for i, j in n if i != j»)",
+        "a condition leaves entries out, which 'max' cannot",
+        "a condition stands in a sum, a norm, or after a constraint",
+    ),
+    (
+        "sum(X[i, j] for i, j in n if «u[i]» < 1)",
+        "a condition on indices compares numbers that are given",
+        "for example: if |i - j| >= b with the parameter b: dim = 3",
+    ),
+    (
+        "sum(X[i, j] for i, j in n if «i»)",
+        "a condition on indices is one relation",
+        "for example: if abs(i - j) < b",
+    ),
+    (
+        "sum(«X[i, :]» for i in n)",
+        "a number is expected for each i, this is a row of length n",
+        "a family of vectors or of matrix inequalities has one index and no condition",
+    ),
+    (
+        "sum(X[i, j] for i, j, «k» in n)",
+        "at most two indices run together",
+        "put a sum inside a sum",
+    ),
+    (
+        "sum(X[i, j] for i, «i» in n)",
+        "'i' has another meaning already",
+        "name the index of this family otherwise",
+    ),
+    ("sum(X[i, i] for «i» in q)", "the dimension 'q' is not defined", "known: m, n"),
+    ("sum(X[i, i] for «X[0, 0]» in n)", "an index is a name", "write: for i in n"),
+    (
+        "«sum(-X[i, i]**2 for i in n)»",
+        "the objective of 'minimize' has to be convex, and it is concave",
+        "what is concave has a largest value: maximize it, or minimize something convex",
+    ),
+    (
+        "sum(«X[i, i] * X[i, 0]» for i in n)",
+        "the objective of 'minimize' has to be convex, and here is a product of two expressions that both depend on what is chosen",
+        "that a product is at least c**2, with both >= 0, is written [[X[i, i], c], [c, X[i, 0]]] >> 0",
+    ),
+    (
+        "«norm(X)»",
+        "norm(x) of a matrix may mean several things",
+        "write norm(X, fro), sigma_max(X) (the largest singular value), nuclear(X) (their sum), sum(abs(X)), or norm(X, axis=0): one per column",
+    ),
+    (
+        "«norm(X, 1)»",
+        "norm(x, 1) of a matrix may mean several things",
+        "write sum(abs(X)), or max(norm(X, 1, axis=0)) by columns",
+    ),
+    (
+        "«norm(X, inf)»",
+        "norm(x, inf) of a matrix may mean several things",
+        "write max(abs(X)), or max(norm(X, 1, axis=1)) by rows",
+    ),
+    ("norm(u, «3»)", "there is no such norm", "write 1, 2, inf, fro or nuc"),
+    ("«norm(u[0])»", "norm(x) needs a vector, this is a number", "write abs(x)"),
+    ("«norm(u, axis=0)»", "axis is for a matrix, this is a vector of length m", ""),
+    ("«norm(u, fro)»", "norm(X, fro) needs a matrix, this is a vector of length m", ""),
+    ("«logdet(W @ W.T @ W)»", "logdet needs a square matrix, this is a matrix (m, n)", ""),
+    (
+        "«logdet(G)»",
+        "logdet needs a matrix known to be psd",
+        "declare it psd, or write W @ diag(d) @ W.T with d >= 0",
+    ),
+    (
+        "«lambda_max(G)»",
+        "lambda_max needs a matrix known to be symmetric",
+        "declare it psd or symmetric; the largest singular value of any matrix is sigma_max(A)",
+    ),
+    ("sum(«huber(u, -1)»)", "the limit of huber is a number >= 0", "for example huber(x, 2)"),
+    (
+        "-«logdet(inv(X))»",
+        "the objective of 'minimize' has to be convex, and here is a log-determinant of a matrix that is not affine (or concave)",
+        "the rules: python -m pydoc mmopt.language",
     ),
     ("x «if» y else z", "'if' cannot stand in an expression", "a program has one meaning for all data"),
     ("u «and» u", "'and' cannot stand in an expression", "write two constraints"),
@@ -164,7 +380,7 @@ EXPRESSIONS = [
     (
         "sum(«1 / sum(X)»)",
         "the objective of 'minimize' has to be convex, and here is a quotient that is not (a constant >= 0) / (something concave and >= 0)",
-        "the rules: python -m pydoc mmopt.language",
+        "a quotient is convex where what is below is > 0: declare it > 0",
     ),
     ("«-inv(X)»", "an objective is a number, this is a matrix (n, n)", "take a sum, trace or max"),
     ("«diag(u) @ X»", "a matrix (m, m) @ a matrix (n, n): m columns meet n rows", ""),
@@ -198,7 +414,7 @@ EXPRESSIONS = [
     ("«.»..", "nothing stands before '.'", "the operators are + - * / ** @ [ ] ( ) and .T"),
     ("«u.T.x»", "'.x' has no meaning here", "the transpose is written X.T"),
     ("sum(«u.shape»)", "'u.shape' is not defined", "known: G, W, X, m, n, u"),
-    ("f«'{u}'»", "a text in quotes cannot stand in an expression", ""),
+    ("f«'{u}'»", "a text in quotes cannot stand in an expression", "the transpose is written X.T"),
     ("u «if»", "'if' cannot stand in an expression", "a program has one meaning for all data"),
     ("«lambda»", "'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
     (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,36 @@ def test_every_public_name_is_there() -> None:
     names: dict[str, object] = {}
     exec("from mmopt.language import *", names)
     assert "Program" in names
+
+
+@pytest.mark.quick
+def test_a_program_is_shown_by_its_name() -> None:
+    text = "program least\nchoose\n    x: scalar\nminimize\n    x**2\n"
+    assert str(Program.parse(text)) == repr(Program.parse(text)) == "Program(least: minimize x**2)"
+    assert (
+        repr(Program.parse(text.replace("choose", 'title "Least square"\nchoose')))
+        == "Program(least: Least square)"
+    )
+
+
+def test_a_text_in_place_of_a_name() -> None:
+    for text in ("program own", "\nprogram own\nchoose\n"):
+        with pytest.raises(OptionError) as caught:
+            Program.load(text)
+        assert str(caught.value) == (
+            "a name or a path is expected, and this is the text of a program\n"
+            "  read it first: Program.parse(text)"
+        )
+
+
+def test_a_text_may_be_indented_as_a_whole() -> None:
+    text = "program own\nchoose\n    x: vector[2]\nminimize\n    sum(x**2)\n"
+    assert Program.parse(textwrap.indent(text, "        ")) == Program.parse(text)
+
+
+def test_the_sign_that_a_factor_lacks_is_declared() -> None:
+    text = "program own\ngiven\n    lam: scalar\nchoose\n    x: vector[2]\nminimize\n    lam * norm(x, 1)\n"
+    with pytest.raises(ProgramError) as caught:
+        check(Program.parse(text))
+    assert caught.value.hint == "declare its sign: lam: scalar >= 0"
+    check(Program.parse(text.replace("scalar", "scalar >= 0")))

@@ -113,11 +113,25 @@ def test_positions_are_counted_in_characters_over_lines(program: Build, refused:
         ("program trial", "«y» = 3", "there is no section 'y'", "a statement inside a section is indented"),
         (
             "minimize\n",
+            "minimize\n«sum(u)»\n",
+            "there is no section 'sum(u)'",
+            "a statement inside a section is indented",
+        ),
+        (
+            "minimize\n",
             "«)»\nminimize\n",
             "there is no section ')'",
             "a statement inside a section is indented",
         ),
-        ("program trial", "«    y = 3»", "an indented line before any section", ""),
+        (
+            "program trial",
+            "«    y = 3»",
+            "an indented line before any section",
+            "the name of a section stands at the beginning of its line",
+        ),
+        ("subject to\n", "«s.t.»\n", "there is no section 's.t.'", "write: subject to"),
+        ("subject to\n", "«such» that\n", "there is no section 'such'", "write: subject to"),
+        ("choose\n", "«variables»\n", "there is no section 'variables'", "write: choose"),
         (
             "program trial",
             "«\u00a0»y = 3",
@@ -135,6 +149,12 @@ def test_positions_are_counted_in_characters_over_lines(program: Build, refused:
             "minimize\n    sum(u)\n    «+ sum(u)»\n",
             "section 'minimize' takes one statement; this is a second",
             "a longer statement goes on in open brackets, or in lines indented deeper",
+        ),
+        (
+            "subject to\n    s: diag(X) <= 1\n",
+            "    «diag(X) <= 1»\n",
+            "section 'minimize' takes one statement; this is a second",
+            "constraints stand below a line 'subject to', which is missing before this",
         ),
         (
             "program trial\n",
@@ -161,8 +181,8 @@ def test_missing_sections(refused: Refuse) -> None:
         start + "minimize\n    1\n", "a convex program needs 'choose'", "for example: choose X: psd[n, n]"
     )
     refused(
-        start + "choose\n    x: scalar\nminimize\n    x\n",
-        "a program says what its solution means",
+        start + "class closed form\nlet\n    A = W\nminimize\n    1\n",
+        "a closed form program says what its solution means",
         "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
     )
 

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from mmopt.errors import TooLargeError
 from mmopt.privacy.rounding.integer_arithmetic import (
+    bound_by_column,
     integer_product,
     largest_absolute_difference,
     largest_absolute_sum,
@@ -16,9 +17,11 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     largest_row_sum,
     largest_squared_difference,
     largest_squared_norm,
-    replaced,
     root_above,
 )
+from mmopt.strategies import Neighbours
+
+REPLACED = Neighbours.of("replace-one")
 
 
 def matrices(bits: int, shape: tuple[int, int] = (3, 5)) -> st.SearchStrategy[np.ndarray]:
@@ -112,14 +115,14 @@ def test_root_above(squared):
 @given(arrays(np.int64, (3, 2), elements=st.integers(-3, 3)), st.booleans())
 def test_a_replaced_row_moves_by_no_more_than_is_claimed(columns, is_nonnegative):
     first, second = (np.abs(columns) if is_nonnegative else columns).T
-    assert ((first - second) ** 2).sum() <= replaced(
-        max((first**2).sum(), (second**2).sum()), 2, is_nonnegative
-    )
+    squared = max((first**2).sum(), (second**2).sum())
+    assert ((first - second) ** 2).sum() <= bound_by_column(squared, 2, REPLACED, is_nonnegative)
     sizes = [int(np.abs(own).sum()) ** 2 for own in (first, second)]
-    assert np.abs(first - second).sum() ** 2 <= replaced(max(sizes), 1, is_nonnegative)
+    assert np.abs(first - second).sum() ** 2 <= bound_by_column(max(sizes), 1, REPLACED, is_nonnegative)
 
 
 @pytest.mark.quick
 def test_replaced_rows_that_move_the_furthest():
     """Two cells counted apart; a column and its opposite."""
-    assert (replaced(1, 1, True), replaced(1, 2, True), replaced(1, 2, False)) == (4, 2, 4)
+    cases = ((1, REPLACED, True), (2, REPLACED, True), (2, REPLACED, False))
+    assert [bound_by_column(1, *case) for case in cases] == [4, 2, 4]

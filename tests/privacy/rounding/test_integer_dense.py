@@ -9,7 +9,7 @@ import pytest
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy import round_strategy
 from mmopt.privacy.rounding.rounded_rows import BIAS_LIMIT, LOSS_LIMIT
-from mmopt.strategies import Strategy
+from mmopt.strategies import Neighbours, Strategy
 from mmopt.workloads import Attribute, Domain, Product, Values, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, total
 
@@ -73,7 +73,7 @@ CASES = cases()
 def test_rounding_keeps_the_answers_the_cost_and_the_variances(name, neighbours):
     workload = CASES[name]
     strategy = Strategy(workload.queries)
-    rounded = round_strategy(strategy, workload, neighbours)
+    rounded = round_strategy(strategy, workload, Neighbours.of(neighbours))
     assert rounded.matrix.dtype == rounded.core.dtype == rounded.basis.dtype == np.int64
     assert (rounded.matrix == rounded.core @ rounded.basis).all()
     assert rounded.matrix.shape == (workload.rank, workload.n)
@@ -90,7 +90,7 @@ def test_rounding_keeps_the_answers_the_cost_and_the_variances(name, neighbours)
     if (
         neighbours == "replace-one"
     ):  # nothing is said of rows without a cell: one may be replaced by such a row
-        before = max(before, strategy.sensitivity_replace_one)
+        before = max(before, strategy.sensitivity_to(Neighbours.of("replace-one")))
     assert math.ldexp(rounded.sensitivity, -rounded.bits) <= before * (1 + 1e-4)
 
 
@@ -102,7 +102,7 @@ def test_the_sensitivity_is_that_of_the_integers(name):
         ("replace-one", workload),
         ("replace-one", all_counted(workload)),
     ):
-        rounded = round_strategy(Strategy(workload.queries), asked, neighbours)
+        rounded = round_strategy(Strategy(workload.queries), asked, Neighbours.of(neighbours))
         listed = [[int(v) for v in column] for column in rounded.matrix.T]
         if asked is workload:
             listed.append([0] * len(listed[0]))

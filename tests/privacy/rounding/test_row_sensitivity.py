@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings, strategies as st
+from numerics.test_participation import patterns
 from privacy.rounding.test_integer_product import columns_normalised
+from strategies.test_neighbours import stream
 
 from mmopt import solve
 from mmopt.data import data_vector
@@ -17,7 +19,7 @@ from mmopt.errors import WorkloadError
 from mmopt.privacy.rounding.integer_by_component import round_components
 from mmopt.privacy.rounding.integer_strategy import Measured
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.strategies import ComponentStrategy, Strategy
+from mmopt.strategies import ComponentStrategy, Neighbours, Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.strategies.union_strategy import UnionStrategy
@@ -125,7 +127,7 @@ def test_no_row_costs_more_than_is_claimed(form: str, norm: int, data: st.DataOb
     make = rounded(form, norm, domain, np.random.default_rng(seed))
     for neighbours in ("add-remove", "replace-one"):
         try:
-            integer = make(neighbours)
+            integer = make(Neighbours.of(neighbours))
         except WorkloadError:  # rounding would lose too much: nothing is released
             reject()
         ends = np.cumsum([part.rows for part in integer.parts])[:-1]
@@ -134,3 +136,29 @@ def test_no_row_costs_more_than_is_claimed(form: str, norm: int, data: st.DataOb
             own = [answers[i] for answers in by_row]
             changes = own if neighbours == "add-remove" else [a - b for a in own for b in own]
             assert max(exact(norm, change) for change in changes) <= part.squared_sensitivity
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_a_person_taken_out_of_a_table_is_hidden(norm: int, rng: np.random.Generator) -> None:
+    """Rows without a step are dropped; a person has at most one in a step, or any."""
+    w = stream(6)
+    b, k = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    strategy = Strategy(np.vstack([np.tri(6), rng.uniform(-1, 1, (2, 6))]), norm)
+    allowed = list(patterns(6, b, k))
+    persons = [list(allowed[i]) for i in rng.integers(0, len(allowed), 5)]
+    rows = [[*rng.integers(0, 8, int(rng.integers(1, k + 1)))] for _ in range(5)]  # steps 6 and 7 are none
+    for said, table in (
+        ({"participation": {"separation": b, "at_most": k}}, persons),
+        ({"rows": k}, rows),
+    ):
+        integer = round_any(strategy, w, said)
+        (limit,) = integer.squared_sensitivities()
+
+        def answers(people: list[list[int]], integer: Measured = integer) -> np.ndarray:
+            steps = {"step": [str(step) for person in people for step in person]}
+            return integer.answers(data_vector(steps, w.domain).counts).astype(object)
+
+        whole = answers(table)
+        for at in range(5):
+            moved = whole - answers(table[:at] + table[at + 1 :])
+            assert (int((moved**2).sum()) if norm == 2 else int(np.abs(moved).sum()) ** 2) <= limit

@@ -12,7 +12,7 @@ from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy.rounding.integer_dense import round_rows
 from mmopt.privacy.rounding.rounded_rows import LOSS_LIMIT, kept_rows
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.strategies import Strategy
+from mmopt.strategies import Neighbours, Strategy
 from mmopt.workloads import Workload
 
 INTEGER = [name for name in CASES if name != "real, rank 3"]
@@ -37,7 +37,7 @@ def strategies(workload: Workload) -> dict[str, np.ndarray]:
 def test_rounding_keeps_the_answers_the_cost_and_the_variances(name, kind, neighbours):
     workload = CASES[name]
     strategy = Strategy(strategies(workload)[kind], 1)
-    rounded = round_rows(strategy, workload, neighbours)
+    rounded = round_rows(strategy, workload, Neighbours.of(neighbours))
     assert rounded.norm == 1
     assert (rounded.matrix == rounded.core @ rounded.basis).all()
     # Unbiased: the queries come back from the rounded matrix, whatever the data.
@@ -46,7 +46,7 @@ def test_rounding_keeps_the_answers_the_cost_and_the_variances(name, kind, neigh
     # At equal privacy the variances are at most the strategy's, as far as rounding allows.
     before = strategy.sensitivity
     if neighbours == "replace-one":
-        before = max(before, strategy.sensitivity_replace_one)
+        before = max(before, strategy.sensitivity_to(Neighbours.of("replace-one")))
     after = math.ldexp(rounded.sensitivity / rounded.relative, -rounded.bits)
     assert after <= before * (1 + 1e-6)
     assert (rounded.variances * after**2 <= strategy.variances(workload) * before**2 * (1 + 1e-4)).all()

@@ -92,8 +92,38 @@ def read_page(text: str) -> Page:
     return page
 
 
+# What pdflatex took when it was tried on the documents of all shipped programs, with and without a workload.
+COMMANDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    IfFileExists Delta Omega Rightarrow Sigma Theta alpha approx arraybackslash arraystretch begin beta
+    cdot circ delta det dfrac displaystyle documentclass dots end endhead ensuremath epsilon exp forall
+    gamma ge hline hspace in infty lambda le left leftarrow linewidth log mathbb mathbf mathrm mathsf
+    max medskip min mu noalign operatorname parindent parskip phi pi preceq quad raggedleft raggedright
+    renewcommand rho right section setlength sigma smallskip sqrt subsection subsubsection succeq sum
+    tau text textasciicircum textasciigrave textbackslash textbf textcolor textit texttt theta times
+    usepackage
+""",
+    )
+)
+
+
 def read_latex(text: str) -> None:
-    """Braces and environments in pairs, nothing special left raw, every formula closed in its own line."""
+    """What LaTeX compiles: commands that are there, braces, environments and brackets that grow in pairs,
+    rows with as many cells as their table has columns, nothing special left raw, every formula closed in its
+    own line.
+    """
+    assert set(re.findall(r"\\([A-Za-z]+)", text.replace(r"\\", " "))) <= COMMANDS
+    for formula in re.findall(r"(?<!\\)\$(.*?)(?<!\\)\$|\\\[(.*?)\\\]", text):
+        written = "".join(formula)
+        assert len(re.findall(r"\\left(?![a-z])", written)) == len(re.findall(r"\\right(?![a-z])", written))
+    for columns, body in re.findall(
+        r"\\begin\{longtable\}\[l\]\{([^\n]*)\}\n(.*?)\\end\{longtable\}", text, re.DOTALL
+    ):
+        for row in body.strip().split("\n"):
+            outside = re.sub(r"\$.*?\$|\\&", "", row)
+            assert outside.count("&") == columns.count("linewidth") - 1, row
     assert text.isascii() or not re.search(r"[^\x00-\u017f]", text)
     depth = 0
     for char in re.sub(r"\\.", "", text):
@@ -142,6 +172,12 @@ def test_solutions_in_every_format(name: str, workload: Workload, solutions: dic
     json.dumps(e.summary(), allow_nan=False)
 
 
+def test_foreign_letters_of_a_formula_are_those_of_words() -> None:
+    latex = explain(Program.parse(BAD.replace("given", "about\n    `Ж = W.T @ W` and `é`\ngiven", 1))).latex()
+    assert r"$\text{[U+0416]}$ $= W^{\mathsf T}\,W$ and $\text{é}$" in latex
+    read_latex(latex)
+
+
 def test_texts_are_escaped() -> None:
     e = explain(Program.parse(BAD.replace("a_mistake", "<b>Ω ≤ ℵ</b>")))
     read_page(e.html())
@@ -149,6 +185,27 @@ def test_texts_are_escaped() -> None:
     latex = e.latex()
     assert r"100\% of <b>\ensuremath{\Omega} \ensuremath{\le} [U+2135]</b> \& \{more\}" in latex
     assert r"rows \#1 to \$m" in latex
+    about = "about\n    `--given` is “no” `W @`, `W.T @ X^(1/2)` is.\n\n    [1] And so on: a >> b, ''.\ngiven"
+    e = explain(Program.parse(BAD.replace("given", about, 1)))
+    read_page(e.html())
+    read_latex(e.latex())
+    lines = e.latex().split("\n")
+    ticks = r"\textasciigrave{}"
+    assert (
+        rf"{ticks}-{{}}-given{ticks} is ``no'' {ticks}W @{ticks}, $W^{{\mathsf T}}\,X^{{1/2}}$ is." in lines
+    )
+    assert r"[1] And so on: a >{}> b, '{}'." in lines
+    assert (
+        "<p>[1] And so on: a &gt;&gt; b, &#x27;&#x27;.</p>" in e.html()
+        and "\n`--given` is “no” `W @`, Wᵀ X^½ is.\n" in e.text()
+    )
+
+
+def test_a_fragment_takes_the_colours_of_its_page() -> None:
+    style = re.findall(r"<style>(.*?)</style>", explain("l2_strategy")._repr_html_(), re.DOTALL)[0]
+    assert not re.search(r"[^-](color|background): *(#|rgb|white|black)", style)
+    assert all(mixed.endswith("currentcolor)") for mixed in re.findall(r"color-mix\([^)]*#[^)]*\)", style))
+    assert len(re.findall("#[0-9a-f]{6}", style)) == len(re.findall(r"color-mix\(in srgb, #", style)) > 0
 
 
 # -- what is said of the program ---------------------------------------------------------------------
@@ -170,7 +227,7 @@ def test_lines_are_those_of_the_program(name: str) -> None:
         found = [side.curvature for side in line.sides]
         assert found == [known.curvature.value for known in checked.constraints[line.name]]
     assert not any(node.blamed for line in e.lines for side in line.sides for node in walk(side))
-    assert all(proof in e.text(10_000) for proof in program.proof.split("\n")[:1])
+    assert program.proof.partition("`")[0].partition("\n")[0] in e.text(10_000)
 
 
 def test_a_program_that_is_not_convex() -> None:
@@ -394,15 +451,18 @@ def test_solutions_of_something_else(workload: Workload, solutions: dict[str, So
         "the solution is of 'fitness_for_use', not of 'l2_strategy'\n"
         "  explain the program that was solved, or solve this one"
     )
-    changed = Program.parse(Program.load("fitness_for_use").text + "\n# changed")
+    text = Program.load("fitness_for_use").text
+    changed = Program.parse(text.replace("<= c[j]", "<= 2 * c[j]"))
     with pytest.raises(ResultError, match="another text of 'fitness_for_use'"):
         explain(changed, solution=solution)
+    words = text.replace("about\n", "about\n    Other words.\n").replace("largest", "greatest") + "\n# more"
+    assert explain(Program.parse(words), solution=solution).solved is not None  # the same program
     other = named("all ranges")
     with pytest.raises(ResultError) as error:
         explain("fitness_for_use", other, solution=solution)
     assert str(error.value) == (
         f"the solution is for the workload {workload.hash[:12]}…, this one is {other.hash[:12]}…\n"
-        "  give the workload file that was solved"
+        "  give the workload that was solved"
     )
 
 
@@ -411,6 +471,14 @@ def test_reductions_are_shown_when_there_are_any(workload: Workload, solutions: 
     assert "Reductions" not in explain("fitness_for_use", workload, solution=solution).text()
     reduced = replace(solution, reductions=("8 cells merged to 4",))
     assert "8 cells merged to 4" in explain("fitness_for_use", workload, solution=reduced).text()
+
+
+def test_a_given_is_named_by_a_baseline() -> None:
+    workload = named("prefix")
+    rows = {g.name.plain: g for g in compiled(explain("query_weighting", workload, {"Q": "haar"})).givens}
+    assert (rows["Q"].origin, rows["Q"].shape) == ("passed by the caller", "8 × 8")
+    with pytest.raises(OptionError, match="there is no baseline 'harr'"):
+        explain("query_weighting", workload, {"Q": "harr"})
 
 
 def test_an_unknown_given() -> None:
@@ -459,3 +527,12 @@ def test_reductions_that_a_solve_would_begin_with() -> None:
     assert compiled(explain("l2_strategy", ranges)).reductions == (line,)
     assert compiled(explain("query_weighting", ranges)).reductions == ()
     assert mmopt.solve(ranges, "l2_strategy").reductions == (line,)
+
+
+@pytest.mark.parametrize(("sense", "moves"), [("maximize", "rises"), ("minimize -1 *", "falls")])
+def test_what_a_relaxed_row_does_to_the_optimum(sense: str, moves: str) -> None:
+    text = f"program own\nchoose\n    x: vector[2] >= 0\n{sense} sum(x)\nsubject to\n    c: sum(x) <= 1\n"
+    program = Program.parse(text)
+    solution = mmopt.solve(program=program)
+    words = " ".join(explain(program, [[1]], solution=solution).text().split())
+    assert f"how fast the optimum {moves} when its row is relaxed" in words

@@ -33,8 +33,20 @@ def test_every_line_of_a_program(name: str) -> None:
     assert "aligned" not in spoken(typeset_latex(Program.load(name)))
 
 
-OPERATORS = {"sum", "max", "min", "tr", "diag", "exp", "log", "logsumexp"}
-CALLED = {"factor", "rank", "used rows", "row basis", "polar", "consecutive", "leading", "support"}
+OPERATORS = {"sum", "max", "min", "tr", "diag", "exp", "log", "det", "logsumexp"}
+CALLED = {
+    "factor",
+    "rank",
+    "used rows",
+    "row basis",
+    "polar",
+    "consecutive",
+    "leading",
+    "toeplitz",
+    "windows",
+    "support",
+}
+CALLED |= {"huber", "entropy", "D", "λ", "σ", "F"}
 
 
 @pytest.mark.quick
@@ -51,10 +63,11 @@ def test_every_atom(name: str) -> None:
 @pytest.mark.parametrize(
     ("latex", "elements"),
     [
-        (r"\frac{a}{b}", "math mrow mfrac mrow mi mrow mi"),
+        (r"\frac{a}{b}", "math mrow mfrac mrow mrow mi mrow mrow mi"),
         (r"\left(a\right)^{\mathsf T}", "math mrow msup mrow mo mi mo mrow mi"),
         (r"\mathbb R_{\ge 0}^{n}", "math mrow msubsup mi mrow mo mn mrow mi"),
         (r"\sqrt{x}", "math mrow msqrt mrow mi"),
+        (r"\text{repeat}\ k\ \text{times}", "math mrow mtext mspace mi mspace mtext"),
         (r"\text{a_b}", "math mrow mtext"),
         (
             r"\begin{bmatrix} a & b \\ c & d \end{bmatrix}",
@@ -64,6 +77,36 @@ def test_every_atom(name: str) -> None:
 )
 def test_structure(latex: str, elements: str) -> None:
     assert [element.tag for element in tree(latex).iter()] == elements.split()
+
+
+def test_fractions_inside_fractions_are_as_large() -> None:
+    """What is above and below a line is set as a formula by itself, however deep."""
+    parts = [part for over in tree(r"\frac{\frac{a}{b}}{c + \frac{d}{e}}").iter("mfrac") for part in over]
+    assert len(parts) == 6 and all(part.get("displaystyle") == "true" for part in parts)
+    assert tree("x").get("displaystyle") == "true"
+
+
+@pytest.mark.parametrize(
+    ("inner", "grows"),
+    [
+        (r"\frac{a}{b}", True),
+        (r"\begin{bmatrix} a \end{bmatrix}", True),
+        ("a^{2}", False),
+        (r"\sqrt{a}", False),
+    ],
+)
+def test_fences_grow_with_what_is_tall(inner: str, grows: bool) -> None:
+    for latex in (rf"\left({inner}\right)", rf"\left\|{inner}\right\|_*"):
+        fences = [mo for mo in tree(latex).iter("mo") if mo.text in ("(", ")", "‖")]
+        assert [mo.get("stretchy") for mo in fences] == ["true" if grows else "false"] * 2
+    assert [mo.text for mo in tree(r"\left[\frac{a}{b}\right.").iter("mo")] == ["["]
+
+
+def test_a_relation_in_front_has_no_room_before_it() -> None:
+    (relation,) = tree(r"\le x").iter("mo")
+    assert (relation.text, relation.get("lspace")) == ("≤", "0em")
+    (relation,) = tree(r"x \le y").iter("mo")
+    assert relation.get("lspace") is None
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def with_slack(rng: np.random.Generator) -> Workload:
     rows = np.zeros((8, 6))
     rows[:3, :3], rows[3:6, 3:] = np.tri(3), np.tri(3)
     rows[6:] = rng.random((2, 6)) < 0.6
-    rows[6:, 0] = 1.0
+    rows[6:, [0, 3]] = 1.0
     return Workload.from_matrix(
         rows, targets=np.concatenate([[1.0, 1, 1, 30, 40, 50], rng.uniform(20, 60, 2)])
     )

@@ -129,7 +129,8 @@ def solve_both(
         monkeypatch.setattr(recognise_kronecker, "LEAST_ENTRIES", least)
         kinds.append(type(SHIPPED[program].parts(instance.env, 1e-3)[0].problem().operator))
         with Clock(60.0) as clock:
-            found.append(next(points(program, instance.env, Options(FINE), clock)).variables)
+            offered = points(program, instance.env, Options(FINE), clock)
+            found.append(next(point.variables for point in offered if point.variables))
     return found, kinds
 
 
@@ -159,7 +160,9 @@ def test_the_dual_program_too(rng: np.random.Generator, monkeypatch: pytest.Monk
 
 def test_the_forecast_knows_products(rng: np.random.Generator) -> None:
     arrays = rng.normal(size=(1024, 1024))
-    dense = needs({"D": arrays, "Q": arrays})
-    by_factors = needs({"D": np.kron(haar(32), haar(32)), "Q": arrays})
+    dense = needs("query_weighting", {"D": arrays, "Q": arrays})
+    by_factors = needs("query_weighting", {"D": np.kron(haar(32), haar(32)), "Q": arrays})
     assert by_factors[0] < dense[0] and by_factors[1] < dense[1]
-    assert needs({"S": np.kron(haar(32), haar(32))}) == needs({"S": arrays})
+    assert needs("query_weighting", {"S": np.kron(haar(32), haar(32))}) == needs(
+        "query_weighting", {"S": arrays}
+    )

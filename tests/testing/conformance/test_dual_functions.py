@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mmopt import Program, Workload
 from mmopt.testing import Dual
 from mmopt.testing.conformance import check_dual
+from mmopt.testing.conformance.dual_functions import kernel_duals
 
 
 def nuclear(rows: np.ndarray, at: np.ndarray) -> Dual:
@@ -56,6 +58,18 @@ def wrong_entry(f: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray],
         return found
 
     return changed
+
+
+@pytest.mark.parametrize(
+    ("kernel", "program"),
+    [("nuclear", "l2_strategy"), ("weighting", "query_weighting"), ("banded", "banded_strategy")],
+)
+def test_what_a_kernel_climbs(kernel: str, program: str, rng: np.random.Generator) -> None:
+    duals = kernel_duals(kernel)
+    assert duals is not None
+    dual = duals(Workload.from_matrix(np.tri(6)), Program.load(program))
+    assert dual is not None and check_dual(dual, rng) == []
+    assert check_dual(replace(dual, gradient=wrong_scale(dual.gradient)), rng) != []
 
 
 @pytest.mark.parametrize("wrong", [wrong_scale, wrong_entry])

@@ -1,4 +1,4 @@
-"""Both kernels against the registry, as the programs that they claim."""
+"""The kernels against the registry, as the programs that they claim."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ BASES = [
     ("weighting", "laplace_weighting_dual"),
     ("weighting", "separate_weighting"),
 ]
+# Of how many problems a kernel takes more than; banded only steps that the queries all tell apart.
+TAKEN = {"banded": 10}
 
 
 @pytest.mark.some(1)
@@ -45,7 +47,7 @@ def test_a_kernel_conforms(kernel: str, program: str) -> None:
 def test_a_kernel_conforms_on_all_problems(kernel: str, program: str, reduce: bool) -> None:
     report = conform(kernel, [program], twists=1, options={"reduce": reduce})
     assert report.holds and report.notes == (), str(report)
-    assert report.passed["derivatives"] == report.passed["gap"] > 20
+    assert report.passed["derivatives"] == report.passed["gap"] > TAKEN.get(kernel, 20)
 
 
 def test_what_a_kernel_does_not_claim_is_skipped() -> None:

@@ -1,0 +1,254 @@
+"""The installed conic solvers, each as one function of the kind that ``mmopt.solve(..., solver=)`` takes.
+
+Each is called once, cold, with the tolerance asked for in place of its own for gap and feasibility, and with
+nothing else changed. What it returns besides x and y: ``s`` as the solver holds it, and ``seconds``, the wall
+time of its own call, without what is done here to bring the problem into its form. Your own solver needs none
+of these two.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["CALLED", "PACKAGES", "matrix_places"]
+
+LINEAR = {"zero", "nonnegative"}
+
+
+def clarabel(problem: Any) -> dict[str, Any]:
+    """Clarabel: an interior-point method for all cones. Its triangles are the upper ones."""
+    import clarabel as package
+
+    order, back = _upper_triangles(problem)
+    cones = []
+    for block in problem.cones.blocks:
+        kind = {
+            "zero": package.ZeroConeT,
+            "nonnegative": package.NonnegativeConeT,
+            "second-order": package.SecondOrderConeT,
+            "psd": package.PSDTriangleConeT,
+            "exponential": lambda _: package.ExponentialConeT(),
+            "power": lambda _, alpha=block.alpha: package.PowerConeT(alpha),
+        }[block.kind]
+        cones.append(kind(block.size))
+    settings = package.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = problem.options.threads or 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = problem.options.tolerance
+    settings.time_limit = min(problem.options.time_limit, 1e9)
+    n = len(problem.c)
+    a = sp.csc_array(problem.A.tocsr()[order])
+    start = time.perf_counter()
+    raw = package.DefaultSolver(sp.csc_array((n, n)), problem.c, a, problem.b[order], cones, settings).solve()
+    seconds = time.perf_counter() - start
+    s, y = np.array(raw.s)[back], np.array(raw.z)[back]
+    return _answer(raw.x, y, s, seconds, raw.iterations, str(raw.status))
+
+
+def scs(problem: Any) -> dict[str, Any]:
+    """SCS: a first-order method for all cones, whose form is that of the problem."""
+    import scs as package
+
+    cones = problem.cones
+    start = time.perf_counter()
+    raw = package.SCS(
+        {"A": sp.csc_matrix(problem.A), "b": problem.b, "c": problem.c},
+        {
+            "z": cones.zero,
+            "l": cones.nonnegative,
+            "q": list(cones.second_order),
+            "s": list(cones.psd),
+            "ep": cones.exponential,
+            "p": list(cones.power),
+        },
+        verbose=False,
+        eps_abs=problem.options.tolerance,
+        eps_rel=problem.options.tolerance,
+        max_iters=10**7,
+        time_limit_secs=min(problem.options.time_limit, 1e9),
+    ).solve()
+    seconds = time.perf_counter() - start
+    return _answer(raw["x"], raw["y"], raw["s"], seconds, raw["info"]["iter"], raw["info"]["status"])
+
+
+def cvxopt(problem: Any) -> dict[str, Any]:
+    """CVXOPT's conelp: an interior-point method without exponential cones; whole matrices, no time limit."""
+    from cvxopt import matrix, solvers, spmatrix
+
+    a, b, dims = problem.A.tocsr(), problem.b, problem.cones
+    z = dims.zero
+    expand = _whole_matrices(dims)
+    g, h = sp.coo_array(expand @ a[z:]), expand @ b[z:]
+    equal = sp.coo_array(a[:z])
+
+    def sparse(m: Any) -> Any:
+        return spmatrix(m.data.tolist(), m.row.tolist(), m.col.tolist(), m.shape)
+
+    tolerance = problem.options.tolerance
+    options = {"show_progress": False, "abstol": tolerance, "reltol": tolerance, "feastol": tolerance}
+    sizes = {"l": dims.nonnegative, "q": list(dims.second_order), "s": list(dims.psd)}
+    start = time.perf_counter()
+    raw = solvers.conelp(
+        matrix(problem.c),
+        sparse(g),
+        matrix(h),
+        sizes,
+        sparse(equal),
+        matrix(b[:z]) if z else matrix(0.0, (0, 1)),
+        # Its other ways refuse problems with redundant rows.
+        kktsolver="ldl",
+        options={**options, "maxiters": 200},
+    )
+    seconds = time.perf_counter() - start
+    if raw["x"] is None or raw["z"] is None:
+        raise ArithmeticError(f"cvxopt has no point: {raw['status']}")
+    inner, multipliers = (_triangles(dims, np.array(raw[k]).ravel()) for k in ("s", "z"))
+    y = np.concatenate([np.array(raw["y"]).ravel(), multipliers])
+    s = np.concatenate([np.zeros(z), inner])
+    return _answer(np.array(raw["x"]).ravel(), y, s, seconds, raw["iterations"], raw["status"])
+
+
+def qoco(problem: Any) -> dict[str, Any]:
+    """QOCO: an interior-point method for linear and second-order cones; no time limit."""
+    import qoco as package
+
+    a, b, dims = problem.A.tocsr(), problem.b, problem.cones
+    z, m = dims.zero, len(problem.b) - dims.zero
+    solver = package.QOCO()
+    tolerance = problem.options.tolerance
+    start = time.perf_counter()
+    solver.setup(
+        len(problem.c),
+        m,
+        z,
+        None,
+        problem.c,
+        sp.csc_matrix(a[:z]) if z else None,
+        b[:z] if z else None,
+        sp.csc_matrix(a[z:]),
+        b[z:],
+        dims.nonnegative,
+        len(dims.second_order),
+        np.array(dims.second_order, dtype=np.int32) if dims.second_order else None,
+        abstol=tolerance,
+        reltol=tolerance,
+        verbose=False,
+    )
+    raw = solver.solve()
+    seconds = time.perf_counter() - start
+    y = np.concatenate([np.array(raw.y if z else ()), np.array(raw.z)])
+    s = np.concatenate([np.zeros(z), np.array(raw.s)])
+    return _answer(raw.x, y, s, seconds, raw.iters, str(raw.status))
+
+
+def sdpa(problem: Any) -> dict[str, Any]:
+    """SDPA: an interior-point method for linear and psd cones; whole matrices, no time limit."""
+    import sdpap
+
+    dims = problem.cones
+    whole = (
+        sp.block_diag([sp.eye_array(dims.zero), _whole_matrices(dims)])
+        if dims.zero
+        else _whole_matrices(dims)
+    )
+    a, b = sp.csc_matrix(-(whole @ problem.A)), sp.csc_matrix(-(whole @ problem.b)[:, None])
+    c = sp.csc_matrix(problem.c[:, None])
+    tolerance = problem.options.tolerance
+    options = {
+        "print": "no",
+        "epsilonStar": tolerance,
+        "epsilonDash": tolerance,
+        "numThreads": problem.options.threads or 1,
+    }
+    free, inside = (
+        sdpap.SymCone(f=len(problem.c)),
+        sdpap.SymCone(f=dims.zero, l=dims.nonnegative, s=tuple(dims.psd)),
+    )
+    with _no_output():
+        start = time.perf_counter()
+        x, y, found, seconds, _ = sdpap.solve(a, b, c, free, inside, options)
+        own = time.perf_counter() - start if "sdpa" not in seconds else seconds["sdpa"]
+    y = y.toarray().ravel()
+    y = np.concatenate([y[: dims.zero], _triangles(dims, y[dims.zero :])])
+    return _answer(x.toarray().ravel(), y, None, own, found.get("iteration", 0), found["phasevalue"])
+
+
+cvxopt.cones = LINEAR | {"second-order", "psd"}  # type: ignore[attr-defined]
+qoco.cones = LINEAR | {"second-order"}  # type: ignore[attr-defined]
+sdpa.cones = LINEAR | {"psd"}  # type: ignore[attr-defined]
+
+CALLED: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {each.__name__: each for each in (clarabel, scs, cvxopt, qoco, sdpa)}
+)
+PACKAGES: Mapping[str, str] = MappingProxyType({**{name: name for name in CALLED}, "sdpa": "sdpa-python"})
+
+
+def matrix_places(side: int) -> list[tuple[int, int]]:
+    """The (row, column) of each entry of the lower triangle, column by column."""
+    return [(i, j) for j in range(side) for i in range(j, side)]
+
+
+def _answer(x: Any, y: Any, s: Any, seconds: float, iterations: int, status: str) -> dict[str, Any]:
+    parts = {"x": np.asarray(x, dtype=float), "y": np.asarray(y, dtype=float)}
+    words = {"seconds": seconds, "iterations": int(iterations), "status": f"{status}"}
+    return {**parts, **words, **({} if s is None else {"s": np.asarray(s, dtype=float)})}
+
+
+def _upper_triangles(problem: Any) -> tuple[Any, Any]:
+    """Which row stands where with upper triangles column by column, and the way back."""
+    order = np.arange(len(problem.b))
+    for block in problem.cones.blocks:
+        if block.kind == "psd":
+            place = {entry: number for number, entry in enumerate(matrix_places(block.size))}
+            upper = [place[j, i] for j in range(block.size) for i in range(j + 1)]
+            order[block.first : block.end] = block.first + np.array(upper)
+    return order, np.argsort(order)
+
+
+def _whole_matrices(dims: Any) -> Any:
+    """The map from our rows after the equations to rows with whole matrices, column by column."""
+    parts: list[Any] = [sp.eye_array(dims.nonnegative + sum(dims.second_order))]
+    for side in dims.psd:
+        rows, columns, values = [], [], []
+        for number, (i, j) in enumerate(matrix_places(side)):
+            for at in {i + j * side, j + i * side}:
+                rows.append(at)
+                columns.append(number)
+                values.append(1.0 if i == j else np.sqrt(0.5))
+        shape = (side * side, side * (side + 1) // 2)
+        parts.append(sp.coo_array((values, (rows, columns)), shape=shape))
+    return sp.csr_array(sp.block_diag(parts))
+
+
+def _triangles(dims: Any, whole: Any) -> Any:
+    """The way back, for points and multipliers: the lower triangles, which hold in both storages."""
+    at = dims.nonnegative + sum(dims.second_order)
+    parts = [whole[:at]]
+    for side in dims.psd:
+        matrix = whole[at : at + side * side].reshape(side, side, order="F")
+        parts.append(
+            np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in matrix_places(side)])
+        )
+        at += side * side
+    return np.concatenate(parts)
+
+
+@contextmanager
+def _no_output() -> Any:
+    """SDPA prints remarks on standard output, whatever it is told."""
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)

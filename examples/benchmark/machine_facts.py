@@ -1,0 +1,81 @@
+"""The machine and the versions of a run, and whether it was disturbed.
+
+Linux says most of it; else less is said.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from called_solvers import PACKAGES
+
+__all__ = ["disturbances", "machine", "versions"]
+
+SYSTEM = ("numpy", "scipy", "cvxpy")
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """Processor, cores, memory, system; threads of each solver."""
+    info = _text("/proc/cpuinfo").splitlines()
+    models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    return {
+        "processor": models[0] if models else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "usable cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory GiB": round(memory / 2**30, 1),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "governor": _text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip() or "not told",
+        "threads of a solver": threads,
+    }
+
+
+def versions(solvers: Sequence[str]) -> dict[str, str]:
+    """Of mmopt, of what it computes with, and of the solvers that are packages."""
+    from mmopt import __version__
+
+    packages = {name: PACKAGES[name] for name in solvers if name in PACKAGES} | {
+        name: name for name in SYSTEM
+    }
+    found = {"mmopt": __version__}
+    for name, package in packages.items():
+        try:
+            found[name] = version(package)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def disturbances() -> Mapping[str, float]:
+    """Counters to be compared before and after: load, throttling by heat and by a share of the processor."""
+    heat = [
+        float(_text(str(path)) or 0)
+        for path in Path("/sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count")
+    ]
+    share = dict(
+        line.split() for line in _text("/sys/fs/cgroup/cpu.stat").splitlines() if len(line.split()) == 2
+    )
+    speeds = [
+        float(line.split(":")[1])
+        for line in _text("/proc/cpuinfo").splitlines()
+        if line.startswith("cpu MHz")
+    ]
+    return {
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
+        "throttled by heat": sum(heat),
+        "throttled by a quota": float(share.get("nr_throttled", 0)),
+        "MHz": max(speeds, default=0.0),
+    }
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""

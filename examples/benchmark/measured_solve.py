@@ -1,0 +1,273 @@
+"""One call of a solver on one instance, in a process of its own: cold, at one tolerance.
+
+The solver is a function as ``mmopt.solve(..., solver=)`` takes it. What it returns is repaired and evaluated
+from the program file by mmopt; its own point, before that, is what the DIMACS errors are of. Time of a call
+is that from the conic problem to the answer: ``seconds`` the whole call, ``own`` what the solver says of its
+own part, the rest is the wrapper. Compiling is not in it, nor in the limit. Before anything is measured the
+process solves a linear program of one unknown, so that what is loaded late is loaded.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from called_solvers import CALLED
+from dimacs_errors import dimacs_errors
+
+from mmopt import Program, SolverError, Workload, solve
+from mmopt.comparison.worker_processes import Solving
+from mmopt.compiler import bind
+from mmopt.driver.solve_plan import Progress, Report
+from mmopt.errors import Error, TimeLimitError, UnsuitableError
+from mmopt.language import check
+from mmopt.solvers import is_claimed
+from mmopt.solvers.function_solver import imported
+
+__all__ = ["COMPILE_SECONDS", "KERNEL", "NO_ERRORS", "TOLERANCES", "Call", "Measured", "beyond", "excess"]
+
+TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11)
+KERNEL = "kernel"  # mmopt's own, where one claims the program
+NO_ERRORS = (math.nan,) * 6
+LEAST_GAP = 1e-14  # certified: below it nothing is asked
+COMPILE_SECONDS = 20.0  # beside the solver's limit
+BEYOND = 1e-8  # relative, by which no certified point may be better than a proved optimum
+WARM = """
+program one_unknown
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    p: vector[n] >= 0
+minimize
+    sum(p)
+subject to
+    least: p >= 1
+"""
+
+
+@dataclass(frozen=True)
+class Call(Progress):
+    """One call of a solver, and its point as judged: ``objective``, infinite where there is none.
+
+    tolerance : asked for. call_seconds, call_cpu : wall and CPU time of the call, of its child processes too.
+    own : wall time of the solver itself, None where it does not say. compile : seconds before the call.
+    word : of the solver. errors : err1 to err6.
+    """
+
+    tolerance: float | None = None
+    call_seconds: float = math.nan
+    call_cpu: float = math.nan
+    own: float | None = None
+    compile: float = math.nan
+    word: str = ""
+    errors: tuple[float, ...] = NO_ERRORS
+
+
+def excess(objective: float, optimum: float, sense: str) -> float:
+    """How far an objective is from an optimum, relative where both are positive, else over max(1, |it|).
+
+    Not below 0, which rounding may give: then the optimum is met. What is more than that: ``beyond``.
+    """
+    return max(0.0, _distance(objective, optimum, sense)) if math.isfinite(objective) else math.inf
+
+
+def beyond(objective: float, optimum: float, sense: str) -> bool:
+    """Whether an objective is better than a proved optimum, clearly: then the proof or mmopt is wrong."""
+    return math.isfinite(objective) and _distance(objective, optimum, sense) < -BEYOND
+
+
+def _distance(objective: float, optimum: float, sense: str) -> float:
+    worse = objective - optimum if sense == "minimize" else optimum - objective
+    size = min(objective, optimum) if min(objective, optimum) > 0 else max(1.0, abs(objective))
+    return worse / size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(Solving):
+    """A task of ``mmopt.comparison.Isolated``, whose outcome has the call as its history.
+
+    label : "kernel", a name of ``CALLED`` or "module:function". asked : the tolerance of the call.
+    left : seconds for it; ``time_limit`` is that of the process, and longer. threads : of the solver.
+    """
+
+    label: str
+    asked: float
+    left: float
+    threads: int = 1
+    givens: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def needs_conic(self) -> bool:
+        """Loaded before the clock runs."""
+        return True
+
+    def result(self, report: Report) -> dict[str, Any]:
+        """``Solution.fields()``; errors as ``mmopt.solve``, and SolverError for all that a solver raises."""
+        common: dict[str, Any] = {
+            "givens": self.givens,
+            "threads": self.threads,
+            "reduce": False,
+            "derive": False,
+        }
+        if self.label == KERNEL:
+            return self._by_kernel(report, common)
+        called = CALLED.get(self.label) or imported(self.label)
+        _warm(_like(called, lambda problem: _last(called(problem), math.inf)))
+        call = _Call(self, called)
+        found = None
+        try:
+            found = solve(
+                self.workload,
+                self.program,
+                solver=_like(called, call),
+                tolerance=LEAST_GAP,
+                time_limit=self.time_limit,
+                **common,
+            )
+        finally:
+            if call.made is not None:
+                made = call.made
+                if found is not None:
+                    made = replace(made, objective=found.objective, bound=found.bound)
+                report(made)
+        return found.fields()
+
+    def _by_kernel(self, report: Report, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Each certified point counts as a call that began with the solve.
+
+        Raises
+        ------
+        UnsuitableError : no kernel claims the program.
+        """
+        if not is_claimed(bind(check(self.program), self.workload, self.givens), None):
+            raise UnsuitableError("no kernel claims the program")
+        with suppress(Error):  # a small workload may not be for the program
+            solve(Workload.from_matrix(np.tri(2)), self.program, derive=False)
+        began, cpu = time.perf_counter(), _cpu_seconds()
+
+        def judged(point: Progress) -> None:
+            if point.certified:
+                spent = time.perf_counter() - began, _cpu_seconds() - cpu
+                plain = {f: getattr(point, f) for f in Progress.__dataclass_fields__}
+                report(Call(**plain, call_seconds=spent[0], call_cpu=spent[1], compile=0.0))
+
+        return solve(
+            self.workload,
+            self.program,
+            tolerance=self.asked,
+            time_limit=self.left,
+            progress=judged,
+            **common,
+        ).fields()
+
+
+class _Call:
+    """The call of one solver, and what it took."""
+
+    def __init__(self, task: Measured, called: Callable[[Any], Any]) -> None:
+        self.task, self.called = task, called
+        self.began = time.perf_counter()
+        self.made: Call | None = None
+
+    def __call__(self, problem: Any) -> Any:
+        """Call it once, and take down what it took and how good its own point is.
+
+        Raises
+        ------
+        SolverError : it raised. So nobody can say in a call that a problem is not for it.
+        """
+        start, cpu = time.perf_counter(), _cpu_seconds()
+        options = replace(problem.options, tolerance=self.task.asked, time_limit=self.task.left)
+        answer: Any = None
+        raised: BaseException | None = None
+        try:
+            answer = _last(self.called(replace(problem, options=options)), start + self.task.left)
+        except (MemoryError, TimeLimitError) as error:
+            raised = error
+        except Exception as error:  # noqa: BLE001 - whatever a solver raises
+            raised = SolverError(f"{type(error).__name__}: {error}")
+        seconds, cpu = time.perf_counter() - start, _cpu_seconds() - cpu
+        parts = answer if isinstance(answer, Mapping) else {}
+        pair = answer if _is_pair(answer) else (None, None)
+        x, y = (parts.get("x"), parts.get("y")) if parts else pair
+        self.made = Call(
+            self.task.program.name,
+            self.task.label,
+            0.0,
+            int(parts.get("iterations", 0)),
+            math.inf if self.task.program.sense == "minimize" else -math.inf,
+            None,
+            self.task.program.sense,
+            tolerance=self.task.asked,
+            call_seconds=seconds,
+            call_cpu=cpu,
+            own=parts.get("seconds"),
+            compile=start - self.began,
+            word=str(raised) if raised else str(parts.get("status", "")),
+            errors=_errors(problem, x, y, parts.get("s")),
+        )
+        if raised is not None:
+            raise raised
+        return answer
+
+
+def _last(answer: Any, end: float) -> Any:
+    """The answer; of a generator the last one, or the first after ``end`` (``time.perf_counter``)."""
+    if not inspect.isgenerator(answer):
+        return answer
+    last = None
+    for last in answer:  # noqa: B007 - the last is what counts
+        if time.perf_counter() > end:
+            break
+    return last
+
+
+def _like(called: Callable[[Any], Any], function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function under the name of the one that is called, with the cones that it declares."""
+
+    def named(problem: Any) -> Any:
+        return function(problem)
+
+    named.__module__, named.__qualname__ = called.__module__, called.__qualname__
+    for name in ("cones", "quadratic"):
+        if hasattr(called, name):
+            setattr(named, name, getattr(called, name))
+    return named
+
+
+def _warm(function: Callable[[Any], Any]) -> None:
+    """Load what is loaded late: by a linear program, where the function takes such."""
+    with suppress(Error):
+        solve(Workload.from_matrix(np.eye(1)), Program.parse(WARM), solver=function, derive=False)
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of its children that have ended."""
+    spent = time.process_time()
+    if sys.platform != "win32":
+        import resource
+
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent += children.ru_utime + children.ru_stime
+    return spent
+
+
+def _is_pair(answer: Any) -> bool:
+    return isinstance(answer, tuple | list) and len(answer) == 2
+
+
+def _errors(problem: Any, x: Any, y: Any, s: Any) -> tuple[float, ...]:
+    """DIMACS errors of finite points of the right length; what else is returned mmopt refuses."""
+    m, n = problem.A.shape
+    for value, length in ((x, n), (y, m), *([] if s is None else [(s, m)])):
+        array = np.asarray(value)
+        if array.dtype.kind not in "if" or array.shape != (length,) or not np.isfinite(array).all():
+            return NO_ERRORS
+    return dimacs_errors(problem, np.asarray(x), np.asarray(y), None if s is None else np.asarray(s))

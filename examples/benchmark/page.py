@@ -1,0 +1,247 @@
+"""The page of a run: what was reached and how fast, where each solver fails and in which words."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from aggregates import ACCURACIES, FAR, best_gaps, counted_calls, mean_time, times_to
+from measured_solve import KERNEL
+
+from mmopt.report.profile_chart import profile_figure
+from mmopt.report.table_style import counted
+from mmopt.stop_reasons import Stop
+from mmopt.testing.script_commands import check_chart, save, write_whole
+
+__all__ = ["BEYOND_STOP", "check_out", "page_of", "write_page"]
+
+Rows = Sequence[Mapping[str, Any]]
+Profile = dict[str, dict[str, list[float]]]
+ERRORS = tuple(f"err{i}" for i in range(1, 7))
+BEYOND_STOP = "beyond the proved optimum"
+LEAST_SECONDS = 1e-6  # of a call, for the logarithm of a profile
+
+
+def check_out(folder: Path) -> None:
+    """OptionError unless charts can be drawn."""
+    check_chart(folder / "profile.svg")
+
+
+def page_of(title: str, rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[str, Profile]]:
+    """The page in Markdown, and for each of its charts, by file name, the times by accuracy and solver."""
+    limit, shift, clock = (facts["settings"][k] for k in ("limit", "shift", "clock"))
+    solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    classes = list(dict.fromkeys(row["class"] for row in rows))
+    times = {accuracy: times_to(rows, accuracy, clock, limit) for accuracy in ACCURACIES}
+    taken = {
+        solver: [i for i in _instances(rows, solver) if not _is_refused(rows, solver, i)]
+        for solver in solvers
+    }
+    parts = [f"# {title}", *_warnings(rows, facts), *_legend(limit, shift, clock, rows)]
+    charts: dict[str, Profile] = {}
+    for name in ("all classes", *classes):
+        instances = list(
+            dict.fromkeys(row["instance"] for row in rows if name in ("all classes", row["class"]))
+        )
+        able = [s for s in solvers if set(instances) <= set(taken[s])]
+        shown = solvers if name == "all classes" else able
+        parts += [f"## {name[0].upper()}{name[1:]}: {counted(len(instances), 'instance')}"]
+        table = []
+        for solver in shown:
+            own = [i for i in instances if i in taken[solver]]
+            counts = [sum(math.isfinite(times[a][solver, i]) for i in own) for a in ACCURACIES]
+            means = [
+                f"{mean_time([times[a][solver, i] for i in own], shift, limit, factor):.3g}"
+                if solver in able
+                else "-"
+                for a in ACCURACIES
+                for factor in (1.0, FAR)
+            ]
+            table.append([solver, str(len(own)), *map(str, counts), *means])
+        heads = [f"gap {a:.0e}" for a in ACCURACIES]
+        charged = [f"{head}, {words}" for head in heads for words in ("×1", f"×{FAR:g}")]
+        parts.append(_table(["solver", "takes", *heads, *charged], table))
+        drawn = [s for s in shown if s != KERNEL or s in able]
+        if name == "all classes" and len(instances) > 1 and drawn:
+            file = f"profile-{'-'.join(name.lower().split())}.svg"
+            charts[file] = {
+                f"gap {a:.0e}": {
+                    s: [max(times[a].get((s, i), math.inf), LEAST_SECONDS) for i in instances] for s in drawn
+                }
+                for a in ACCURACIES
+            }
+            parts.append(f"![Performance profiles, {name}]({file})")
+    parts += ["## Where each fails", *_failures(rows, times, taken)]
+    parts += ["## DIMACS errors of the solvers' own points", *_errors(rows, solvers, clock, limit)]
+    parts += ["## Where the time goes", *_spent(rows, solvers, classes)]
+    parts += ["## Machine and versions", *_facts(facts)]
+    return "\n\n".join(parts) + "\n", charts
+
+
+def write_page(text: str, charts: Mapping[str, Profile], folder: Path) -> list[Path]:
+    """The page and its charts as files; ResultError where that is not possible."""
+    written = [folder / "page.md", *(folder / name for name in charts)]
+    write_whole(written[0], text.encode())
+    for path, profile in zip(written[1:], charts.values(), strict=True):
+        save(path, partial(profile_figure, profile))
+    return written
+
+
+def _instances(rows: Rows, solver: str) -> list[str]:
+    return list(dict.fromkeys(row["instance"] for row in rows if row["solver"] == solver))
+
+
+def _is_refused(rows: Rows, solver: str, instance: str) -> bool:
+    """Whether the solver does not take such problems: that is no failure."""
+    return any(
+        row["stop"] == Stop.UNSUITABLE
+        for row in rows
+        if (row["solver"], row["instance"]) == (solver, instance)
+    )
+
+
+def _warnings(rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """That not the whole suite was run; that a point is better than it can be."""
+    said = []
+    counts = facts.get("instances")
+    if counts and counts["done"] < counts["chosen"]:
+        said.append(
+            f"**Partial: interrupted after {counts['done']} of {counts['chosen']} instances chosen.** The "
+            "instance that was interrupted is left out."
+        )
+    elif counts and counts["done"] < counts["of the suite"]:
+        said.append(f"**Partial: {counts['done']} of the suite's {counts['of the suite']} instances.**")
+    said += [
+        f"**Error: {row['solver']} on {row['instance']}: {row['reason']}.** The call is not counted."
+        for row in rows
+        if row["stop"] == BEYOND_STOP
+    ]
+    return said
+
+
+def _legend(limit: float, shift: float, clock: str, rows: Rows) -> list[str]:
+    proved = len({row["instance"] for row in rows if row["lower"] is not None})
+    count = len({row["instance"] for row in rows})
+    words = "wall" if clock == "seconds" else "CPU"
+    return [
+        "Each solver on each instance, called at tolerances from 1e-3 to 1e-11, each time in a fresh "
+        f"process, for {limit:g} s of wall time in all. mmopt repairs each point and evaluates it from the "
+        "program file; "
+        f"its *gap* is the distance of that objective from the proved optimum ({proved} of {count} "
+        "instances; else from a bound that is proved once, from the program's certificate or its lines), "
+        "relative where both are positive. So it judges x; the errors below judge y too.",
+        f"*gap 1e-06*: instances with a call that reached it; *×1*, *×{FAR:g}*: shifted geometric mean of "
+        f"the {words} seconds of the quickest such call, compiling left out, shift {shift:g} s, a failure "
+        "charged so many limits. A dash: the solver does not take all these instances. A profile shows "
+        "the share of the instances solved within a factor of the quickest solver; what a solver does not "
+        "take is not solved.",
+    ]
+
+
+def _failures(rows: Rows, times: Mapping[float, Any], taken: Mapping[str, Sequence[str]]) -> list[str]:
+    gaps, lines = best_gaps(rows), []
+    for solver, instances in taken.items():
+        refused = [i for i in _instances(rows, solver) if i not in instances]
+        said: list[str] = []
+        for coarser, accuracy in zip((None, *ACCURACIES), ACCURACIES, strict=False):
+            groups: dict[str, list[str]] = {}
+            for i in instances:
+                missed = math.isinf(times[accuracy][solver, i])
+                if missed and (coarser is None or math.isfinite(times[coarser][solver, i])):
+                    gap = gaps[solver, i]
+                    best = "no point" if math.isinf(gap) else f"{gap:.1e}"
+                    late = ", late" * (gap <= accuracy)
+                    groups.setdefault(_why(rows, solver, i), []).append(f"{i} ({best}{late})")
+            for why, names in groups.items():
+                said.append(f"- not to {accuracy:.0e}, {why}: {', '.join(names)}")
+        if refused:
+            said.append(f"- does not take {len(refused)}: {_why(rows, solver, refused[0])}")
+        lines.append(f"**{solver}**" + ("" if said else ": nowhere"))
+        if said:
+            lines.append("\n".join(said))
+    return lines
+
+
+def _why(rows: Rows, solver: str, instance: str) -> str:
+    """The solver's last word, or why it gave none."""
+    own = [row for row in rows if (row["solver"], row["instance"]) == (solver, instance)]
+    word = next((row["word"] for row in reversed(own) if row["word"]), "")
+    reason = own[-1]["reason"]
+    if word and word in reason:
+        word = ""
+    return " — ".join(part for part in (f'"{word}"' if word else "", reason) if part) or str(own[-1]["stop"])
+
+
+def _errors(rows: Rows, solvers: Iterable[str], clock: str, limit: float) -> list[str]:
+    """The median and the worst of each error over instances, at the call that counts."""
+    finest = ACCURACIES[-1]
+    by_accuracy = {a: counted_calls(rows, a, clock, limit) for a in ACCURACIES}
+    table = []
+    for solver in solvers:
+        counted = {
+            a: [r for (name, _), r in calls.items() if name == solver and _has_errors(r)]
+            for a, calls in by_accuracy.items()
+        }
+        if any(counted.values()):
+            worst = [[max(abs(row[e]) for e in ERRORS) for row in counted[a]] for a in ACCURACIES]
+            sizes = [[abs(row[e]) for row in counted[finest]] for e in ERRORS]
+            table.append([solver, *map(_median_and_largest, [*worst, *sizes])])
+    return [
+        "Median and largest over the instances. *worst at*: the largest of the six, of the solver's point as "
+        "it was before the repair, at the call that counts for that gap; where it is far above the gap, the "
+        f"accuracy is partly the repair's. The six singly, at the call that counts for {finest:.0e}: err1, "
+        "err2: (x, s) on its equations and in its cones; err3, err4: y; err5: objectives; err6: s and y. "
+        "`dimacs_errors.py` has the formulas.",
+        _table(["solver", *(f"worst at {a:.0e}" for a in ACCURACIES), *ERRORS], table),
+    ]
+
+
+def _has_errors(row: Mapping[str, Any]) -> bool:
+    return row["err1"] is not None and not math.isnan(row["err1"])
+
+
+def _median_and_largest(sizes: Sequence[float]) -> str:
+    return f"{statistics.median(sizes):.0e} / {max(sizes):.0e}" if sizes else "-"
+
+
+def _spent(rows: Rows, solvers: Iterable[str], classes: Iterable[str]) -> list[str]:
+    table = []
+    for solver in solvers:
+        for name in classes:
+            own = [
+                r for r in rows if (r["solver"], r["class"]) == (solver, name) and r["seconds"] is not None
+            ]
+            if own:
+                wrapper = [r["seconds"] - r["own"] for r in own if r["own"] is not None]
+                figures = (
+                    [r["compile"] for r in own],
+                    wrapper,
+                    [r["own"] for r in own if r["own"] is not None],
+                    [r["seconds"] for r in own],
+                    [r["cpu"] for r in own],
+                )
+                table.append(
+                    [solver, name, *(f"{1e3 * statistics.median(f):.2g}" if f else "-" for f in figures)]
+                )
+    return [
+        "Medians over all calls, in milliseconds. *compile*: from program and workload to the conic "
+        "problem, by mmopt; *wrapper*: into the solver's form and back; *solver*: what it takes itself; "
+        "*call*: both; *CPU*: of the call.",
+        _table(["solver", "class", "compile", "wrapper", "solver", "call", "CPU"], table),
+    ]
+
+
+def _facts(facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = [
+        f"- {part}: " + ", ".join(f"{k} {v}" for k, v in values.items()) for part, values in facts.items()
+    ]
+    return ["\n".join(lines)]
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,275 @@
+"""Solvers side by side on a suite: each call in a process of its own, each point judged by
+mmopt.
+
+python examples/benchmark/run.py examples/benchmark/proved --out results          some fifteen minutes
+python examples/benchmark/run.py SUITE --solvers clarabel,own:solve --limit 60 --out results
+
+Written are calls.parquet (a row for each call, the machine and the versions with them), page.md and its
+chart.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+from aggregates import ACCURACIES
+from called_solvers import CALLED
+from machine_facts import disturbances, machine, versions
+from measured_solve import COMPILE_SECONDS, KERNEL, TOLERANCES, Call, Measured, beyond, excess
+from page import BEYOND_STOP, check_out, page_of, write_page
+from suite_table import OPTIMA, Instance, Optimum, class_of, data_hash, instances_in, optima_in, title_of
+
+from mmopt import OptionError, export
+from mmopt.comparison import Isolated, Outcome
+from mmopt.comparison.worker_processes import Solving, allowed
+from mmopt.report.table_style import duration
+from mmopt.solvers import Options, solver_row
+from mmopt.stop_reasons import Stop
+from mmopt.testing.script_commands import names_in, note, run_alone, show, write_whole
+
+DEFAULT = (*CALLED, KERNEL)
+GIB = 4.0
+REFERENCE = "clarabel"  # whose bound the gap is to where no optimum is proved
+REFUSED = (Stop.UNSUITABLE, Stop.TOO_LARGE, Stop.REFUSED)  # before any call: a tighter one is refused too
+
+
+def rows_of(
+    suite: Path,
+    chosen: Sequence[Instance],
+    solvers: Sequence[str],
+    limit: float,
+    memory: float | None,
+    threads: int,
+) -> Iterator[dict[str, Any]]:
+    """A row for each call, and one for a solver without any on an instance; instance by instance.
+
+    A call has what those before have left of the limit. Ctrl-C and SIGTERM end it after the last whole
+    instance.
+
+    Raises
+    ------
+    OptionError : a solver that is neither of ``DEFAULT`` nor ``module:function``, limits out of range, an
+        optimum that is proved for other data.
+    """
+    for name in solvers:
+        if ":" in name:
+            solver_row(name)  # there is such a function, and its cones are some that there are
+        elif name not in DEFAULT:
+            raise OptionError(
+                f"there is no solver '{name}'", hint=f"take {', '.join(DEFAULT)}, or module:function"
+            )
+    Options(time_limit=limit, threads=threads)
+    size, optima, started = allowed(memory), optima_in(suite), time.monotonic()
+    abouts = [_about(suite, instance, optima.get(instance.name), limit) for instance in chosen]
+    with Isolated(threads=threads) as isolated:
+        for number, (instance, about) in enumerate(zip(chosen, abouts, strict=True), 1):
+            so_far = duration(time.monotonic() - started)
+            note(f"{instance.name} ({number} of {len(chosen)}, {so_far} so far)")
+            common: dict[str, Any] = {
+                "workload": instance.workload,
+                "program": instance.program,
+                "memory_limit": size,
+                "tolerance": None,
+            }
+            end = about["lower" if instance.program.sense == "minimize" else "upper"]
+            if end is None:
+                options = {"derive": True, "givens": instance.givens, "threads": threads}
+                task = Solving(**common, solver=REFERENCE, time_limit=limit, options=options)
+                solution = isolated.run(task).solution
+                about["reference"] = end = None if solution is None else solution.bound
+            rows: list[dict[str, Any]] = []
+            for name in solvers:
+                own = {**common, "solver": None, "givens": instance.givens, "threads": threads, "label": name}
+                for row in _calls_of(isolated, own, limit, end):
+                    rows.append({**about, "solver": name, **row})
+                if isolated.interrupted:  # of this instance not all is known
+                    return
+            yield from rows
+
+
+def _about(suite: Path, instance: Instance, optimum: Optimum | None, limit: float) -> dict[str, Any]:
+    """What all rows of an instance say; OptionError where its optimum is proved for other data."""
+    exported = export(instance.workload, instance.program, "cbf", givens=instance.givens)
+    if optimum is not None and optimum.sha256 != data_hash(str(exported.content)):
+        raise OptionError(
+            f"the optimum of '{instance.name}' in '{suite / OPTIMA}' is proved for other data",
+            hint=f"prove it again (make.py {suite} --prove), or run without the file",
+        )
+    return {
+        "suite": title_of(suite),
+        "instance": instance.name,
+        "class": instance.stated or class_of(exported.problem.cones),
+        "lower": float(optimum.lower) if optimum and optimum.lower else None,
+        "upper": float(optimum.upper) if optimum and optimum.upper else None,
+        "reference": None,
+        "limit": limit,
+    }
+
+
+def _calls_of(
+    isolated: Isolated, common: dict[str, Any], limit: float, end: float | None
+) -> Iterator[dict[str, Any]]:
+    """A row for each call of a solver on an instance, each in a fresh process, until one is near enough."""
+    left, enough = limit, min(ACCURACIES)
+    tolerances = (enough,) if common["label"] == KERNEL else TOLERANCES
+    for tolerance in tolerances:
+        within = left if common["label"] == KERNEL else left + COMPILE_SECONDS
+        task = Measured(**common, time_limit=within, asked=tolerance, left=left)
+        outcome = isolated.run(task)
+        rows = list(_rows(outcome, task, end))
+        yield from rows
+        gaps = [row["gap"] for row in rows if row["gap"] is not None]
+        spent = [row["seconds"] for row in rows if row["seconds"] is not None]
+        left -= max(spent, default=outcome.seconds)
+        is_refused = outcome.stop in REFUSED and not spent
+        if left <= 0 or is_refused or isolated.interrupted or min(gaps, default=math.inf) <= enough:
+            return
+
+
+def _rows(outcome: Outcome, task: Measured, end: float | None) -> Iterator[dict[str, Any]]:
+    said = {
+        "stop": "call made" if outcome.solution is not None else str(outcome.stop),
+        "reason": outcome.reason.replace("called_solvers:", ""),
+        "memory": outcome.memory,
+    }
+    calls = [call for call in outcome.history if isinstance(call, Call)]
+    if not calls:
+        yield {**said, **dict.fromkeys(CALL_COLUMNS), "tolerance": task.asked}
+    for call in calls:
+        gap = call.gap if end is None else excess(call.objective, end, call.sense)
+        if end is not None and beyond(call.objective, end, call.sense):
+            gap = math.inf
+            said["stop"] = BEYOND_STOP
+            said["reason"] = (
+                f"the certified objective {call.objective!r} is beyond the proved {end!r}: the table of "
+                "optima is wrong, or mmopt is"
+            )
+            note(f"error: {task.label}: {said['reason']}")
+        yield {
+            **said,
+            "tolerance": call.tolerance,
+            "seconds": call.call_seconds,
+            "cpu": call.call_cpu,
+            "own": call.own,
+            "compile": call.compile,
+            "iterations": call.iterations,
+            "word": call.word,
+            "objective": call.objective,
+            "bound": call.bound,
+            "gap": math.inf if gap is None else gap,
+            "own_gap": call.gap,
+            **{f"err{i}": value for i, value in enumerate(call.errors, 1)},
+        }
+
+
+CALL_COLUMNS = (
+    *(
+        "tolerance",
+        "seconds",
+        "cpu",
+        "own",
+        "compile",
+        "iterations",
+        "word",
+        "objective",
+        "bound",
+        "gap",
+        "own_gap",
+    ),
+    *(f"err{i}" for i in range(1, 7)),
+)
+
+
+def write_parquet(rows: Sequence[dict[str, Any]], facts: dict[str, dict[str, Any]], path: Path) -> None:
+    """The rows as a table, the facts in its metadata under ``benchmark`` as JSON; ResultError if not
+    possible.
+    """
+    text = {"suite", "instance", "class", "solver", "stop", "reason", "word"}
+    whole = {"memory", "iterations"}
+    fields = [(k, pa.string() if k in text else pa.int64() if k in whole else pa.float64()) for k in rows[0]]
+    table = pa.Table.from_pylist(list(rows), schema=pa.schema(fields))
+    buffer = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({"benchmark": json.dumps(facts)}), buffer)
+    write_whole(path, buffer.getvalue())
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """What ends a job of a queue is taken as Ctrl-C: what there is gets written."""
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def run(
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="Folder with a suite.yaml.")],
+    solvers: Annotated[
+        str,
+        typer.Option(metavar="A,B", help="Names, 'kernel' for mmopt's own, or module:function for yours."),
+    ] = ",".join(DEFAULT),
+    limit: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="For all calls of a solver on an instance, and its charge."),
+    ] = 20.0,
+    memory: Annotated[
+        float | None, typer.Option(metavar="GIB", help="Of each process, above its start (Linux).")
+    ] = GIB,
+    threads: Annotated[int, typer.Option(metavar="N", help="Of each solver and of dense algebra.")] = 1,
+    shift: Annotated[float, typer.Option(metavar="SECONDS", help="Of the geometric means.")] = 0.1,
+    clock: Annotated[
+        str, typer.Option(metavar="NAME", help="What counts: 'seconds' (wall) or 'cpu'.")
+    ] = "seconds",
+    only: Annotated[str | None, typer.Option(metavar="A,B", help="These instances alone.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the results there.")] = None,
+) -> None:
+    """Run solvers on a suite and write what they reached, how fast, and where they failed."""
+    names = names_in(solvers, "--solvers")
+    chosen = instances_in(suite, names_in(only, "--only") if only else None)
+    if clock not in ("seconds", "cpu"):
+        raise OptionError(f"--clock is 'seconds' or 'cpu', not '{clock}'")
+    if not shift > 0:
+        raise OptionError(f"a shift is a positive number of seconds, not {shift}")
+    if out is not None:
+        check_out(out)
+    before = disturbances()
+    rows: list[dict[str, Any]] = []
+    with _sigterm_as_interrupt(), suppress(KeyboardInterrupt):  # also between two tasks
+        for row in rows_of(suite, chosen, names, limit, memory, threads):
+            rows.append(row)
+    if not rows:
+        raise KeyboardInterrupt
+    facts = {
+        "machine": machine(threads),
+        "versions": versions(names),
+        "disturbances": {k: f"{v:g} before, {disturbances()[k]:g} after" for k, v in before.items()},
+        "instances": {
+            "of the suite": len(instances_in(suite)),
+            "chosen": len(chosen),
+            "done": len({row["instance"] for row in rows}),
+        },
+        "settings": {"limit": limit, "memory GiB": memory, "shift": shift, "clock": clock},
+    }
+    text, charts = page_of(title_of(suite), rows, facts)
+    if out is None:
+        show(text)
+        return
+    write_parquet(rows, facts, out / "calls.parquet")
+    for path in write_page(text, charts, out):
+        note(f"written: {path}")
+
+
+if __name__ == "__main__":
+    run_alone(run, "python examples/benchmark/run.py")

@@ -1,0 +1,101 @@
+"""Exercises of lesson 7: costs at which targets are met, and how they change."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from judging import NUMBER, Exercise, is_near
+
+import mmopt
+
+__all__ = ["EXERCISES"]
+
+W = np.vstack([np.eye(16), np.tri(16)])
+LOOSE = 20.0  # target of the cumulative counts
+LOOSER = 20.2  # in exercise 7.3
+
+
+def _targets(loose: float) -> np.ndarray:
+    return np.concatenate([np.full(16, 4.0), np.full(16, loose)])
+
+
+@cache
+def _cost(loose: float, program: str = "fitness_for_use", power: float | None = None) -> float:
+    """The privacy cost alpha at which a program meets all targets."""
+    workload = mmopt.Workload.from_matrix(W, targets=_targets(loose))
+    givens = {} if power is None else {"power": power}
+    return float(mmopt.solve(workload, program, givens=givens).privacy_cost ** 2)
+
+
+def _cells(answer: float) -> str | None:
+    lengths = (W**2).sum(axis=1)
+    variance = (_targets(LOOSE) / lengths).min()  # of each count: the strictest of the limits
+    if is_near(answer, 1 / variance):
+        return None
+    first = _targets(LOOSE).min()
+    for kind, value in (("variance", variance), ("groups", 1 / first), ("root", np.sqrt(1 / variance))):
+        if is_near(answer, value):
+            return kind
+    return "other"
+
+
+def _factor(answer: float) -> str | None:
+    ratio = _cost(LOOSE, "weighted_l2", 0.5) / _cost(LOOSE)
+    if is_near(answer, ratio, 2e-3):
+        return None
+    for kind, value in (("inverse", 1 / ratio), ("root", np.sqrt(ratio))):
+        if is_near(answer, value, 2e-3):
+            return kind
+    return "other"
+
+
+def _change(answer: float) -> str | None:
+    change = _cost(LOOSER) - _cost(LOOSE)
+    if is_near(answer, change, 0.03):
+        return None
+    for kind, value in (("sign", -change), ("relative", change / _cost(LOOSE)), ("total", _cost(LOOSER))):
+        if is_near(answer, value, 0.03):
+            return kind
+    return "other"
+
+
+EXERCISES = {
+    "7.1": Exercise(
+        "The least cost alpha at which noise of one variance on the counts meets all targets.",
+        NUMBER,
+        _cells,
+        {
+            "variance": "That is the variance. What does a person pay who is in a count with this variance?",
+            "groups": "That meets the targets of the groups. The last cumulative count adds sixteen noises.",
+            "root": "That is the root of alpha.",
+            "other": "A sum of k counts has variance k v. Take the largest v that all targets allow; "
+            "alpha is 1 / v.",
+        },
+        "One answer of the 32 sets the cost, and all others are better than anybody asked.",
+    ),
+    "7.2": Exercise(
+        "The cost of total error weighted by 1/c, over the least cost.",
+        NUMBER,
+        _factor,
+        {
+            "inverse": "That is the least cost over the other one.",
+            "root": "That is the ratio of the roots: square it.",
+            "other": "Divide the two costs that are printed above the picture.",
+        },
+        "The same accuracy was promised to each reader: the difference is a matter of method alone.",
+    ),
+    "7.3": Exercise(
+        "The change of the least cost when the targets of the cumulative counts are 20.2.",
+        NUMBER,
+        _change,
+        {
+            "sign": "A looser target cannot make it dearer.",
+            "relative": "That is the change as a part of the cost. Multiply by the cost.",
+            "total": "That is the new cost. How much has it changed?",
+            "other": "Add up the shares of the last sixteen targets, and take that part of one percent "
+            "of alpha; or solve again and subtract.",
+        },
+        "The prices say which readers make it dear: whom to ask whether they need it so exactly.",
+    ),
+}

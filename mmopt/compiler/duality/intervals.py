@@ -1,0 +1,134 @@
+"""Arithmetic of intervals, entry by entry: wider than need be, and finite where it can be.
+
+Every result is widened by far more than its rounding, which then need not be looked at; products too small
+for a float by ``balls.TINY``, and none that is too large for one is an end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.numerics import balls
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.balls import TINY, Ball, exact
+
+__all__ = ["WIDER", "Range", "minus", "others", "plus", "quotient", "solved", "times", "total", "widened"]
+
+NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
+SMALL = 1e-280  # of a product that may have lost its digits
+LARGEST = float(np.finfo(float).max)
+WIDER = 1e-9  # relative, by which an interval is widened: its rounding, many times over
+
+
+@dataclass(frozen=True)
+class Range:
+    """The least and the largest value of each entry; infinite where nothing is known."""
+
+    low: Array
+    high: Array
+
+    def met(self, low: Array | float, high: Array | float) -> Range:
+        """What is in both."""
+        return Range(np.maximum(self.low, low), np.minimum(self.high, high))
+
+    @property
+    def largest(self) -> Array:
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+def widened(low: Array, high: Array, below: Array | float = 0.0, above: Array | float = 0.0) -> Range:
+    """``below``, ``above``: the sizes of the terms that were added up to the lower and to the upper ends."""
+    with np.errstate(invalid="ignore"):
+        # A lower end that overflows is above the true one: the largest number is not. So is an upper one.
+        low, high = np.minimum(low, LARGEST), np.maximum(high, -LARGEST)
+        ends = low - WIDER * (np.abs(low) + below), high + WIDER * (np.abs(high) + above)
+        low, high = (np.where(np.isnan(end), s * np.inf, end) for end, s in zip(ends, (-1, 1), strict=True))
+        return Range(np.minimum(low, LARGEST), np.maximum(high, -LARGEST))
+
+
+def times(a: Range, b: Range) -> Range:
+    """Products, where 0 times infinity is 0."""
+    with np.errstate(all="ignore"):
+        pairs = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        ends = [np.nan_to_num(x * y, nan=0.0, posinf=np.inf, neginf=-np.inf) for x, y in pairs]
+        slips = [
+            np.where((np.abs(end) < SMALL) & (x != 0.0) & (y != 0.0), TINY, 0.0)
+            for end, (x, y) in zip(ends, pairs, strict=True)
+        ]
+        low, high = (
+            reduced([end + side * slip for end, slip in zip(ends, slips, strict=True)])
+            for reduced, side in ((np.minimum.reduce, -1.0), (np.maximum.reduce, 1.0))
+        )
+        return widened(low, high)
+
+
+def quotient(a: Range, c: Range) -> Range:
+    """Quotients by what is not zero; nothing is known of others."""
+    nonzero = (c.low > 0) | (c.high < 0)
+    with np.errstate(all="ignore"):
+        inverse = widened(np.where(nonzero, 1.0 / c.high, 0.0), np.where(nonzero, 1.0 / c.low, 0.0))
+    found = times(a, inverse)
+    return Range(np.where(nonzero, found.low, -np.inf), np.where(nonzero, found.high, np.inf))
+
+
+def _size(end: Array) -> Array:
+    """Of the entries that are finite: each end by itself, as the other one may be infinite."""
+    return np.where(np.isfinite(end), np.abs(end), 0.0)
+
+
+def plus(a: Range, b: Range) -> Range:
+    with np.errstate(invalid="ignore"):
+        sizes = _size(a.low) + _size(b.low), _size(a.high) + _size(b.high)
+        return widened(a.low + b.low, a.high + b.high, *sizes)
+
+
+def minus(a: Range) -> Range:
+    return Range(-a.high, -a.low)
+
+
+def total(a: Range, axis: int | None, keepdims: bool = False) -> Range:
+    ends = (a.low, a.high, _size(a.low), _size(a.high))
+    return widened(*(np.asarray(np.sum(end, axis=axis, keepdims=keepdims)) for end in ends))
+
+
+def others(total: Range, terms: Range, axis: int | None) -> Range:
+    """Each of the terms of a sum, from the sum and the other terms."""
+
+    def rest(end: Array, sign: float) -> Array:
+        """The sum of the others: infinite where one of them is."""
+        infinite = np.isinf(end)
+        finite = np.where(infinite, 0.0, end)
+        others = np.sum(finite, axis=axis, keepdims=True) - finite
+        count = np.sum(infinite, axis=axis, keepdims=True) - infinite
+        return np.where(count > 0, sign * np.inf, others)
+
+    below, above = (np.sum(_size(end), axis=axis, keepdims=True) for end in (terms.high, terms.low))
+    low, high = rest(terms.low, -1.0), rest(terms.high, 1.0)
+    if axis is None:
+        whole = total
+    else:
+        whole = Range(np.expand_dims(total.low, axis), np.expand_dims(total.high, axis))
+    with np.errstate(invalid="ignore"):
+        return widened(whole.low - high, whole.high - low, below, above)
+
+
+def solved(matrix: Ball, value: Range) -> Range:
+    """Where x lies whose product with a matrix does, by a left inverse B of that.
+
+    x = B v + (I - B M) x, so the largest |x| is at most that of |B| |v| over 1 - ‖I - B M‖, row sums.
+    """
+    rows, columns = matrix.shape
+    nothing = Range(np.asarray(-np.inf), np.asarray(np.inf))
+    if rows < columns or not np.isfinite(value.largest).all() or not np.isfinite(matrix.rad).all():
+        return nothing
+    inverse: Array = np.asarray(np.linalg.pinv(matrix.mid), dtype=np.float64)
+    rest = balls.sub(exact(np.eye(columns)), balls.matmul(exact(inverse), matrix))
+    off = float((np.abs(rest.mid) + rest.rad).sum(axis=1).max(initial=0.0))
+    if not off < NEAR_INVERSE:
+        return nothing
+    most = np.abs(inverse) @ value.largest * (1.0 + WIDER)
+    most = most + off / (1.0 - off) * most.max(axis=0, initial=0.0) * (1.0 + WIDER)
+    most = most + TINY
+    return Range(-most, most)

@@ -1,0 +1,208 @@
+"""A lower bound on any convex program, read off its own tree, from multipliers and slopes of any origin.
+
+Theorem. Let a program minimise f(x) over x in D (what is declared of the variables: signs, psd, symmetric)
+subject to gᵢ(x) <= 0, hᵢ(x) = 0, and Fᵢ(x) psd, with the curvature that the check has found. For yᵢ >= 0,
+any zᵢ, and psd Yᵢ let
+
+    L(x) = f(x) + Σ <yᵢ, gᵢ(x)> + Σ <zᵢ, hᵢ(x)> - Σ <Yᵢ, Fᵢ(x)>.
+
+(1) L(x) <= f(x) at every feasible x. (2) The reading below finds c and arrays R such that
+
+    L(x) >= c + Σ <Rᵥ, xᵥ>  for every x in D at which f, g, h and F are defined,
+
+over the variables v. (3) So the least value of f is at least c + Σ min <Rᵥ, xᵥ>, each minimum over any set
+that xᵥ of every feasible x lies in; where only those with f(x) <= u are known to, it is at least the smaller
+of that and u.
+
+Proof. (1) The terms that are added are <= 0. (2) The expressions of the lines are an acyclic graph; let p(k)
+be the derivative of L by node k as the reading knows it, at first 1 for f and yᵢ, zᵢ, -Yᵢ for the sides.
+Claim, by induction over the nodes in reverse order (values before their arguments): L(x) >= c + Σ <p(k),
+k(x)> summed over the nodes not read so far. At first it holds with equality. When node k = A(a, b …) of an
+atom A is read, its minorant gives <p(k), A(a, b …)> >= c' + <p', a> + <p'', b> + … for all arguments
+(``minorants``, which has the proof for each), so the claim goes on with c + c' and p(a) + p', p(b) + p'' …
+That needs p(k) >= 0 where k is convex (psd where it is so in the order of psd matrices), <= 0 where concave:
+at first it holds for f and for the sides, as the check of the curvature has found, and every minorant hands
+it on, as each atom keeps the curvature of an argument only where it increases or decreases in it. (Of the
+forms recognised as a whole ``M.T @ F @ M`` hands M p Mᵀ on, ``trace(P @ F)`` p P, P psd.) At the end only
+variables and constants are left. (3) follows at once: a feasible x with f(x) > u has more than u.
+
+All is computed in balls that contain the true number: those of lets and of rounded givens with their error
+bounds; the multipliers and slopes are floats and are taken as they are, so what they are worth shows in R
+alone. At the optimum, with exact multipliers and slopes, R is 0 or vanishes on the part of D that matters,
+and c is the optimum (Rockafellar, Convex Analysis, theorem 28.2); that D's cones are met strictly, so that
+their part costs nothing, is what the problem that is solved for them sees to (``lower_apart``). The bounds
+of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in semidefinite
+programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler.duality.nodes import Node, Nodes, ReadLine
+from mmopt.language import ATOMS
+from mmopt.language.atoms.minorants import Near
+from mmopt.limits import require_time
+from mmopt.numerics import ball_functions, balls
+from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.balls import Ball, exact
+
+__all__ = ["AffineBound", "Multipliers", "Slopes", "inside", "read"]
+
+# By constraint; of a family that stays one, one after the other along the first axis. Those of a psd line,
+# and of a 2 x 2 one, are matrices.
+Multipliers = Mapping[str, Array]
+# By place of a node and number of its argument.
+Slopes = Mapping[tuple[int, int], Array]
+
+LIFTS = 4  # times that a matrix is lifted until it is proved to be psd
+
+
+@dataclass(frozen=True)
+class AffineBound:
+    """c and, by variable, R: the Lagrangian is at least c + Σ <R, x>."""
+
+    constant: Ball
+    residuals: Mapping[str, Ball]
+
+
+def inside(nodes: Nodes, multipliers: Multipliers) -> dict[str, Array]:
+    """The multipliers moved into their cones, with proof: what is not finite, or not proved, is 0."""
+    found: dict[str, Array] = {}
+    for one in nodes.lines:
+        told = multipliers.get(one.name)
+        if told is None or one.name in found:
+            continue
+        told = np.where(np.isfinite(told), told, 0.0)
+        if one.op == ">>":
+            flat = told.reshape(-1, *told.shape[-2:])
+            found[one.name] = np.array([_psd(y) for y in flat]).reshape(told.shape)
+        else:
+            found[one.name] = told if one.op == "==" else np.maximum(told, 0.0)
+    return found
+
+
+def _psd(y: Array) -> Array:
+    y = (y + y.T) / 2
+    for lift in range(LIFTS):
+        if ball_functions.is_semidefinite(exact(y)):
+            return y
+        least = float(np.linalg.eigvalsh(y)[0])
+        size = len(y) * EPS * float(np.abs(y).sum())
+        y = y + (max(-least, 0.0) + 4.0**lift * size) * np.eye(len(y))
+    return y if ball_functions.is_semidefinite(exact(y)) else np.zeros(y.shape)
+
+
+def _scattered(bar: Ball, at: tuple[Any, ...], shape: tuple[int, ...]) -> Ball:
+    """An array of zeros with the entries of ``bar`` at their places, those of one place added up."""
+    mid, rad, size = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for out, entries in ((mid, bar.mid), (rad, bar.rad), (size, np.abs(bar.mid))):
+        np.add.at(out, at, entries)
+    is_sum = any(np.ndim(index) for index in at)
+    return balls.rounded(mid, rad + balls.gamma(bar.mid.size) * size) if is_sum else Ball(mid, rad)
+
+
+class _Reading:
+    """The derivatives of the Lagrangian by the nodes, while they are read from the last to the first."""
+
+    def __init__(self, nodes: Nodes, slopes: Slopes) -> None:
+        self.nodes, self.slopes = nodes, slopes
+        self.bars: dict[int, Ball] = {}
+        self.constant = exact(0.0)
+        self.residuals: dict[str, Ball] = {}
+
+    def hand(self, place: int, bar: Ball) -> None:
+        """More of the derivative by a node; what is beside a number is summed up."""
+        shape = self.nodes.all[place].shape
+        if bar.mid.shape != shape:
+            bar = balls.total(bar)
+            assert not shape, "only numbers are spread"
+        known = self.bars.get(place)
+        self.bars[place] = bar if known is None else balls.add(known, bar)
+
+    def start(self, one: ReadLine, y: Array) -> None:
+        """The multiplier of a line, by its sides."""
+        if one.is_pair:
+            for place, (i, j) in zip(one.sides, ((0, 0), (0, 1), (1, 1)), strict=True):
+                self.hand(place, exact(-y[..., i, j] * (1.0 if i == j else 2.0)))
+            return
+        left, right = one.sides
+        sign = -1.0 if one.op in (">=", ">>") else 1.0
+        self.hand(left, exact(sign * y))
+        if one.op != ">>" or self.nodes.all[right].shape:  # X >> 0: the number is 0
+            self.hand(right, exact(-sign * y))
+
+    def run(self) -> AffineBound:
+        for place in range(len(self.nodes.all) - 1, -1, -1):
+            bar = self.bars.pop(place, None)
+            if bar is None or not (bar.mid.any() or bar.rad.any()):
+                continue
+            require_time()
+            self.one(place, self.nodes.all[place], bar)
+        return AffineBound(self.constant, self.residuals)
+
+    def one(self, place: int, node: Node, bar: Ball) -> None:
+        match node.kind:
+            case "constant":
+                self.add(balls.total(balls.mul(bar, self.nodes.ball(place))))
+            case "variable":
+                self.residuals[str(getattr(node.expr, "id", ""))] = bar
+            case "index":
+                shape = self.nodes.all[node.arguments[0]].shape
+                self.hand(node.arguments[0], _scattered(bar, node.at, shape))
+            case "entries":
+                own = Ball(bar.mid.ravel(), bar.rad.ravel())[node.at]
+                if len(node.arguments) == 1:
+                    self.hand(node.arguments[0], own)
+                else:
+                    for k, argument in enumerate(node.arguments):
+                        self.hand(argument, own[k])
+            case "block":
+                for k, argument in enumerate(node.arguments):
+                    shape, part = self.nodes.all[argument].shape, node.owners == k
+                    self.hand(argument, Ball(bar.mid[part].reshape(shape), bar.rad[part].reshape(shape)))
+            case _:
+                self.atom(place, node, bar)
+
+    def add(self, more: Ball) -> None:
+        self.constant = balls.add(self.constant, more)
+
+    def atom(self, place: int, node: Node, bar: Ball) -> None:
+        row = ATOMS[getattr(node.expr, "atom", "")]
+        known = [self.nodes.all[a] for a in node.arguments]
+        near = Near(
+            [a.value for a in known],
+            [self.slopes.get((place, i)) for i in range(len(known))],
+            [a.known.sign for a in known],
+        )
+        arguments = [
+            self.nodes.ball(p) if a.kind == "constant" else None
+            for p, a in zip(node.arguments, known, strict=True)
+        ]
+        assert row.minorant is not None, row.name  # the check of the curvature has seen to it
+        constant, parts = row.minorant(bar, near, *arguments, **dict(getattr(node.expr, "options", ())))
+        self.add(constant)
+        for argument, part in zip(node.arguments, parts, strict=True):
+            if part is not None:
+                self.hand(argument, part)
+
+
+def read(nodes: Nodes, multipliers: Multipliers, slopes: Slopes, weight: float = 1.0) -> AffineBound:
+    """The affine function below the Lagrangian (of minus the objective where it is maximised).
+
+    multipliers : in their cones (``inside``); a line without one takes no part. weight : of the objective.
+    TimeLimitError as ``require_time``.
+    """
+    reading = _Reading(nodes, slopes)
+    if weight:
+        sign = 1.0 if nodes.instance.program.sense == "minimize" else -1.0
+        reading.hand(nodes.objective, exact(sign * weight))
+    for one in nodes.lines:
+        if one.name in multipliers:
+            y = multipliers[one.name]
+            reading.start(one, y if one.index is None else y[one.index])
+    return reading.run()

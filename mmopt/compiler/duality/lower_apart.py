@@ -1,0 +1,295 @@
+"""A second lowering, with the nodes taken apart, whose duals are multipliers *and* slopes.
+
+Every curved atom gets a variable of its own for its argument, equal to that (at least, or at most, where that
+is curved itself); the dual of this line is the slope at which the atom should be bounded. An inverse or a
+root has a block of its own, whose dual has the slope in its corner: Y >= inv(F) as [[Y, I], [I, F]] psd,
+Y <= root(F) as [[F, Y], [Y, I]].
+
+Numbers are near one: variables, arguments and lines are divided by their sizes at a feasible point, the
+objective by its own. It is perturbed: a small share of the traces of psd variables and of the sums of
+nonnegative ones is taken off. The dual that a solver finds for this has, for the program itself, residuals
+that lie inside the dual cones by that share, where its own errors do no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmopt.compiler.duality.intervals import Range
+from mmopt.compiler.duality.lagrangian import Multipliers, Slopes
+from mmopt.compiler.duality.nodes import Node, Nodes, ReadLine
+from mmopt.compiler.duality.sizes import LEAST_SCALE, size_of, size_of_variable, sizes_of, sizes_of_parts
+from mmopt.compiler.lower import Lowered
+from mmopt.language import ATOMS
+from mmopt.language.syntax.syntax_tree import Apply
+from mmopt.limits import require_time, uncounted
+from mmopt.numerics.arrays import Array
+
+__all__ = ["Apart", "lower_apart"]
+
+# What gives the value of a dual once the problem is solved; None before.
+Dual = Callable[[], Array | None]
+
+
+@dataclass
+class Apart:
+    """The lowered problem, and its duals by the names and places of the program."""
+
+    lowered: Lowered
+    lines: dict[str, list[Dual]] = field(default_factory=dict)
+    arguments: dict[tuple[int, int], list[Dual]] = field(default_factory=dict)
+    families: frozenset[str] = frozenset()
+    is_cancelled: bool = False  # whether a line or an argument is next to nothing, and its parts are not
+
+    def duals(self) -> tuple[Multipliers, Slopes]:
+        """Multipliers and slopes as the problem holds them now; those that are not there are left out."""
+        multipliers: dict[str, Array] = {}
+        for name, group in self.lines.items():
+            values = [dual() for dual in group]
+            if all(v is not None for v in values):
+                each = [np.asarray(v, dtype=float) for v in values]
+                multipliers[name] = np.array(each) if name in self.families else each[0]
+        slopes: dict[tuple[int, int], Array] = {}
+        for place, duals in self.arguments.items():
+            found = [v for v in (dual() for dual in duals) if v is not None]
+            if found:
+                slopes[place] = np.asarray(sum(found), dtype=float)
+        return multipliers, slopes
+
+
+class _Lowering:
+    def __init__(
+        self, cp: Any, nodes: Nodes, ranges: Mapping[str, Range], size: float, by_parts: bool
+    ) -> None:
+        """``size``: by which the objective is divided, and its duals multiplied."""
+        self.cp, self.nodes, self.ranges, self.size, self.by_parts = cp, nodes, ranges, size, by_parts
+        self.parts = sizes_of_parts(nodes, ranges)
+        self.constraints: list[Any] = []
+        self.values: list[Any] = []
+        self.rewards: list[Any] = []
+        self.apart = Apart(Lowered(None, {}, {}, {}))
+
+    def not_cancelled(self, sizes: Array, *places: int) -> Array:
+        """The sizes of nodes, or where parts cancel, but for the solver's errors, those of the parts."""
+        parts = max(self.parts[place] for place in places)
+        if sizes.max(initial=0.0) > LEAST_SCALE * parts:
+            return sizes
+        self.apart.is_cancelled = True
+        return np.full(sizes.shape, parts) if self.by_parts else sizes
+
+    def build(self, share: float) -> Apart:
+        for place, node in enumerate(self.nodes.all):
+            require_time()
+            self.values.append(self.node(place, node))
+        for one in self.nodes.lines:
+            self.line(one)
+        minimized = self.nodes.instance.program.sense == "minimize"
+        objective = self.values[self.nodes.objective] * ((1.0 if minimized else -1.0) / self.size)
+        for reward in self.rewards if share else ():
+            objective = objective - share * reward
+        problem = self.cp.Problem(self.cp.Minimize(objective), self.constraints)
+        families = frozenset(one.name for one in self.nodes.lines if one.index is not None)
+        return replace(self.apart, lowered=Lowered(problem, {}, {}, {}), families=families)
+
+    # -------------------------------------------------------------- nodes
+
+    def node(self, place: int, node: Node) -> Any:
+        values = [self.values[a] for a in node.arguments]
+        match node.kind:
+            case "constant":
+                return self.cp.Constant(node.value)
+            case "variable":
+                return self.variable(node)
+            case "index":
+                return values[0][node.at]
+            case "block":
+                return self.block(node, values)
+            case "entries":
+                return self.placed(node, values)
+        assert isinstance(node.expr, Apply)
+        row = ATOMS[node.expr.atom]
+        if node.expr.atom in ("inv", "root"):
+            return self.own_block(place, node, values[0])
+        assert row.cvxpy is not None, row.name
+        if row.cones is not None and not node.known.curvature.is_affine:
+            values = [
+                value if self.nodes.all[a].kind == "constant" else self.argument(place, i, a, value)
+                for i, (a, value) in enumerate(zip(node.arguments, values, strict=True))
+            ]
+        power, base = self.nodes.all[node.arguments[-1]], self.nodes.all[node.arguments[0]]
+        if node.expr.atom == "pow" and power.kind == "constant" and not power.shape:
+            size = size_of(base.value)  # its cone is of numbers near one
+            return row.cvxpy(self.cp, values[0] / size, values[1]) * size ** float(power.value)
+        return row.cvxpy(self.cp, *values, **dict(node.expr.options))
+
+    def placed(self, node: Node, values: list[Any]) -> Any:
+        (at,), size = node.at, int(np.prod(node.shape))
+        vector = self.cp.hstack(values) if len(values) > 1 else values[0] + np.zeros(len(at))
+        return self.cp.reshape(sp.eye_array(size, format="csc")[:, at] @ vector, node.shape, order="C")
+
+    def variable(self, node: Node) -> Any:
+        d = self.nodes.chosen[str(getattr(node.expr, "id", ""))]
+        scale = size_of_variable(node.value, self.ranges[d.name])
+        found = self.cp.Variable(node.shape, symmetric=d.kind in ("psd", "symmetric"), nonneg=bool(d.sign))
+        if d.kind == "psd":
+            self.constraints.append(found >> 0)
+            self.rewards.append(self.cp.trace(found) / node.shape[0])
+        elif d.sign:
+            self.rewards.append(self.cp.sum(found) / max(1, found.size))
+        return scale * found
+
+    def block(self, node: Node, values: list[Any]) -> Any:
+        """By its rows: an argument is where its number stands."""
+        assert node.owners is not None
+        rows: list[list[Any]] = []
+        at = 0
+        while at < len(node.owners):
+            first = list(dict.fromkeys(node.owners[at]))
+            height = int((node.owners[:, 0] == node.owners[at, 0]).sum())
+            rows.append(
+                [
+                    self.cp.reshape(values[int(k)], (height, int((node.owners[at] == k).sum())), order="C")
+                    for k in first
+                ]
+            )
+            at += height
+        return self.cp.bmat(rows)
+
+    def argument(self, place: int, number: int, at: int, value: Any) -> Any:
+        """A variable for an argument; the dual of the line between them is the slope."""
+        node = self.nodes.all[at]
+        scale = self.not_cancelled(np.array(size_of(node.value)), at).max()
+        own = self.cp.Variable(node.shape, symmetric=len(node.shape) == 2 and value.is_symmetric())
+        away = own - value / scale
+        line, sign = (
+            (away == 0, -1.0)
+            if value.is_affine()
+            else (away >= 0, 1.0)
+            if value.is_convex()
+            else (away <= 0, -1.0)
+        )
+        self.constraints.append(line)
+
+        def dual() -> Array | None:
+            found = line.dual_value
+            return None if found is None else sign * np.reshape(found, node.shape) * (self.size / scale)
+
+        self.apart.arguments.setdefault((place, number), []).append(dual)
+        return scale * own
+
+    def own_block(self, place: int, node: Node, value: Any) -> Any:
+        """One Y above the inverse, or below the root, of a matrix whose size is f: [[Y, I], [I, F / f]]."""
+        from cvxpy.atoms.affine.wraps import symmetric_wrap
+
+        is_inverse = isinstance(node.expr, Apply) and node.expr.atom == "inv"
+        f, side = size_of(self.nodes.all[node.arguments[0]].value), node.shape[0]
+        matrix = value / f
+        matrix = matrix if matrix.is_symmetric() else symmetric_wrap(matrix)
+        own, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
+        corner = slice(side, None) if is_inverse else slice(None, side)
+        line = self.cp.bmat([[own, i], [i, matrix]] if is_inverse else [[matrix, own], [own, i]]) >> 0
+        self.constraints.append(line)
+
+        def dual() -> Array | None:
+            found = line.dual_value
+            return None if found is None else -np.asarray(found)[corner, corner] * (self.size / f)
+
+        self.apart.arguments.setdefault((place, 0), []).append(dual)
+        return own / f if is_inverse else own * f**0.5
+
+    # -------------------------------------------------------------- lines
+
+    def line(self, one: ReadLine) -> None:
+        if one.is_pair:
+            dual = self.pair(one)
+        elif one.op == ">>":
+            dual = self.psd(one)
+        else:
+            dual = self.entries(one)
+        self.apart.lines.setdefault(one.name, []).append(dual)
+
+    def entries(self, one: ReadLine) -> Dual:
+        (left, right), known = (
+            (self.values[s] for s in one.sides),
+            [self.nodes.all[s].value for s in one.sides],
+        )
+        sizes = self.not_cancelled(sizes_of(*known), *one.sides)
+        difference = self.cp.multiply(1.0 / sizes, left - right)
+        line = {"<=": difference <= 0, ">=": difference >= 0}[one.op] if one.op != "==" else difference == 0
+        self.constraints.append(line)
+
+        def dual() -> Array | None:
+            found = line.dual_value
+            # Of an array of one entry a solver may know but the number.
+            return None if found is None else np.reshape(found, sizes.shape) * (self.size / sizes)
+
+        return dual
+
+    def psd(self, one: ReadLine) -> Dual:
+        """D F D psd with the diagonal D that brings F's to one."""
+        large, small = one.sides
+        is_alone = not self.nodes.all[small].shape
+        value = self.values[large] if is_alone else self.values[large] - self.values[small]
+        known = [np.diagonal(self.nodes.all[s].value) for s in ((large,) if is_alone else (large, small))]
+        d = 1.0 / np.sqrt(sizes_of(*known))
+        line = self.cp.multiply(np.outer(d, d), value) >> 0
+        self.constraints.append(line)
+
+        def dual() -> Array | None:
+            found = line.dual_value
+            whole = np.outer(d, d) * self.size
+            return None if found is None else np.reshape(found, whole.shape) * whole
+
+        return dual
+
+    def pair(self, one: ReadLine) -> Dual:
+        """[[a, b], [b, c]] psd as a second-order cone, whose dual (t, u, w) is [[t + w, u], [u, t - w]]."""
+        known = [self.nodes.all[s].value for s in one.sides]
+        shape = np.broadcast_shapes(*map(np.shape, known))
+        count = int(np.prod(shape))
+        first, last = (np.broadcast_to(1.0 / sizes_of(known[i]), shape).reshape(count) for i in (0, 2))
+        scales = first, np.sqrt(first * last), last
+        a, b, c = (
+            self.cp.multiply(s, self.cp.reshape(self.values[p] + np.zeros(shape), (count,), order="C"))
+            for s, p in zip(scales, one.sides, strict=True)
+        )
+        line = self.cp.SOC(a + c, self.cp.vstack([2 * b, a - c]), axis=0)
+        self.constraints.append(line)
+
+        def dual() -> Array | None:
+            found = line.dual_value
+            if found is None or any(f is None for f in found):
+                return None
+            t, (u, w) = np.asarray(found[0]).reshape(count), np.asarray(found[1]).reshape(2, count)
+            entries = (t + w) * first, u * scales[1], (t - w) * last
+            matrix = np.array([[entries[0], entries[1]], [entries[1], entries[2]]]) * self.size
+            return np.moveaxis(matrix, 2, 0).reshape(*shape, 2, 2)
+
+        return dual
+
+
+def lower_apart(
+    nodes: Nodes,
+    ranges: Mapping[str, Range],
+    share: float,
+    size: float | None = None,
+    *,
+    by_parts: bool = False,
+) -> Apart:
+    """The problem for multipliers and slopes; ``share``: of the perturbation, of the objective.
+
+    ranges : of the variables; one that is next to nothing at the point is scaled by a part of its own.
+    size : by which the objective is divided; by default what it is at the point.
+    by_parts : lines whose parts cancel at the point, as of ``sum(x) <= 0``, are divided by the parts' size.
+
+    Imports cvxpy. TimeLimitError as ``require_time``.
+    """
+    with uncounted():
+        import cvxpy
+    size = size or size_of(nodes.all[nodes.objective].value)
+    return _Lowering(cvxpy, nodes, ranges, size, by_parts).build(share)

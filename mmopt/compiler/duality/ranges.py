@@ -1,0 +1,304 @@
+"""Between which numbers what is chosen must lie: intervals handed through the lines, forwards and backwards.
+
+Every node has an interval for each entry, that of every feasible point whose objective is no worse than a
+given level. What a line says of one side narrows the other, what is known of a value narrows its arguments
+(Benhamou, Goualard, Granvilliers & Puget, Revising hull and box consistency, ICLP 1999). For affine atoms
+that is interval arithmetic; a curved one that is known from the side to which it bends is above its
+minorants, which say p x <= value - c for every slope p. Psd matrices have |xᵢⱼ|² <= xᵢᵢ xⱼⱼ. Where an
+inverse may stand nothing is derived.
+
+The intervals are widened at every step by far more than its rounding: they need be finite, and not tight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from mmopt.compiler.duality import intervals
+from mmopt.compiler.duality.curved_ranges import range_of_argument
+from mmopt.compiler.duality.intervals import Range
+from mmopt.compiler.duality.nodes import Node, Nodes, ReadLine
+from mmopt.language.syntax.syntax_tree import Apply, Name
+from mmopt.limits import require_time
+from mmopt.numerics import balls
+from mmopt.numerics.arrays import Array
+
+__all__ = ["ranges_of"]
+
+SWEEPS = 6
+NARROWED = 0.99  # of a width: a sweep that narrows nothing more than to this share is the last
+MOST_TERMS = 4_000_000  # of a matrix product that is taken apart
+
+
+class _Ranges:
+    def __init__(self, nodes: Nodes, level: float) -> None:
+        self.nodes, self.level = nodes, level
+        self.known = [self.first(place, node) for place, node in enumerate(nodes.all)]
+
+    def first(self, place: int, node: Node) -> Range:
+        shape = node.shape
+        if node.kind == "constant":
+            ball = self.nodes.ball(place)
+            return Range(np.asarray(ball.lower), np.asarray(ball.upper))
+        low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        if node.known.sign:
+            (low if node.known.sign > 0 else high)[...] = 0.0
+        if node.known.psd and len(shape) == 2:
+            np.fill_diagonal(low, 0.0)
+        return Range(low, high)
+
+    def narrow(self, place: int, found: Range) -> None:
+        """What is known of a node besides; of a number that was spread, of all its entries."""
+        known = self.known[place]
+        node = self.nodes.all[place]
+        if node.kind != "constant":
+            spread = not node.shape
+            low, high = (np.max(found.low), np.min(found.high)) if spread else (found.low, found.high)
+            self.known[place] = known.met(low, high)
+            if node.known.psd and len(node.shape) == 2:
+                self.minors(place)
+
+    def minors(self, place: int) -> None:
+        """|xᵢⱼ|² <= xᵢᵢ xⱼⱼ of a psd matrix."""
+        known = self.known[place]
+        with np.errstate(all="ignore"):
+            ends = np.sqrt(np.maximum(np.diagonal(known.high), 0.0))
+            most = np.nan_to_num(np.outer(ends, ends), nan=np.inf, posinf=np.inf) * (1.0 + intervals.WIDER)
+        low = np.array(known.low)
+        np.fill_diagonal(low, np.maximum(np.diagonal(low), 0.0))
+        self.known[place] = Range(low, known.high).met(-most, most)
+
+    def sweep(self) -> None:
+        require_time()
+        for place, node in enumerate(self.nodes.all):
+            found = self.forward(node)
+            if found is not None:
+                self.narrow(place, found)
+        minimized = self.nodes.instance.program.sense == "minimize"
+        level = Range(np.asarray(-np.inf), np.asarray(self.level))
+        self.narrow(self.nodes.objective, level if minimized else intervals.minus(level))
+        for one in self.nodes.lines:
+            self.line(one)
+        for place in range(len(self.nodes.all) - 1, -1, -1):
+            node = self.nodes.all[place]
+            if node.kind not in ("constant", "variable"):
+                for argument, part in self.backward(place, node):
+                    self.narrow(argument, part)
+
+    def line(self, one: ReadLine) -> None:
+        if one.is_pair:
+            a, b, c = one.sides
+            for side in (a, c):
+                self.narrow(side, Range(np.asarray(0.0), np.asarray(np.inf)))
+            with np.errstate(all="ignore"):
+                most = np.nan_to_num(
+                    np.sqrt(self.known[a].high * self.known[c].high), nan=np.inf, posinf=np.inf
+                )
+            most = most * (1.0 + intervals.WIDER)
+            self.narrow(b, Range(-most, most))
+            return
+        left, right = one.sides
+        if one.op == ">>":
+            if not self.nodes.all[right].shape:
+                self.minors(left)
+                return
+            at = np.diag_indices(self.nodes.all[left].shape[0])
+            low, high = (np.full(self.nodes.all[left].shape, end) for end in (-np.inf, np.inf))
+            low[at], high[at] = self.known[right].low[at], self.known[left].high[at]
+            self.narrow(left, Range(low, np.full(low.shape, np.inf)))
+            self.narrow(right, Range(np.full(low.shape, -np.inf), high))
+            return
+        if one.op in ("<=", "=="):
+            self.narrow(left, Range(np.full((), -np.inf), self.known[right].high))
+            self.narrow(right, Range(self.known[left].low, np.full((), np.inf)))
+        if one.op in (">=", "=="):
+            self.narrow(right, Range(np.full((), -np.inf), self.known[left].high))
+            self.narrow(left, Range(self.known[right].low, np.full((), np.inf)))
+
+    def forward(self, node: Node) -> Range | None:
+        known = [self.known[a] for a in node.arguments]
+        match node.kind:
+            case "index":
+                return Range(known[0].low[node.at], known[0].high[node.at])
+            case "entries":
+                low, high = np.zeros(node.shape), np.zeros(node.shape)
+                low.flat[node.at[0]] = np.array([k.low for k in known]).squeeze()
+                high.flat[node.at[0]] = np.array([k.high for k in known]).squeeze()
+                return Range(low, high)
+            case "block":
+                low, high = np.empty(node.shape), np.empty(node.shape)
+                for k, part in enumerate(known):
+                    low[node.owners == k], high[node.owners == k] = part.low.ravel(), part.high.ravel()
+                return Range(low, high)
+            case "atom":
+                assert isinstance(node.expr, Apply)
+                return self.value(node.expr, known)
+        return None
+
+    def value(self, expr: Apply, known: list[Range]) -> Range | None:
+        options = dict(expr.options)
+        match expr.atom:
+            case "add":
+                return intervals.plus(*known)
+            case "sub":
+                return intervals.plus(known[0], intervals.minus(known[1]))
+            case "neg":
+                return intervals.minus(known[0])
+            case "mul":
+                return intervals.times(*known)
+            case "div":
+                return intervals.quotient(*known)
+            case "entrywise max" | "entrywise min" as atom:
+                pick = np.maximum if atom == "entrywise max" else np.minimum
+                return Range(*(pick(*ends) for ends in zip(*((k.low, k.high) for k in known), strict=True)))
+            case "sum":
+                return intervals.total(known[0], options.get("axis"))
+            case "trace":
+                return intervals.total(Range(np.diagonal(known[0].low), np.diagonal(known[0].high)), None)
+            case "transpose":
+                return Range(known[0].low.T, known[0].high.T)
+            case "diag":
+                return Range(np.diag(known[0].low), np.diag(known[0].high))
+            case "matmul":
+                terms = self.terms(known)
+                return None if terms is None else intervals.total(terms[0], terms[1])
+        return None
+
+    def terms(self, known: list[Range]) -> tuple[Range, int] | None:
+        """The products that a matrix product adds up, and along which axis."""
+        a, b = known
+        if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_TERMS:
+            return None
+        if a.low.ndim == 1:
+            wide = Range(*(end[:, None] if b.low.ndim == 2 else end for end in (a.low, a.high)))
+            return intervals.times(wide, b), 0
+        if b.low.ndim == 1:
+            return intervals.times(a, b), 1
+        left = Range(a.low[:, :, None], a.high[:, :, None])
+        return intervals.times(left, Range(b.low[None], b.high[None])), 1
+
+    def backward(self, place: int, node: Node) -> Iterator[tuple[int, Range]]:
+        value = self.known[place]
+        first = node.arguments[0]
+        if node.kind == "index":
+            low, high = (np.full(self.nodes.all[first].shape, s * np.inf) for s in (-1, 1))
+            np.maximum.at(low, node.at, value.low)
+            np.minimum.at(high, node.at, value.high)
+            yield first, Range(low, high)
+        elif node.kind == "entries":
+            own = Range(value.low.ravel()[node.at], value.high.ravel()[node.at])
+            for k, argument in enumerate(node.arguments):
+                yield argument, own if len(node.arguments) == 1 else Range(own.low[k], own.high[k])
+        elif node.kind == "block":
+            for k, argument in enumerate(node.arguments):
+                shape = self.nodes.all[argument].shape
+                part = node.owners == k
+                yield argument, Range(value.low[part].reshape(shape), value.high[part].reshape(shape))
+        else:
+            assert isinstance(node.expr, Apply)
+            yield from self.arguments(place, node, node.expr, value)
+
+    def arguments(self, place: int, node: Node, expr: Apply, value: Range) -> Iterator[tuple[int, Range]]:
+        known, places = [self.known[a] for a in node.arguments], node.arguments
+        match expr.atom:
+            case "add":
+                yield places[0], intervals.plus(value, intervals.minus(known[1]))
+                yield places[1], intervals.plus(value, intervals.minus(known[0]))
+            case "sub":
+                yield places[0], intervals.plus(value, known[1])
+                yield places[1], intervals.plus(known[0], intervals.minus(value))
+            case "neg":
+                yield places[0], intervals.minus(value)
+            case "mul":
+                yield places[0], intervals.quotient(value, known[1])
+                yield places[1], intervals.quotient(value, known[0])
+            case "div":
+                yield places[0], intervals.times(value, known[1])
+            case "entrywise max":
+                yield from ((place, Range(np.full((), -np.inf), value.high)) for place in places)
+            case "entrywise min":
+                yield from ((place, Range(value.low, np.full((), np.inf))) for place in places)
+            case "sum":
+                yield places[0], intervals.others(value, known[0], dict(expr.options).get("axis"))
+            case "trace":
+                diagonal = Range(np.diagonal(known[0].low), np.diagonal(known[0].high))
+                yield places[0], self.on_diagonal(intervals.others(value, diagonal, None), places[0])
+            case "diag":
+                if len(node.shape) == 1:
+                    yield places[0], self.on_diagonal(value, places[0])
+                else:
+                    yield places[0], Range(np.diag(value.low), np.diag(value.high))
+            case "transpose":
+                yield places[0], Range(value.low.T, value.high.T)
+            case "matmul":
+                yield from self.factors(node, known, value)
+            case _:
+                if not np.isfinite(known[0].largest).all():  # finite ones are good enough
+                    found = range_of_argument(self.nodes, node, expr, value)
+                    if found is not None:
+                        yield places[0], found
+
+    def on_diagonal(self, diagonal: Range, place: int) -> Range:
+        low, high = (np.full(self.nodes.all[place].shape, s * np.inf) for s in (-1, 1))
+        np.fill_diagonal(low, diagonal.low)
+        np.fill_diagonal(high, diagonal.high)
+        return Range(low, high)
+
+    def factors(self, node: Node, known: list[Range], value: Range) -> Iterator[tuple[int, Range]]:
+        """Each entry of the factor that is chosen, from a line of the product and the other terms of it."""
+        first, last = node.arguments
+        if self.nodes.all[first].kind == "constant" and known[0].low.ndim == 2:
+            yield last, intervals.solved(self.nodes.ball(first), value)
+        elif self.nodes.all[last].kind == "constant" and known[1].low.ndim == 2:
+            turned = intervals.solved(
+                balls.transpose(self.nodes.ball(last)), Range(value.low.T, value.high.T)
+            )
+            yield first, Range(turned.low.T, turned.high.T)
+        found = self.terms(known)
+        if found is None:
+            return
+        each = intervals.others(value, *found)
+        for which, (place, other) in enumerate(zip(node.arguments, known[::-1], strict=True)):
+            if self.nodes.all[place].kind == "constant":
+                continue
+            a, b = known
+            if a.low.ndim == b.low.ndim == 2:
+                by = (
+                    Range(other.low[:, :, None], other.high[:, :, None])
+                    if which
+                    else Range(other.low[None], other.high[None])
+                )
+            elif a.low.ndim == 1 and b.low.ndim == 2 and which:
+                by = Range(other.low[:, None], other.high[:, None])
+            else:
+                by = other
+            quotients = intervals.quotient(each, by)
+            # Over the axis that the factor does not have.
+            axes = {(2, 2, 0): 2, (2, 2, 1): 0, (1, 2, 0): 1, (2, 1, 1): 0}
+            axis = axes.get((a.low.ndim, b.low.ndim, which))
+            if axis is not None:
+                quotients = Range(quotients.low.max(axis=axis), quotients.high.min(axis=axis))
+            yield place, quotients
+
+
+def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
+    """By variable, where its entries lie at a feasible point whose objective is at most ``level``.
+
+    (At least, where it is maximised.) TimeLimitError as ``require_time``.
+    """
+    found = _Ranges(nodes, level)
+    places = {
+        node.expr.id: place
+        for place, node in enumerate(nodes.all)
+        if node.kind == "variable" and isinstance(node.expr, Name)
+    }
+    widths: list[Array] = []
+    for _ in range(SWEEPS):
+        with np.errstate(all="ignore"):
+            found.sweep()
+            last, widths = widths, [found.known[p].high - found.known[p].low for p in places.values()]
+        if last and not any(np.any(new < NARROWED * old) for new, old in zip(widths, last, strict=True)):
+            break
+    return {name: found.known[place] for name, place in places.items()}

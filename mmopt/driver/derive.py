@@ -1,0 +1,122 @@
+"""A proved bound for any convex program: a second problem is solved for multipliers and slopes, then judged.
+
+The solver's word counts for nothing: whatever it gives is read as ``derived_bound.py`` says. The multipliers
+that the program's own solve ended with are tried before. Where the first perturbation leaves too much, or
+makes the problem unbounded, others follow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.duality.lower_apart import lower_apart
+from mmopt.driver.judge.derived_bound import Derived, Reader, level_above, reader
+from mmopt.driver.judge.score_point import gap_of, improves
+from mmopt.driver.solve_plan import Task
+from mmopt.errors import Error, SolverError, TimeLimitError
+from mmopt.language.evaluate.split_values import splits
+from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.numerics.balls import BOUNDS
+from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_kernel, predicted, run
+
+__all__ = ["derive", "unknown_errors"]
+
+# Of the objective: what is taken off for what lies in cones, so that residuals are inside the dual ones.
+SHARES = (1e-7, 1e-9, 1e-5, 0.0)
+SMALL = 1e-3  # an objective below it may be next to nothing: it is also taken as it stands
+TOLERANCE = 1e-7  # of the first run; later ones ask for less
+# A problem that is predicted to take longer, in seconds, is not tried where no time limit says more.
+MOST_SECONDS, LEAST_SECONDS = 60.0, 1e-3
+
+
+def derive(
+    task: Task,
+    point: Mapping[str, Any],
+    objective: float,
+    started: float,
+    multipliers: Mapping[str, Any] = MappingProxyType({}),
+) -> Derived:
+    """The best bound found within the time; ``started`` (``time.monotonic``) is when the task began.
+
+    ``multipliers``: by constraint, of any origin, that are tried before a problem is solved for some.
+    Nothing is raised for want of a bound: ``Derived.why`` says why there is none.
+    """
+    instance, tolerance = task.instance, task.asked.get("tolerance") or Options().tolerance
+    limit = task.asked.get("time_limit", np.inf) - (time.monotonic() - started)
+    if splits(instance.env):
+        return Derived(None, why="it is by component")
+    best = Derived(None, why=unknown_errors(instance) or "the time is over")
+    try:
+        row = _solver(instance, task.solver)
+        seconds = predicted(instance, row).seconds
+        if seconds > (limit if np.isfinite(limit) else MOST_SECONDS):
+            return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
+        with Clock(limit) as clock:  # Ctrl-C ends it with what there is
+            read = reader(instance, point, level_above(instance, objective))
+            for found in _tried(task, read, row, clock, multipliers):
+                best = _better(best, found, instance)
+                gap = gap_of(instance.checked, objective, best.bound)
+                if clock.is_over or (gap is not None and gap <= tolerance):
+                    break
+    except TimeLimitError:
+        return best
+    except Error as error:
+        return best if best.bound is not None else Derived(None, why=error.message)
+    return best
+
+
+def unknown_errors(instance: Instance) -> str:
+    """Which lets of its lines nothing is proved of, so that multipliers of such lines prove little; or ''."""
+    program = instance.program
+    sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
+    taken = set[str]().union(*map(names_in, [program.objective, *sides]))
+    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in taken}
+    names = [f"'{name}'" for name, ball in balls.items() if ball is not None and np.isinf(ball.rad).all()]
+    return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
+
+
+def _better(known: Derived, found: Derived, instance: Instance) -> Derived:
+    if found.bound is None or known.bound is None:
+        return known if found.bound is None and known.bound is not None else found
+    return found if improves(known.bound, found.bound, instance.program.sense) else known
+
+
+def _solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
+    """The conic solver named, else Clarabel, or what is chosen where that lacks a cone."""
+    # A function may be anyone's first attempt: the bound need not suffer from it.
+    if isinstance(name, str) and not is_kernel(name):
+        return conic_solver(instance, name)
+    try:
+        return conic_solver(instance, "clarabel")
+    except SolverError:
+        return conic_solver(instance, None)
+
+
+def _tried(
+    task: Task, read: Reader, row: SolverRow, clock: Clock, multipliers: Mapping[str, Any]
+) -> Iterator[Derived]:
+    """What the solver's points prove, one perturbation after the other; where lines cancel, scaled twice."""
+    yield read.derived({}, {})  # what the declarations say alone
+    if multipliers:
+        yield read.derived(multipliers, {})
+    threads = task.asked.get("threads")
+    objective = abs(float(read.nodes.all[read.nodes.objective].value))
+    tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (objective < SMALL)
+    for (share, size), by_parts in product(tried, (False, True)):
+        if clock.is_over:
+            return
+        options = Options(tolerance=TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS))
+        apart = lower_apart(read.nodes, read.ranges, share, size, by_parts=by_parts)
+        if by_parts and not apart.is_cancelled:
+            continue
+        with closing(run(row, apart.lowered, options, clock)) as points:
+            for _ in points:
+                yield read.derived(*apart.duals())

@@ -1,0 +1,56 @@
+"""Names that atoms have in other languages, and what is written for them here."""
+
+__all__ = ["LIBRARIES", "SYNONYMS"]
+
+# Names under which an atom is known elsewhere.
+SYNONYMS = {
+    "bmat": "[[A, B], [C, D]]",
+    "det": "logdet(X): the logarithm of the determinant is concave, the determinant neither",
+    "dot": "a @ b",
+    "eigmax": "lambda_max(X)",
+    "eigmin": "lambda_min(X)",
+    "eigvals": "lambda_max(X) or lambda_min(X)",
+    "eigvalsh": "lambda_max(X) or lambda_min(X)",
+    "entr": "entropy(x)",
+    "fro": "norm(X, fro)",
+    "hstack": "[[A, B]]",
+    "I": "eye(n)",
+    "identity": "eye(n)",
+    "inner": "a @ b",
+    "inv_pos": "1 / x",
+    "inverse": "inv(X)",
+    "kl_div": "rel_entropy(x, y)",
+    "lambdamax": "lambda_max(X)",
+    "lambdamin": "lambda_min(X)",
+    "log_det": "logdet(X)",
+    "log_sum_exp": "logsumexp(x)",
+    "matmul": "A @ B",
+    "matrix_frac": "trace(W @ inv(X) @ W.T)",
+    "maximum": "max(a, b)",
+    "mean": "sum(x) / n",
+    "minimum": "min(a, b)",
+    "multiply": "a * b",
+    "norm1": "norm(x, 1)",
+    "norm2": "norm(x)",
+    "norm_fro": "norm(X, fro)",
+    "norm_inf": "norm(x, inf)",
+    "norm_nuc": "nuclear(X)",
+    "normInf": "norm(x, inf)",
+    "normNuc": "nuclear(X)",
+    "pow": "x**2",
+    "power": "x**2",
+    "quad_form": "norm(root(Q) @ x)**2 with Q psd",
+    "rel_entr": "rel_entropy(x, y)",
+    "sigmamax": "sigma_max(X)",
+    "slogdet": "logdet(X)",
+    "sqrtm": "root(X)",
+    "square": "x**2",
+    "sum_squares": "sum(x**2)",
+    "sumsq": "sum(x**2)",
+    "tr": "trace(X)",
+    "transpose": "X.T",
+    "vstack": "[[A], [B]]",
+}
+
+
+LIBRARIES = ("cp", "cvxpy", "math", "np", "numpy", "scipy", "torch")

@@ -1,0 +1,147 @@
+"""A point of a program that came from anywhere: its variables by name, or the columns of a file."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.driver.judge.point_meaning import meaning
+from mmopt.driver.judge.score_point import Candidate, named_multipliers
+from mmopt.driver.judge.violations import asymmetric, worst_line
+from mmopt.errors import OptionError, suggest
+from mmopt.exchange import led_from_columns
+from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import rounded
+from mmopt.strategies import Strategy, as_dense
+from mmopt.workloads.matrix_files import read_array
+
+__all__ = ["check_meant", "given_point", "meant_by", "missed_as_given"]
+
+COLUMNS, ROWS = "columns", "rows"
+HINT = (
+    f"expected the variables by name, or '{COLUMNS}' (x) and '{ROWS}' (y, optional) of the exported problem"
+)
+
+
+def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The chosen variables, and multipliers where there are some, as numbers of the right shapes.
+
+    ``point`` : a mapping of names, a vector of columns, or a path (.json or .npz of names, .npy of columns).
+
+    Raises
+    ------
+    OptionError : a file that cannot be read, an unknown or missing name, no numbers, another shape, or a
+        matrix that is declared symmetric or psd and is not symmetric.
+    """
+    given = _read(Path(point)) if isinstance(point, str | Path) else point
+    if not isinstance(given, Mapping):
+        given = {COLUMNS: given}
+    program, sizes = instance.program, instance.sizes()
+    chosen = {d.name: d.shape(sizes) for d in program.choose}
+    multipliers = _keys(instance) | {m.declaration.name for m in program.multipliers}
+    if COLUMNS in given and COLUMNS not in chosen:
+        return _from_columns(instance, given)
+    for name in given:
+        if name not in chosen and name not in multipliers:
+            raise OptionError(
+                f"'{program.name}' has no variable '{name}'",
+                hint=suggest(str(name), [*chosen, *multipliers, COLUMNS]),
+            )
+    missing = [name for name in chosen if name not in given]
+    if missing:
+        raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=HINT)
+    values = {name: _numbers(f"'{name}'", given[name]) for name in chosen}
+    for name, value in values.items():
+        if value.shape != chosen[name]:
+            raise OptionError(f"'{name}' of the point has shape {value.shape}, expected {chosen[name]}")
+    if off := asymmetric(instance, values):
+        raise OptionError(f"{off}, in the point", hint="give a symmetric one, (X + X.T) / 2, say")
+    return values, {name: given[name] for name in given if name not in chosen}
+
+
+def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, Array]]:
+    others = [name for name in given if name not in (COLUMNS, ROWS)]
+    if others:
+        raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=HINT)
+    x = _numbers(f"'{COLUMNS}'", given[COLUMNS]).reshape(-1)
+    y = _numbers(f"'{ROWS}'", given[ROWS]).reshape(-1) if ROWS in given else None
+    variables, multipliers = led_from_columns(instance, x, y)
+    for d in instance.program.choose:  # those that no line has
+        variables.setdefault(d.name, np.zeros(d.shape(instance.sizes())))
+    known = _keys(instance)
+    return variables, {name: value for name, value in multipliers.items() if name in known}
+
+
+def _keys(instance: Instance) -> set[str]:
+    """The multipliers that are of use: those of the certificate; without one those of all lines."""
+    program = instance.program
+    if program.certificate is None and not program.bound and program.klass == "convex":
+        return {c.name for c in program.constraints}
+    return {m.key for m in program.multipliers}
+
+
+def _read(path: Path) -> Any:
+    """What a file holds; a vector of columns where it is a .npy or .csv file."""
+    suffix = path.suffix.lower()
+    if suffix not in (".json", ".npz"):
+        return read_array(path, "the point").reshape(-1)
+    if not path.is_file():
+        raise OptionError(f"there is no file '{path}' for the point")
+    try:
+        if suffix == ".npz":
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files}
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        kind = "an archive of NumPy arrays" if suffix == ".npz" else "JSON"
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise OptionError(f"the file '{path}' for the point is not {kind}: {reason}") from None
+    if not isinstance(found, dict):
+        raise OptionError(f"the file '{path}' for the point holds no object of names", hint=HINT)
+    return found
+
+
+def _numbers(what: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise OptionError(f"{what} of the point is no array of finite numbers", hint=HINT)
+    return array.astype(np.float64)
+
+
+def meant_by(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> Strategy | None:
+    """The strategy that the point stands for; None where multipliers that it is made of are missing."""
+    needed = names_in(instance.program.meaning.expr)
+    known = named_multipliers(instance, multipliers)
+    if any(
+        m.declaration.name in needed and m.declaration.name not in known for m in instance.program.multipliers
+    ):
+        return None
+    return as_dense(meaning(instance, point.env, multipliers)[0])
+
+
+def check_meant(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> None:
+    """Refuse a point without the multipliers that the program makes its strategy of."""
+    if meant_by(instance, point, multipliers) is None:
+        raise OptionError(
+            f"the strategy of '{instance.program.name}' is made of multipliers, and the point comes without",
+            hint=f"add them to the point, by their names or as '{ROWS}'",
+        )
+
+
+def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str]:
+    """What a point misses as it came, in words; nothing where it is feasible."""
+    worst = worst_line(instance, {**instance.env, **values})
+    if worst is None:
+        return []
+    off = rounded(worst.amount, 2, up=True, layout="e")
+    return [f"as given the point {worst.missed(instance, off)}: it was repaired"]

@@ -1,0 +1,243 @@
+"""Charts of convergence: gap against seconds and against iterations, of solutions or of a comparison.
+
+What is certified (the best repaired point and the best bound so far, by the program file) is a thick line of
+steps, and a mark where it ends. What a solver counts of its own iterations is a thin line, and said to be
+that: the largest of its gap and its residuals, which nobody has checked.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmopt.comparison import Outcome
+from mmopt.report.charts import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    empty_figure,
+    entry,
+    mark,
+    need_matplotlib,
+    plainly,
+    save,
+)
+from mmopt.report.comparison_tables import in_groups
+from mmopt.report.descents import LARGEST_GAP, MOST_STEPS, SMALLEST_GAP, Descent, descents
+from mmopt.results import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["convergence_figure", "write_chart", "write_convergence"]
+
+PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
+WIDE = 10.0  # factor between the ends of two runs from which their scale is logarithmic
+PANEL_HEIGHT, ROW_HEIGHT = 2.5, 0.17  # inches: of a panel, and of a row of the legend
+LONGEST = 66  # characters of a line below
+ASKED_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
+CERTIFIED, OWN = 1.7, 0.7  # widths of lines
+MARK = 10.0  # size of the mark where a run ends
+
+
+def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
+    """Draw a comparison into a file, whole or not at all.
+
+    Raises
+    ------
+    OptionError, ResultError : as ``charts.save``.
+    """
+    save(path, lambda: convergence_figure(outcomes, title))
+
+
+def write_convergence(solution: Solution, path: Path, title: str = "") -> None:
+    """Draw one solution into a file; otherwise as ``write_chart``."""
+    save(path, lambda: convergence_figure([solution], title))
+
+
+def convergence_figure(found: Sequence[Outcome | Solution], title: str = "") -> Figure:
+    """Two panels, one above the other: gap against seconds, and against iterations.
+
+    A program has a colour and dashes, a solver a mark; where there is one program, a solver has all three. A
+    filled mark ends a run that reached the gap asked for, an open one any other. Where there are more colours
+    than dashes the marks are numbered as in the legend. What has no gap to draw is named below.
+
+    Raises
+    ------
+    OptionError : matplotlib is not installed.
+    """
+    need_matplotlib()
+    outcomes = in_groups([one for one in found if isinstance(one, Outcome)])
+    ordered: list[Outcome | Solution] = [*outcomes]
+    ordered += [one for one in found if isinstance(one, Solution)]
+    every = [descent for one in ordered for descent in descents(one)]
+    drawn = [descent for descent in every if descent.certified or descent.own]
+    look = _Look.of(drawn)
+    handles = _legend(drawn, look)
+    rows = max(map(len, handles), default=0)
+    left = [len(one.steps) for one in found if isinstance(one, Solution) and len(one.steps) > MOST_STEPS]
+    below = [f"The last {MOST_STEPS} of {steps} steps" for steps in left] + _below(every, drawn)
+    height = 2 * PANEL_HEIGHT + ROW_HEIGHT * (rows + len(below)) + 0.8
+    figure = empty_figure(6.0, height)
+    over_time, over_iterations = figure.subplots(2, 1, sharey=True)
+    for axes, axis in ((over_time, 0), (over_iterations, 1)):
+        for descent in drawn:
+            _draw(axes, descent, axis, look, is_log=_is_wide(drawn, axis))
+        for tolerance in sorted({descent.tolerance for descent in drawn} - {0.0}):
+            axes.axhline(tolerance, zorder=1, **ASKED_STYLE)
+        axes.set(yscale="log", ylabel="gap")
+        axes.margins(0.06)
+    is_compared = any(isinstance(one, Outcome) for one in found)
+    since = "the start of its process" if is_compared else "the start"
+    _scale(over_time, f"seconds since {since}, compiling included", is_log=_is_wide(drawn, 0))
+    _scale(over_iterations, "\n".join(["iterations", *below]), is_log=_is_wide(drawn, 1))
+    plainly(over_time, title)
+    plainly(over_iterations, "")
+    if rows:
+        blank = entry(" ", linestyle="none")
+        padded = [handle for column in handles for handle in column + [blank] * (rows - len(column))]
+        figure.legend(handles=padded, loc="outside lower left", frameon=False, fontsize=8, ncols=2)
+    return figure
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The numbers of programs and of solvers, in the order in which they are drawn."""
+
+    programs: dict[str, int]
+    solvers: dict[str, int]
+
+    @classmethod
+    def of(cls, drawn: Sequence[Descent]) -> _Look:
+        return cls(_numbered(one.program for one in drawn), _numbered(one.solver for one in drawn))
+
+    @property
+    def by_solver(self) -> bool:
+        return len(self.programs) == 1
+
+    @property
+    def is_numbered(self) -> bool:
+        return not self.by_solver and len(self.programs) > len(DASHES)
+
+    def number(self, one: Descent) -> int:
+        return self.solvers[one.solver] if self.by_solver else self.programs[one.program]
+
+    def marker(self, one: Descent) -> str:
+        return MARKERS[self.solvers[one.solver] % len(MARKERS)]
+
+
+def _stroke(number: int, width: float) -> dict[str, Any]:
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": DASHES[number % len(DASHES)],
+        "linewidth": width,
+    }
+
+
+def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> None:
+    number, marker = look.number(one), look.marker(one)
+    colour = COLOURS[number % len(COLOURS)]
+    for run in one.own:
+        # Iteration 0, the start, has no place on a logarithmic axis.
+        line = [(p[axis], p[2]) for p in run if p[axis] is not None and (p[axis] or not is_log)]
+        if line:
+            axes.plot(*zip(*line, strict=True), marker=".", markersize=2.5, **_stroke(number, OWN))
+    line = [(place[axis], place[2]) for place in one.certified if place[axis] is not None]
+    if not line:
+        return
+    across, gaps = zip(*line, strict=True)
+    axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **_stroke(number, CERTIFIED))
+    axes.plot(across[:-1], gaps[:-1], linestyle="none", marker=marker, markersize=4, color=colour)
+    axes.plot(
+        across[-1:],
+        gaps[-1:],
+        linestyle="none",
+        marker=marker,
+        markersize=MARK,
+        markeredgecolor=colour,
+        markeredgewidth=1.4,
+        markerfacecolor=colour if one.has_reached else "white",
+        clip_on=False,
+        zorder=3 + number / 1000,  # a mark hides the number of the mark below it
+    )
+    if look.is_numbered:
+        ink = colour if not one.has_reached else "black" if colour in PALE_COLOURS else "white"
+        style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 6.5}
+        style |= {"color": ink, "fontweight": "bold", "zorder": 3.0005 + number / 1000}
+        axes.annotate(str(number + 1), line[-1], **style)
+
+
+def _legend(drawn: Sequence[Descent], look: _Look) -> tuple[list[Any], list[Any]]:
+    """Two columns: the lines; the marks and what they mean."""
+    claimed = {one.program for one in drawn if one.is_claimed}
+    if look.by_solver:
+        (program,) = look.programs
+        lines = [entry(_named(program, claimed), linestyle="none")]
+        lines += [
+            entry(name, marker=MARKERS[n % len(MARKERS)], markersize=5, **_stroke(n, CERTIFIED))
+            for name, n in look.solvers.items()
+        ]
+        marks = []
+    else:
+        lines = [
+            entry(f"{n + 1}  " * look.is_numbered + _named(name, claimed), **_stroke(n, CERTIFIED))
+            for name, n in look.programs.items()
+        ]
+        marks = [mark(MARKERS[n % len(MARKERS)], name, "0.3") for name, n in look.solvers.items()]
+    if any(one.certified for one in drawn):
+        marks.append(entry("certified", color="0.3", linewidth=CERTIFIED, drawstyle="steps-post"))
+    if any(one.own for one in drawn):
+        marks.append(entry("the solver's own count", color="0.3", linewidth=OWN, marker=".", markersize=2.5))
+        marks.append(entry("(not checked; gap or residual)", linestyle="none"))
+    if not all(one.has_reached for one in drawn if one.certified):
+        marks.append(mark("o", "open: gap not reached", "white"))
+    if any(one.tolerance for one in drawn):
+        marks.append(entry("gap asked for", **ASKED_STYLE))
+    return lines, marks
+
+
+def _named(program: str, claimed: set[str]) -> str:
+    return program + " (bound claimed)" * (program in claimed)
+
+
+def _below(every: Sequence[Descent], drawn: Sequence[Descent]) -> list[str]:
+    """What is left out, and where it is."""
+    certified = {one.program for one in every if one.certified}
+    missing = dict.fromkeys(one.program for one in every if one.program not in certified)
+    untimed = dict.fromkeys(one.solver for one in drawn if any(p[0] is None for run in one.own for p in run))
+    places = [place for one in drawn for run in [one.certified, *one.own] for place in run]
+    lowest = any(gap == SMALLEST_GAP for *_, gap in places)
+    said = [
+        f"Without a certified gap below {LARGEST_GAP:g}: {', '.join(missing)}" if missing else "",
+        f"No times of single iterations: {', '.join(untimed)}" if untimed else "",
+        f"Gaps below {SMALLEST_GAP:g} are drawn there" if lowest else "",
+    ]
+    return [line for text in said if text for line in textwrap.wrap(text, LONGEST)]
+
+
+def _is_wide(drawn: Sequence[Descent], axis: int) -> bool:
+    """Whether some took many times as long as others."""
+    every = [[p[axis] or 0 for run in [one.certified, *one.own] for p in run] for one in drawn]
+    ends = [end for places in every if (end := max(places)) > 0]
+    return bool(ends) and max(ends) > WIDE * min(ends)
+
+
+def _scale(axes: Axes, words: str, *, is_log: bool) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_xlabel(words)
+    if not is_log:
+        axes.set_xlim(left=0)
+        return
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}

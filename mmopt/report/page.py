@@ -1,0 +1,267 @@
+"""A report: one HTML page of what was asked, chosen, proved and released. It loads and runs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmopt.comparison import Comparison
+from mmopt.errors import TooLargeError
+from mmopt.language import Program
+from mmopt.mechanism import Plan
+from mmopt.mechanism.answer_columns import SIMULATED
+from mmopt.report.accuracy_chart import accuracy_figure
+from mmopt.report.accuracy_tables import accuracy_by_group
+from mmopt.report.charts import need_matplotlib, picture
+from mmopt.report.displays import display
+from mmopt.report.explain import explain
+from mmopt.report.explain.explanation import DocumentSection, arranged
+from mmopt.report.explain.explanation_html import PAGE_STYLE, STYLE, fragment
+from mmopt.report.figures import chart
+from mmopt.report.frames import solved_workload
+from mmopt.report.release_chart import release_figure
+from mmopt.report.release_tables import answers_table
+from mmopt.report.saved_release import release_rows
+from mmopt.report.solution_tables import solution_rows
+from mmopt.request import WorkloadLike
+from mmopt.resources import version
+from mmopt.results import AnySolution, Frame, Solution
+from mmopt.results.whole_file import write_whole
+from mmopt.workloads import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Contents", "page", "solution_page", "write_page"]
+
+ANSWERS_SHOWN = 20  # of a group, in the table; the chart has all
+# A chart is drawn on white: at night its lightness is turned round, its hues are not.
+CHARTS = """
+body { max-width: 76rem; }
+figure { margin: 1em 0; overflow-x: auto; } figure svg { max-width: 100%; min-width: 30rem; height: auto; }
+figcaption { font-size: .9em; } h1 { line-height: 1.2; overflow-wrap: anywhere; }
+body > section > h2 { margin-top: 2.2em; border-bottom: 2px solid; }
+.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr));
+  gap: 0 2rem; }
+.beside > div, figure { min-width: 0; } summary { cursor: pointer; font-weight: 600; }
+@media (max-width: 40rem) {
+  .mmopt-explain td:is(:last-child, :nth-child(n+4):not(.number)) { min-width: 9em; }
+  .mmopt-explain td:nth-child(n+4):last-child:not(.number) { min-width: 15em; } }
+@media (prefers-color-scheme: dark) { @media screen {
+  figure svg { filter: invert(.93) hue-rotate(180deg); } } }
+@media print { body { max-width: none; padding: 0; font-size: 11px; } figure, tr { break-inside: avoid; }
+  figure svg { min-width: 0; max-height: 24cm; } h2, h3 { break-after: avoid; } .beside { display: block; } }
+"""
+UNTOUCHED = (
+    "Private data: none. No table was read for this page; all of it follows from the queries, the program "
+    "and the solver."
+)
+RELEASED = (
+    "Private data: the answers under 'The release', and nothing else. They were measured with the noise "
+    "stated there, which is what the guarantee is about. All other parts follow from the queries, the "
+    "program, the solver and the privacy asked for, and are the same whatever the table holds. What the "
+    "guarantee leaves out is named there as well."
+)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a page is about. A part that is None has no section.
+
+    title : of the page. workload : what was asked. file_hash : SHA-256 of its file, if it has one.
+    solution : what is measured. plan : a release with it, before any data.
+    comparison : programs or solvers side by side.
+    manifest, answers : of a release, both or none.
+    """
+
+    title: str
+    workload: Workload | None = None
+    file_hash: str = ""
+    solution: AnySolution | None = None
+    plan: Plan | None = None
+    comparison: Comparison | None = None
+    manifest: Mapping[str, Any] | None = None
+    answers: Frame | None = None
+
+    @property
+    def confidence(self) -> float:
+        """Of intervals: that of the answers, else 95 %."""
+        return 0.95 if self.manifest is None else float(self.manifest["accuracy"]["confidence"])
+
+
+def write_page(contents: Contents, path: str | Path | None) -> str:
+    """The page; also written, whole or not at all, where a path is given. Errors as ``page``; ResultError."""
+    text = page(contents)
+    if path is not None:
+        write_whole(Path(path), text.encode())
+    return text
+
+
+def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
+    """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
+    asked = None if workload is None else solved_workload(solution, workload)
+    return write_page(Contents(solution.program, asked, solution=solution), path)
+
+
+def page(contents: Contents) -> str:
+    """The HTML of a report; the same contents are the same text.
+
+    Raises
+    ------
+    OptionError : matplotlib is not installed.
+    ResultError : the solution is one of another workload.
+    """
+    need_matplotlib()
+    title = escape(contents.title)
+    parts = [
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{PAGE_STYLE}{STYLE}{CHARTS}</style>\n</head>\n<body>\n<h1>{title}</h1>",
+    ]
+    for heading, pieces in _sections(contents):
+        shown = "\n".join(filter(None, pieces))
+        if shown:
+            head = f"<h2>{escape(heading)}</h2>\n" if heading else ""
+            parts.append(f"<section>\n{head}{shown}\n</section>")
+    return "\n".join([*parts, "</body>\n</html>\n"])
+
+
+def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
+    yield "", _about(c)
+    if c.workload is not None:
+        yield "What is asked", iter([_shown(c.workload)])
+    if c.manifest is not None and c.answers is not None:
+        yield "The release", _release(c.manifest, c.answers)
+    if isinstance(c.solution, Solution):
+        yield "The program, and what was compiled", _explained(c.solution, c.workload)
+    if c.solution is not None:
+        yield "The strategy", _strategy(c.solution, c.plan)
+        yield "Errors", _errors(c)
+    if isinstance(c.solution, Solution) and c.solution.history:
+        caption = "Gap between the objective and its bound. Certified: at the repaired point, by the program."
+        yield "How the gap closed", iter([_chart("gap", caption, partial(chart, c.solution, "convergence"))])
+    if c.comparison is not None:
+        yield "Side by side", _compared(c.comparison)
+    yield "Made with", _made_with(c)
+
+
+def _about(c: Contents) -> Iterator[str]:
+    if c.manifest is None:
+        yield f"<p>{escape(UNTOUCHED)}</p>"
+    elif c.manifest["private"]:
+        yield f"<p>{escape(RELEASED)}</p>"
+    else:
+        yield f'<div class="mmopt-explain"><p class="loud">{escape(SIMULATED)}</p></div>'
+
+
+def _explained(solution: Solution, workload: Workload | None) -> Iterator[str]:
+    """The program as written, beside what it became."""
+    program = Program.parse(solution.program_text, solution.program)
+    try:
+        e = explain(program, workload, solution=solution)
+    except TooLargeError as error:
+        yield _shown(f"What was compiled is not shown: {error.message}")
+        e = explain(program, solution=solution)
+    if e.solved is not None:  # its rows stand at the strategy
+        e = replace(e, solved=replace(e.solved, rows=()) if e.solved.lines else None)
+    every = list(arranged(e))
+    first, listing, *reasons = arranged(replace(e, compiled=None, solved=None, steps=()))
+    written = [_section(first), _section(listing)]
+    written += [
+        f"<details><summary>{escape(one.title)}</summary>{_shown_blocks(one)}</details>" for one in reasons
+    ]
+    compiled = map(_section, every[2 + len(reasons) :])
+    columns = ["\n".join(["<div>", *side, "</div>"]) for side in (written, compiled)]
+    yield "\n".join(['<div class="beside">', *columns, "</div>"])
+
+
+def _section(section: DocumentSection) -> str:
+    return f"<h3>{escape(section.title)}</h3>\n{_shown_blocks(section)}"
+
+
+def _strategy(solution: AnySolution, plan: Plan | None) -> Iterator[str]:
+    yield _shown(solution_rows(solution, plan))
+    if not solution.has_strategy:
+        return
+    yield _shown(solution.strategy)
+    caption = "What is measured: each row is a query, its noise is added to it."
+    yield _chart("strategy", caption, partial(chart, solution, "strategy"))
+    caption = "What each cell costs: where all cost the same, nobody's privacy is worth more than another's."
+    yield _chart("profile", caption, partial(chart, solution, "profile"))
+
+
+def _errors(c: Contents) -> Iterator[str]:
+    solution, workload, plan = c.solution, c.workload, c.plan
+    assert solution is not None
+    if workload is not None and solution.has_strategy:
+        caption = "The standard error of each query beside two baselines, and the bound, where it is proved."
+        yield _chart("errors", caption, partial(chart, solution, "errors", workload))
+    if plan is not None:
+        yield _shown(accuracy_by_group(plan, c.confidence))
+        caption = "Half widths of the intervals at the privacy asked for, known before any data."
+        yield _chart("accuracy", caption, lambda: accuracy_figure(plan, c.confidence))
+
+
+def _compared(comparison: Comparison) -> Iterator[str]:
+    yield _shown(comparison)
+    caption = "Gap of each program and solver against time and iterations."
+    yield _chart("compared", caption, partial(chart, comparison))
+
+
+def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
+    yield _shown(release_rows(manifest))
+    yield _shown(answers_table(answers, ANSWERS_SHOWN))
+    caption = "Answers with their intervals; each holds the truth by itself with the probability stated."
+    yield _chart("answers", caption, lambda: release_figure(answers))
+
+
+def _made_with(c: Contents) -> Iterator[str]:
+    s, rows = c.solution, [("mmopt", version())]
+    if isinstance(s, Solution):
+        rows.append(("solver", f"{s.solver} {s.solver_version}".strip()))
+        rows.append(("program, SHA-256", s.about_program()["program"]["sha256"]))
+    if c.workload is not None:
+        rows.append(("queries, hash", c.workload.hash))
+    if c.file_hash:
+        rows.append(("workload file, SHA-256", c.file_hash))
+    if c.manifest is not None:
+        versions = ", ".join(f"{name} {number}" for name, number in c.manifest["versions"].items())
+        rows += [("released with", versions), ("measured strategy, hash", c.manifest["strategy"]["hash"])]
+        files = c.manifest.get("files", {})
+        rows += [(f"{name}, SHA-256", about["sha256"]) for name, about in files.items() if "sha256" in about]
+    yield _shown(rows)
+
+
+# -- pieces
+
+
+def _shown(value: object) -> str:
+    return _unstyled(display(value))
+
+
+def _shown_blocks(section: DocumentSection) -> str:
+    return _unstyled(fragment(section.blocks))
+
+
+def _unstyled(html: str) -> str:
+    """A fragment without the style, which the page has once."""
+    return html.removeprefix(f"<style>{STYLE}</style>\n")
+
+
+def _chart(name: str, caption: str, draw: Callable[[], Figure]) -> str:
+    """A chart as SVG, whose ids begin with its name; a text where there is too much to draw."""
+    try:
+        svg = picture(draw, "svg").decode()
+    except TooLargeError as error:
+        return _shown(f"No chart: {error.message}")
+    left_out = r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns\S*"
+    svg = re.sub(left_out, "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", svg)
+    words = escape(caption)
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
+    return f"<figure>\n{svg.strip()}\n<figcaption>{words}</figcaption>\n</figure>"

@@ -1,0 +1,171 @@
+"""The compiled problem as plain data: what a solver of one's own takes, and what an exported file says.
+
+minimize ``c @ x + offset`` subject to ``A @ x + s = b`` with s in a product of cones, whose rows stand in the
+order of the fields of :class:`Cones`. Where a program maximizes, minus its objective is minimized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmopt.numerics.arrays import Array
+from mmopt.solvers.solver_protocol import Options
+
+if TYPE_CHECKING:
+    from mmopt.solvers.conic_solvers import Handover
+
+__all__ = ["ConeBlock", "Cones", "ConicProblem", "conic_problem", "led_back"]
+
+
+@dataclass(frozen=True)
+class ConeBlock:
+    """Rows ``first`` to ``end`` (not included) of A and b, in one cone, or in many of one entry.
+
+    kind : "zero", "nonnegative", "second-order", "psd", "exponential" or "power". size : the number of rows;
+    of a psd cone the side of the matrix. alpha : of a power cone, else 0.
+    """
+
+    kind: str
+    first: int
+    end: int
+    size: int
+    alpha: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cones:
+    """The cones of s, in the order of the rows.
+
+    zero : rows with s = 0. nonnegative : rows with s >= 0.
+    second_order : rows of each cone, (t, u) with t >= |u|.
+    psd : side n of each psd matrix S; its n (n + 1) / 2 rows are the lower triangle column by column, entries
+    beside the diagonal times √2: S[0, 0], √2 S[1, 0], …, √2 S[n-1, 0], S[1, 1], √2 S[2, 1], …
+    exponential : the number of cones (u, v, w) with w >= v exp(u / v), v > 0, or their closure.
+    power : alpha of each cone (u, v, w) with u**alpha v**(1 - alpha) >= |w|, u, v >= 0.
+    """
+
+    zero: int = 0
+    nonnegative: int = 0
+    second_order: tuple[int, ...] = ()
+    psd: tuple[int, ...] = ()
+    exponential: int = 0
+    power: tuple[float, ...] = ()
+
+    @property
+    def blocks(self) -> tuple[ConeBlock, ...]:
+        """Where each cone stands; the rows of the first two kinds together."""
+        return tuple(self._blocks())
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds that there are."""
+        return frozenset(block.kind for block in self.blocks)
+
+    def _blocks(self) -> Iterator[ConeBlock]:
+        at = 0
+        singles = (("zero", self.zero), ("nonnegative", self.nonnegative))
+        sizes = [(kind, rows, rows, 0.0) for kind, rows in singles if rows]
+        sizes += [("second-order", size, size, 0.0) for size in self.second_order]
+        sizes += [("psd", side * (side + 1) // 2, side, 0.0) for side in self.psd]
+        sizes += [("exponential", 3, 3, 0.0)] * self.exponential
+        sizes += [("power", 3, 3, alpha) for alpha in self.power]
+        for kind, rows, size, alpha in sizes:
+            yield ConeBlock(kind, at, at + rows, size, alpha)
+            at += rows
+
+
+@dataclass(frozen=True, eq=False)
+class ConicProblem:
+    """minimize ``c @ x + offset`` (with P: ``+ x @ P @ x / 2``) subject to ``A @ x + s = b``, s in ``cones``.
+
+    A : (m, n) scipy.sparse.csc_array. b : (m,). c : (n,).
+    P : (n, n) csc_array, symmetric and psd, of a quadratic objective; None where that is in the cones.
+    sense : of the program. Where it is "maximize", the objective here is minus the program's.
+    names : of the columns, ``X[0, 1]``; "" for unknowns that the cones add.
+    options : what is asked of the solver: ``options.tolerance``, the gap; ``options.time_limit``, the seconds
+    that are left; ``max_iterations``, ``threads`` and ``verbose`` as the caller passed them.
+    """
+
+    A: Any
+    b: Array
+    c: Array
+    cones: Cones
+    offset: float = 0.0
+    sense: str = "minimize"
+    P: Any = None
+    names: tuple[str, ...] = ()
+    options: Options = field(default_factory=Options)
+
+    def values(self, x: Array, y: Array) -> tuple[float, float]:
+        """The objective at x, and that of the dual at y, both without the offset."""
+        half = 0.0 if self.P is None else 0.5 * float(x @ (self.P @ x))
+        return float(self.c @ x) + half, -float(self.b @ y) - half
+
+
+def conic_problem(handed: Handover, options: Options | None = None) -> ConicProblem:
+    """The data of a problem handed over for "SCS", whose order of cones and triangles is the one here."""
+    import cvxpy
+    import scipy.sparse as sp
+
+    data, dims = handed.data, handed.cones
+    a = sp.csc_array(data["A"])
+    b, c = (np.asarray(data[name], dtype=float) for name in "bc")
+    cones = Cones(
+        int(dims.zero),
+        int(dims.nonneg),
+        tuple(int(size) for size in dims.soc),
+        tuple(int(side) for side in dims.psd),
+        int(dims.exp),
+        tuple(float(alpha) for alpha in dims.p3d),
+    )
+    quadratic = data.get("P")
+    is_largest = isinstance(handed.lowered.problem.objective, cvxpy.Maximize)
+    return ConicProblem(
+        A=sp.csc_array((_read_only(a.data), _read_only(a.indices), _read_only(a.indptr)), a.shape),
+        b=_read_only(b),
+        c=_read_only(c),
+        cones=cones,
+        offset=float(handed.inverse[-1]["offset"]),
+        sense="maximize" if is_largest else "minimize",
+        P=None if quadratic is None else sp.csc_array(quadratic),
+        names=_names(handed),
+        options=options or Options(),
+    )
+
+
+def _read_only(array: Array) -> Array:
+    """The same numbers, which a solver of one's own cannot change under those who use them after it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def led_back(x: Array, y: Array) -> dict[str, Any]:
+    """A point and multipliers as the raw solution that ``Handover.named`` reads."""
+    info = {"status_val": 2, "solve_time": 0.0, "setup_time": 0.0, "iter": 0, "pobj": 0.0}
+    return {"x": x, "y": y, "info": info}
+
+
+def _names(handed: Handover) -> tuple[str, ...]:
+    """The entry of a chosen variable that each column is: seen by leading back two points."""
+    n, m = len(handed.data["c"]), len(handed.data["b"])
+    names = [""] * n
+    numbers = np.arange(1.0, n + 1.0)
+    first, second = (
+        handed.chain.invert(led_back(x, np.zeros(m)), handed.inverse).primal_vars
+        for x in (numbers, numbers**2)
+    )
+    for name, variable in handed.lowered.variables.items():
+        if variable.id not in first:  # no line has it
+            continue
+        value, square = np.asarray(first[variable.id]), np.asarray(second[variable.id])
+        for place in np.ndindex(value.shape):
+            number = value[place]
+            # An entry that is a column has its number, and the square in the other point.
+            if number in numbers and square[place] == number**2 and not names[int(number) - 1]:
+                names[int(number) - 1] = f"{name}{list(place)}" if place else name
+    return tuple(names)

@@ -1,0 +1,151 @@
+"""Solvers that cvxpy calls: the options of each, and those by name that are no rows of the table.
+
+What cones the latter take is cvxpy's own declaration. Where ``OPTIONS`` has their names for it they get the
+tolerance and the limit of iterations asked for; the rest run once, as they do by default.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from mmopt.errors import OptionError, SolverError, suggest
+from mmopt.solvers.solver_protocol import Options
+from mmopt.solvers.table_of_solvers import SOLVERS, SolverRow
+
+__all__ = ["OPTIONS", "cvxpy_row", "installed_others", "unknown_solver"]
+
+# The kinds of cone that cvxpy's constraints are.
+KINDS = {
+    "Zero": "zero",
+    "NonNeg": "nonnegative",
+    "SOC": "second-order",
+    "PSD": "psd",
+    "SvecPSD": "psd",
+    "ExpCone": "exponential",
+    "PowCone3D": "power",
+}
+# Where the package has not the solver's name.
+PACKAGES = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt", "HIGHS": "highspy"}
+
+
+def _cvxopt(tolerance: float, options: Options) -> dict[str, Any]:
+    return {
+        "abstol": tolerance,
+        "reltol": tolerance,
+        "feastol": tolerance,
+        "max_iters": options.max_iterations or 200,
+        # The Cholesky solver refuses problems with redundant rows, which ours have.
+        "kktsolver": "robust",
+    }
+
+
+def _qoco(tolerance: float, options: Options) -> dict[str, Any]:
+    limit = {"max_iters": options.max_iterations} if options.max_iterations else {}
+    return {"abstol": tolerance, "reltol": tolerance, **limit}
+
+
+def _sdpa(tolerance: float, options: Options) -> dict[str, Any]:
+    limit = {"maxIteration": options.max_iterations} if options.max_iterations else {}
+    return {"epsilonStar": tolerance, "epsilonDash": tolerance, "numThreads": options.threads or 1, **limit}
+
+
+def _ecos(tolerance: float, options: Options) -> dict[str, Any]:
+    limit = {"max_iters": options.max_iterations} if options.max_iterations else {}
+    return {"abstol": tolerance, "reltol": tolerance, "feastol": tolerance, **limit}
+
+
+def _highs(tolerance: float, options: Options) -> dict[str, Any]:
+    finest = max(tolerance, 1e-10)  # which it allows
+    return {"primal_feasibility_tolerance": finest, "dual_feasibility_tolerance": finest}
+
+
+def _mosek(tolerance: float, options: Options) -> dict[str, Any]:
+    return {"eps": tolerance}
+
+
+def _osqp(tolerance: float, options: Options) -> dict[str, Any]:
+    limit = options.max_iterations or 200_000
+    return {"eps_abs": tolerance, "eps_rel": tolerance, "max_iter": limit}
+
+
+# Each solver's names for our options.
+OPTIONS: Mapping[str, Callable[[float, Options], dict[str, Any]]] = MappingProxyType(
+    {
+        "CVXOPT": _cvxopt,
+        "ECOS": _ecos,
+        "HIGHS": _highs,
+        "MOSEK": _mosek,
+        "OSQP": _osqp,
+        "QOCO": _qoco,
+        "SDPA": _sdpa,
+    }
+)
+
+
+def cvxpy_row(name: str) -> SolverRow | None:
+    """A row for a solver of cvxpy that is not in the table; None where cvxpy does not know the name.
+
+    Raises
+    ------
+    SolverError : cvxpy knows it, and it is not installed.
+    """
+    from cvxpy.reductions.solvers import defines
+
+    known = name.upper()
+    interfaces = [of[known] for of in (defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP) if known in of]
+    if not interfaces:
+        return None
+    able = [interface for interface in interfaces if interface.is_installed()]
+    if not able:
+        raise SolverError(
+            f"the solver '{known.lower()}' is not installed; cvxpy can call it where it is",
+            hint=_listed(()),
+        )
+    cones = {KINDS[c.__name__] for i in able for c in i.SUPPORTED_CONSTRAINTS if c.__name__ in KINDS}
+    try:
+        version = importlib.metadata.version(PACKAGES.get(known, known.lower()))
+    except importlib.metadata.PackageNotFoundError:
+        version = f"through cvxpy {importlib.metadata.version('cvxpy')}"
+    return SolverRow(
+        known.lower(),
+        known,
+        "cvxpy",
+        "",
+        frozenset(cones),
+        "by cvxpy",
+        1e-6,
+        quadratic=any(interface.supports_quad_obj() for interface in able),
+        own_version=version,
+    )
+
+
+def installed_others() -> list[str]:
+    """The names of what ``cvxpy_row`` gives a row for."""
+    from cvxpy.reductions.solvers import defines
+
+    names = {**defines.SOLVER_MAP_CONIC, **defines.SOLVER_MAP_QP}
+    rows = {row.cvxpy for row in SOLVERS}
+    return sorted(name.lower() for name in defines.INSTALLED_SOLVERS if name in names and name not in rows)
+
+
+def unknown_solver(name: str, others: Sequence[str]) -> OptionError:
+    """The error for a name that nothing has: the nearest one, or what is there and what pip installs.
+
+    others : names of kernels.
+    """
+    message = f"there is no solver '{name}'"
+    near = suggest(name.lower(), [*others, *(row.name for row in SOLVERS), *installed_others()])
+    return OptionError(message, hint=near if near.startswith("did you mean") else _listed(others))
+
+
+def _listed(others: Sequence[str]) -> str:
+    there = [*others, *(row.name for row in SOLVERS if row.is_installed)]
+    packages = [row.package for row in SOLVERS if not row.is_installed]
+    by_cvxpy = installed_others()
+    lines = [f"installed: {', '.join(there)}"]
+    lines += [f"through cvxpy: {', '.join(by_cvxpy)}"] if by_cvxpy else []
+    lines += [f"not installed: pip install {' '.join(packages)}"] if packages else []
+    return "\n  ".join([*lines, "a function of your own: module:function"])

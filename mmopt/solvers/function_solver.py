@@ -1,0 +1,246 @@
+"""A solver of one's own: one Python function from a :class:`ConicProblem` to a point and multipliers.
+
+It returns x (n,) and y (m,), in the dual cones, with ``c + A.T @ y = 0`` (``P @ x`` added where there is a
+P), as ``(x, y)``, or as a dictionary or object with ``x`` and ``y`` and, if it likes, ``iterations`` and
+``status``. With status "infeasible" or "unbounded" x may be None; nothing of that is believed. A generator of
+such answers is stopped after each, by the gap that is asked for, a time limit or Ctrl-C. Nothing stops
+another function in a Python session: it looks at ``problem.options.time_limit`` itself. ``mmopt compare``
+ends its process.
+
+``problem.options.tolerance`` is the gap asked for, as ``mmopt.solve(…, tolerance=…)`` or ``--tolerance``
+says, else 1e-6. It is proved of the repaired point, so solve somewhat more exactly: where a program has no
+repair, a point that misses a line by more than rounding, 1e-10 of its size, may be refused. The function is
+called once for every problem that a solve makes, which may be many: each part of a reduction (at nine tenths
+of its share of the tolerance), each step of a procedure, each round of a search; and perhaps once more at a
+smaller tolerance.
+
+In a module ``own``::
+
+    import scipy.optimize
+
+    def simplex(problem):
+        '''HiGHS of scipy: for linear programs.'''
+        z, A, b = problem.cones.zero, problem.A, problem.b
+        found = scipy.optimize.linprog(
+            problem.c, A_eq=A[:z], b_eq=b[:z], A_ub=A[z:], b_ub=b[z:], bounds=(None, None),
+            options={"time_limit": problem.options.time_limit},
+        )
+        y = [*-found.eqlin.marginals, *-found.ineqlin.marginals]
+        return {"x": found.x, "y": y, "iterations": found.nit, "status": found.message}
+
+    simplex.cones = {"zero", "nonnegative"}
+
+``mmopt.solve(workload, program, solver=simplex)``, ``mmopt solve … --solver own:simplex``. ``cones`` names
+what it takes (:class:`Cones`), by default all; ``quadratic = True`` beside it asks for a quadratic objective
+as P. A ``__version__`` of its module is printed with the result.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import Error, OptionError, SolverError
+from mmopt.numerics.arrays import Array
+from mmopt.solvers.conic_problem import Cones, ConicProblem
+from mmopt.stop_reasons import Stop
+
+__all__ = ["KINDS", "Answer", "answers", "imported", "name_of", "reference"]
+
+KINDS = ("zero", "nonnegative", "second-order", "psd", "exponential", "power")
+assert len(KINDS) == len(fields(Cones))
+EXPECTED = "(x, y), or a dictionary with x and y (pydoc mmopt.solvers.function_solver)"
+WORDS = {"infeasible": Stop.INFEASIBLE, "unbounded": Stop.UNBOUNDED}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a function returned, checked: arrays of the right length made of numbers.
+
+    iterations : since the answer before. stop : it says there is no solution. is_last : no other follows.
+    is_repeated : it is the one before, now known to be the last.
+    """
+
+    x: Array
+    y: Array
+    iterations: int
+    word: str
+    stop: Stop | None
+    is_last: bool = True
+    is_repeated: bool = False
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """``module:function``, as the command line names it."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
+def reference(function: Callable[..., Any]) -> str:
+    """The name by which a process of its own finds the function.
+
+    Raises
+    ------
+    OptionError : it would not find this one: a lambda, a function in a function or typed in a notebook.
+    """
+    name = name_of(function)
+    module, _, path = name.partition(":")
+    found: Any = None if module == "__main__" else sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if found is not function:
+        raise OptionError(
+            f"the solver '{name}' cannot be imported by another process, and each combination has its own",
+            hint="write it into a file, own.py, and pass 'own:function'; mmopt.solve takes any function",
+        )
+    return name
+
+
+def imported(name: str) -> Callable[[ConicProblem], Any]:
+    """The function that ``module:function`` names, with modules of the current folder.
+
+    Raises
+    ------
+    OptionError : there is no such module or function, or it is none.
+    SolverError : the module cannot be imported.
+    """
+    module_name, _, path = name.partition(":")
+    folder = os.getcwd()
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.append(folder)  # as python -m does; last, so that nothing is hidden by it
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
+            raise OptionError(
+                f"there is no module '{error.name}' for the solver '{name}'",
+                hint=f"it is looked for where Python looks, and in '{folder}'",
+            ) from None
+        raise SolverError(
+            f"the module '{module_name}' of the solver '{name}' cannot be imported: {error}",
+            hint="install what it needs beside mmopt",
+        ) from None
+    except Exception as error:
+        raise SolverError(
+            f"the module '{module_name}' of the solver '{name}' cannot be imported: {_said(error)}"
+        ) from error
+    found: Any = module
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        functions = sorted(
+            n
+            for n, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module_name
+        )
+        raise OptionError(
+            f"the module '{module_name}' has no function '{path}'",
+            hint=f"its functions: {', '.join(functions)}" if functions else "",
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def answers(name: str, function: Callable[[ConicProblem], Any], problem: ConicProblem) -> Iterator[Answer]:
+    """Call the function and check what it returns, or each of what it yields.
+
+    Raises
+    ------
+    SolverError : it raised an error (with its place), or returned something else than is expected.
+    """
+    try:
+        returned = function(problem)
+        if not inspect.isgenerator(returned):
+            yield _checked(name, returned, problem)
+            return
+        last: Answer | None = None
+        for each in returned:
+            last = _checked(name, each, problem, is_last=False)
+            yield last
+        if last is None:
+            raise _wrong(name, "yielded nothing")
+        yield replace(last, iterations=0, is_last=True, is_repeated=True)
+    except Error:
+        raise
+    except (Exception, SystemExit) as error:
+        raise SolverError(f"the solver '{name}' raised {_said(error)}") from error
+
+
+def _said(error: BaseException) -> str:
+    """An error with the place in the user's file: the last one that is of no package's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if f.filename != __file__ and "site-packages" not in f.filename and f.line]
+    own = [f for f in own if "importlib" not in f.filename]
+    where = f" ({own[-1].filename}, line {own[-1].lineno}: {own[-1].line})" if own else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _checked(name: str, returned: Any, problem: ConicProblem, *, is_last: bool = True) -> Answer:
+    """What came back as an ``Answer``; SolverError says what it was and what was expected."""
+    if isinstance(returned, tuple | list) and len(returned) == 2:
+        parts: Mapping[str, Any] = {"x": returned[0], "y": returned[1]}
+    elif isinstance(returned, Mapping) and "x" in returned:
+        parts = returned
+    elif hasattr(returned, "x"):
+        parts = {
+            key: getattr(returned, key)
+            for key in ("x", "y", "iterations", "status")
+            if hasattr(returned, key)
+        }
+    else:
+        raise _wrong(name, f"returned {_described(returned)}")
+    word: Any = parts.get("status", "")
+    if not isinstance(word, str):
+        raise _wrong(name, f"returned {_described(word)} as status, which is a text")
+    stop = WORDS.get(word.lower())
+    iterations: Any = parts.get("iterations", 0)
+    if not isinstance(iterations, Integral) or iterations < 0:
+        raise _wrong(name, f"returned {_described(iterations)} as iterations, which is a whole number")
+    m, n = problem.A.shape
+    is_without = stop is not None and parts["x"] is None
+    x = np.zeros(n) if is_without else _vector(name, "x", parts["x"], n, "columns")
+    y = _vector(name, "y", parts.get("y"), m, "rows")
+    return Answer(x, y, int(iterations), word or "returned", stop, is_last or stop is not None)
+
+
+def _vector(name: str, what: str, value: Any, length: int, of: str) -> Array:
+    expected = f"as {what}, which is {length} numbers (A has {length} {of})"
+    try:
+        found = np.asarray(value)
+    except ValueError:  # lists of unequal length
+        found = np.asarray(None)
+    if found.dtype.kind not in "biuf":
+        raise _wrong(name, f"returned {_described(value)} {expected}")
+    if found.size != length or found.ndim not in (1, 2):
+        raise _wrong(name, f"returned an array of shape {found.shape} {expected}")
+    array = found.astype(np.float64).reshape(-1)
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        what = f"{what}[{bad[0]}] = {array[bad[0]]}"
+        raise _wrong(name, f"returned {what}; {len(bad)} of {length} are no finite numbers")
+    return array
+
+
+def _described(value: Any) -> str:
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else f"{value[:40]}…")
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, Mapping):
+        keys = ", ".join(repr(key) for key in list(value)[:5])
+        return f"a {type(value).__name__} with {keys or 'no keys'}"
+    return f"a {type(value).__name__}"
+
+
+def _wrong(name: str, what: str) -> SolverError:
+    return SolverError(f"the solver '{name}' {what}", hint=f"expected {EXPECTED}")

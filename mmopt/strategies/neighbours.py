@@ -1,0 +1,258 @@
+"""Which tables are neighbours: the set of changes that noise has to hide, and the sensitivity to it.
+
+A table is counted as x, its neighbour as x + Σ s_c e_c. The sensitivity of a strategy A to a set of changes
+is the largest norm of Σ s_c a_c over them, a_c its columns:
+
+- add-remove: one row, ±a_c; the largest column.
+- rows k: up to k rows of one person, added or removed: k times that, which is reached in one cell.
+- replace-one: a row that moves, a_c - a_d; where rules drop rows also ±a_c (``may_drop``).
+- participation: the rows of one person in a stream, whose steps are the cells in order, at most one in a
+  step, each added or removed, in at most k steps, any two at least b apart (``numerics.participation``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, assert_never, get_args
+
+import numpy as np
+
+from mmopt.errors import OptionError, PrivacyError
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import column_norms, largest_difference, times_up
+from mmopt.numerics.participation import most_steps, participation_norm
+from mmopt.workloads import Workload
+
+__all__ = ["ADD_REMOVE", "MOST_OF_A_PERSON", "Kind", "Neighbours", "NeighboursLike"]
+
+Kind = Literal["add-remove", "replace-one", "rows", "participation"]
+
+MOST_OF_A_PERSON = 2**20
+"""Rows or steps of one person, and steps between two: what exact integers leave room for."""
+
+_FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbours:
+    """A set of neighbours.
+
+    Parameters
+    ----------
+    kind : as the module says. at_most : rows, or steps, of one person. separation : of two of these steps.
+    may_drop : a replaced row may be one that rules drop: then it is as if added or removed.
+
+    Raises
+    ------
+    OptionError : another kind; numbers that are not whole, below 1, or above ``MOST_OF_A_PERSON``; a number
+        or a rule that the kind does not have.
+    """
+
+    kind: Kind = "add-remove"
+    at_most: int = 1
+    separation: int = 1
+    may_drop: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise OptionError(f"neighbours is {self.kind!r}, expected {_FORMS}")
+        most = "rows" if self.kind == "rows" else "at_most"
+        for name, value in ((most, self.at_most), ("separation", self.separation)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise OptionError(f"'{name}' of neighbours is {value!r}, expected a whole number")
+            if not 1 <= value <= MOST_OF_A_PERSON:
+                raise OptionError(
+                    f"'{name}' of neighbours is {value}, expected 1 to {MOST_OF_A_PERSON:,}",
+                    hint="it counts the rows, or the steps, of one person",
+                )
+        if not isinstance(self.may_drop, bool):
+            raise OptionError(f"'may_drop' of neighbours is {self.may_drop!r}, expected True or False")
+        match self.kind:
+            case "add-remove":
+                without = {"at_most": 1, "separation": 1, "may_drop": False}
+            case "replace-one":
+                without = {"at_most": 1, "separation": 1}
+            case "rows":
+                without = {"separation": 1, "may_drop": False}
+            case "participation":
+                without = {"may_drop": False}
+            case _:
+                assert_never(self.kind)
+        for name, value in without.items():
+            if getattr(self, name) != value:
+                raise OptionError(
+                    f"'{name}' of neighbours is {getattr(self, name)!r}, but {self.kind} has none"
+                )
+
+    @staticmethod
+    def of(value: object) -> Neighbours:
+        """What a word or a mapping says, as a workload file has it; a manifest's words; or as it is.
+
+        Raises
+        ------
+        OptionError : anything else, as ``Neighbours``.
+
+        >>> Neighbours.of({"participation": {"separation": 4, "at_most": 2}})
+        Neighbours.of('participation separation 4 at most 2')
+        """
+        wrong = OptionError(f"neighbours is {value!r}, expected {_FORMS}")
+        if isinstance(value, Neighbours):
+            return value
+        if isinstance(value, str):
+            return _of_words(value.split(), wrong)
+        if not (isinstance(value, Mapping) and len(value) == 1):
+            raise wrong
+        ((kind, said),) = value.items()
+        if kind == "rows":
+            return Neighbours("rows", said)
+        if kind == "participation" and isinstance(said, Mapping) and set(said) == {"separation", "at_most"}:
+            return Neighbours("participation", said["at_most"], said["separation"])
+        raise wrong
+
+    def over(self, workload: Workload) -> Neighbours:
+        """The same for the tables of a workload: whether rules drop rows.
+
+        Raises
+        ------
+        PrivacyError : a participation in anything but the cells of one attribute, which are its steps in
+            order, or beside a cell that takes rows of no step: how far that is from another means nothing.
+        """
+        match self.kind:
+            case "add-remove" | "rows":
+                return self
+            case "replace-one":
+                return replace(self, may_drop=workload.domain.may_drop)
+            case "participation":
+                names = [a.name for a in workload.domain.attributes]
+                if len(names) != 1:
+                    raise PrivacyError(
+                        "a participation is one in steps, the cells of one attribute; there are "
+                        f"{len(names)} attributes ({', '.join(names)})",
+                        hint="ask about the steps alone, or write 'neighbours: {rows: k}' for persons with "
+                        "k rows",
+                    )
+                (steps,) = workload.domain.attributes
+                for key, rule in (("missing", steps.missing), ("outside", steps.outside)):
+                    if rule not in ("", "refuse", "drop"):
+                        raise PrivacyError(
+                            f"a participation is one in steps, the cells of '{steps.name}' in order; its "
+                            f"cell '{rule}' takes rows that are in no step ({key})",
+                            hint=f"write '{key}: drop' or '{key}: refuse', or 'neighbours: {{rows: k}}' for "
+                            "persons with k rows",
+                        )
+                return self
+            case _:
+                assert_never(self.kind)
+
+    def __str__(self) -> str:
+        """In few words, which ``of`` reads."""
+        match self.kind:
+            case "add-remove" | "replace-one":
+                return self.kind
+            case "rows":
+                return f"rows {self.at_most}"
+            case "participation":
+                return f"participation separation {self.separation} at most {self.at_most}"
+            case _:
+                assert_never(self.kind)
+
+    def __repr__(self) -> str:
+        return f"Neighbours.of('{self}')"
+
+    @property
+    def words(self) -> str:
+        """What two neighbouring tables differ by, and what of that nothing checks."""
+        k, b, unchecked = self.at_most, self.separation, "that nobody has more is not checked"
+        match self.kind:
+            case "add-remove":
+                change = "one row added or removed"
+            case "replace-one":
+                change = "one row replaced"
+            case "rows":
+                change = f"up to {k} rows of one person, added or removed; {unchecked}"
+            case "participation":
+                change = (
+                    f"the rows of one person: one in a step, added or removed, in at most {k} steps (the "
+                    f"cells in order), any two at least {b} apart; {unchecked}"
+                )
+            case _:
+                assert_never(self.kind)
+        return f"{self}: tables that differ by {change}"
+
+    @property
+    def times(self) -> int | None:
+        """The sensitivity over the norm of the largest column, exactly; None where that does not decide."""
+        match self.kind:
+            case "add-remove" | "rows":
+                return self.at_most
+            case "replace-one" | "participation":
+                return None
+            case _:
+                assert_never(self.kind)
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether a change is one column, of either sign."""
+        return self.times == 1
+
+    def sensitivity(self, matrix: Array, norm: int) -> float:
+        """That of a finite matrix (p, n), rounded upwards.
+
+        Of a participation as ``participation_norm`` says.
+        """
+        match self.kind:
+            case "add-remove" | "rows":
+                return float(times_up(self.at_most, column_norms(matrix, norm).max()))
+            case "replace-one":
+                moved = largest_difference(matrix, norm)
+                return max(moved, float(column_norms(matrix, norm).max())) if self.may_drop else moved
+            case "participation":
+                return participation_norm(matrix, norm, self.separation, self.at_most)
+            case _:
+                assert_never(self.kind)
+
+    def share(self, d: Array) -> float:
+        """c with: the squared sensitivity in the L2 norm is at least c Σ d_i ‖a_i‖² / Σ d_i, d >= 0 (n,).
+
+        k² for k rows; nothing for replaced rows, unless they may be dropped. For a participation: cut the
+        steps r, r + b, r + 2b, … for each r into runs of k. They are patterns, the squared sensitivity is at
+        least Σ ‖a_i‖² over each (the mean over signs), so Σ d_i ‖a_i‖² is at most it times the sum over the
+        runs of the largest d_i.
+        """
+        match self.kind:
+            case "add-remove" | "rows":
+                return float(self.at_most**2)
+            case "replace-one":
+                return float(self.may_drop)
+            case "participation":
+                n, b, k = len(d), self.separation, most_steps(len(d), self.separation, self.at_most)
+                starts = [(r, at) for r in range(min(b, n)) for at in range(0, len(d[r::b]), k)]
+                total = math.fsum(d[r::b][at : at + k].max() for r, at in starts)
+                return max(1.0, float(np.sum(d)) / total * (1.0 - 1e-12)) if total > 0 else 1.0
+            case _:
+                assert_never(self.kind)
+
+    def fields(self) -> dict[str, Any]:
+        """Its numbers, to be saved."""
+        return dataclasses.asdict(self)
+
+
+def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
+    match words:
+        case [("add-remove" | "replace-one") as kind]:
+            return Neighbours(kind)
+        case ["rows", k] if k.isdigit():
+            return Neighbours("rows", int(k))
+        case ["participation", "separation", b, "at", "most", k] if b.isdigit() and k.isdigit():
+            return Neighbours("participation", int(k), int(b))
+    raise wrong
+
+
+ADD_REMOVE = Neighbours()
+"""One row added or removed: the set where nothing else is said."""
+
+NeighboursLike = Neighbours | str | Mapping[str, Any]
+"""What callers pass: ``Neighbours.of`` reads it."""

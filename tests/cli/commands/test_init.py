@@ -1,0 +1,95 @@
+"""``mmopt init``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import called
+
+from mmopt.request import load_request
+
+SEX, AGE = "sex={values: [F, M]}", "age={range: [0, 100], width: 50}"
+
+
+def test_a_draft_depends_on_no_row(run: Any, files: Path) -> None:
+    drafts = []
+    for number, rows in enumerate(("", "F,30\n" * 9, "secret,1\n")):
+        (files / "people.csv").write_text(f"sex,age\n{rows}", encoding="utf-8")
+        done = run("init", "people.csv", "--out", f"{number}.yaml")
+        assert (done.status, done.out) == (0, "")
+        assert done.err == (
+            f"written: {number}.yaml (2 attributes)\nto be filled in: sex, age\n"
+            f"next: mmopt check {number}.yaml\n"
+        )
+        drafts.append((files / f"{number}.yaml").read_text(encoding="utf-8"))
+    assert len(set(drafts)) == 1
+    done = run("check", "0.yaml")
+    assert done.status == 2 and done.err.startswith("error: 0.yaml:7:8: attribute 'sex' must be a mapping")
+
+
+def test_a_first_line_that_holds_values_is_warned_of(run: Any, files: Path) -> None:
+    (files / "rows.csv").write_text("F,30,2020-01-31\nM,20,2020-02-01\n", encoding="utf-8")
+    assert run("init", "rows.csv").err.startswith("warning: named like values: '30', '2020-01-31'. ")
+
+
+def test_what_is_given_fills_it(run: Any, files: Path) -> None:
+    assert run("init", "people.csv", "--column", SEX, "--column", AGE).status == 0
+    domain = load_request("workload.yaml").workload.domain
+    assert (domain.names, domain.shape) == (("sex", "age"), (2, 2))
+    assert run("check", "workload.yaml").status == 0
+    run("init", "people.csv", "--column", "sex=skip", "--column", AGE, "--out", "age.yaml")
+    run("init", "people.csv", "--only", "age", "--column", AGE, "--out", "only.yaml")
+    assert (files / "age.yaml").read_text() == (files / "only.yaml").read_text()
+    assert load_request("age.yaml").workload.domain.names == ("age",)
+
+
+def test_a_name_may_hold_an_equals_sign(run: Any, files: Path) -> None:
+    (files / "people.csv").write_text("a,a=b\n", encoding="utf-8")
+    assert run("init", "people.csv", "--column", "a=b={values: [F, M]}", "--column", "a=skip").status == 0
+    assert load_request("workload.yaml").workload.domain.names == ("a=b",)
+
+
+def test_public_values_are_proposed_and_released(run: Any, files: Path) -> None:
+    done = run("init", "people.csv", "--public")
+    assert (done.status, done.out) == (0, "") and "to be filled in" not in done.err
+    text = (files / "workload.yaml").read_text(encoding="utf-8")
+    assert "  sex: {values: [F, M]}\n  age: {values: [" in text and "--public" in text
+
+
+def test_questions(files: Path) -> None:
+    answers = "val\nF, [\nF, M\nnumbers\n0, 100\n0, 100, 7\n0, 100, 5\n"
+    done = called("init", "people.csv", "--ask", stdin=answers)
+    assert done.exit_code == 0 and done.stdout == ""
+    assert "expected 3 parts, separated by commas" in done.stderr
+    assert "expected a whole number" in done.stderr
+    assert load_request("workload.yaml").workload.domain.shape == (2, 20)
+    done = called("init", "people.csv", "--ask", "--out", "b.yaml", stdin="skip\n\n")
+    assert done.exit_code == 0 and "to be filled in: age\n" in done.stderr
+    done = called("init", "people.csv", "--ask", "--out", "c.yaml", stdin="val\n")
+    assert done.exit_code == 130 and not (files / "c.yaml").exists()
+
+
+@pytest.mark.quick
+def test_what_is_refused(refused: Callable[..., str], files: Path) -> None:
+    assert refused("init", "people.csv", "--out", "total.yaml") == (
+        "error: 'total.yaml' exists already, and a draft replaces nothing\n  name another with --out"
+    )
+    (files / "link.yaml").symlink_to("nowhere.yaml")
+    assert "exists already" in refused("init", "people.csv", "--out", "link.yaml")
+    assert refused("init", "people.csv", "--only", "sexe") == (
+        "error: people.csv: no column 'sexe'\n  did you mean 'sex'?"
+    )
+    assert refused("init", "people.csv", "--column", "sex=") == (
+        "error: --column is 'sex=', expected NAME=FORM\n  'sex={values: [F, M]}'"
+    )
+    assert refused("init", "people.csv", "--column", SEX, "--column", SEX) == (
+        "error: --column names 'sex' twice\n  keep one of them"
+    )
+    assert refused("init", "people.csv", "--column", "sex={values: [}").startswith("error: the draft:2:")
+    assert refused("init", "people.csv", "--column", "sex=skip", "--column", "age=skip") == (
+        "error: every column is left out\n  keep at least one"
+    )
+    assert refused("init", "none.csv") == "error: none.csv: no such file\n  did you mean 'people.csv'?"

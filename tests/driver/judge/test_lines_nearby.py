@@ -1,0 +1,147 @@
+"""Points that miss the lines of one's own program by a solver's tolerance: moved to where these hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmopt import Program, certify, solve, verify
+from mmopt.compiler import Instance, bind
+from mmopt.driver.judge import restored_lines
+from mmopt.driver.judge.restored_lines import nearby
+from mmopt.driver.judge.score_point import candidate
+from mmopt.errors import OptionError
+from mmopt.request import as_workload
+from mmopt.solvers.conic_problem import ConicProblem
+
+Rng = np.random.Generator
+ANY = [[1.0]]  # no given takes anything of the workload
+TEXT = """program own
+given
+    A: matrix[m, n]
+    a: vector[m]
+choose
+    x: vector[n]{sign}
+minimize
+    {objective}
+subject to
+{lines}
+"""
+
+
+def own(objective: str, *lines: str, sign: str = "") -> Program:
+    numbered = "\n".join(f"    line{i}: {line}" for i, line in enumerate(lines))
+    return Program.parse(TEXT.format(sign=sign, objective=objective, lines=numbered))
+
+
+def instance_of(program: Program, matrix: Any, vector: Any) -> Instance:
+    return bind(program, as_workload(ANY), {"A": np.asarray(matrix), "a": np.asarray(vector)})
+
+
+@pytest.mark.quick
+@pytest.mark.draws(20)
+@pytest.mark.parametrize(
+    ("lines", "sign"),
+    [
+        (("A @ x == a",), ""),
+        (("A @ x <= a", "sum(x) >= sum(x)"), ""),
+        (("A @ x >= a", "sum(x) <= 50"), " >= 0"),
+        (("A[i, :] @ x <= a[i] for i in m",), ""),
+        (("A[i, :] @ x == a[i] for i in m if a[i] > 0",), " >= 0"),
+        (("abs(A @ x) <= abs(a)",), ""),
+    ],
+)
+def test_what_is_near_the_lines_is_moved_there(lines: tuple[str, ...], sign: str, rng: Rng) -> None:
+    known = rng.uniform(0.1, 2.0, size=6) * (1.0 if not sign else np.arange(6) > 0)
+    matrix = rng.normal(size=(3, 6))
+    instance = instance_of(own("sum(abs(x))", *lines, sign=sign), matrix, matrix @ known)
+    off = known + 1e-7 * rng.normal(size=6)
+    off = np.abs(off) if sign else off
+    found = candidate(instance, {"x": off})
+    assert found.is_feasible and np.abs(found.variables["x"] - off).max() < 1e-5
+
+
+@pytest.mark.quick
+@pytest.mark.draws(5)
+def test_what_is_far_from_them_is_not(rng: Rng) -> None:
+    matrix, known = rng.normal(size=(3, 6)), rng.normal(size=6)
+    instance = instance_of(own("norm(x)", "A @ x == a"), matrix, matrix @ known)
+    off = {"x": known + 0.1 * rng.normal(size=6)}
+    assert not candidate(instance, off).is_feasible
+    moved = [np.abs(point["x"] - off["x"]).max() for point in nearby(instance, off)]
+    assert all(by <= 1e-4 * max(1.0, np.abs(off["x"]).max()) for by in moved)
+
+
+def test_no_point_of_a_shipped_program_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restored_lines, "nearby", None)
+    instance = bind(Program.load("a_optimal_design"), as_workload(np.eye(3)))
+    assert not candidate(instance, {"d": np.full(3, np.nan)}).is_feasible
+
+
+def solved(program: Program, matrix: Any, vector: Any, **asked: Any) -> Any:
+    s = solve(ANY, program, givens={"A": np.asarray(matrix), "a": np.asarray(vector)}, **asked)
+    assert verify(s, ANY, program).holds
+    return s
+
+
+@pytest.mark.parametrize(
+    ("objective", "line", "optimum"),
+    [
+        ("norm(x - 1)", "x == 0", 2**0.5),
+        ("norm(x - 1)", "sum(x) == 0", 2**0.5),
+        ("norm(x + 1)", "x >= 0", 2**0.5),
+        ("norm(x - 1)", "x <= 0", 2**0.5),
+        ("sum(exp(x))", "x >= 0", 2.0),
+        ("norm(A @ x)**2 - sum(x)", "sum(x) == 0", 0.0),
+    ],
+)
+def test_an_optimum_may_make_both_sides_of_a_line_zero(objective: str, line: str, optimum: float) -> None:
+    s = solved(own(objective, line), np.eye(2), [1.0, 2.0])
+    assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(optimum, abs=1e-8)
+
+
+LARGE = np.round(np.random.default_rng(0).normal(size=(6, 4)), 2)
+DATA = [900.0, -1200.0, 300.0, 1500.0, -700.0, 1100.0]
+
+
+def loose(problem: ConicProblem) -> tuple[Any, Any]:
+    """A first-order method, that stops early."""
+    import scs
+
+    cones = problem.cones
+    data = {"A": problem.A, "b": problem.b, "c": problem.c}
+    rows = {"z": cones.zero, "l": cones.nonnegative, "q": list(cones.second_order)}
+    found = scs.SCS(data, rows, eps_abs=1e-6, eps_rel=1e-6, verbose=False).solve()
+    return found["x"], found["y"]
+
+
+@pytest.mark.parametrize("solver", [None, loose], ids=["clarabel", "function"])
+@pytest.mark.parametrize("objective", ["norm({})", "norm({}, 1)", "sum(huber({}))", "max({})"])
+def test_data_may_be_a_thousand_times_the_variables(objective: str, solver: Any) -> None:
+    program = own(objective.format("A @ x - a"), "abs(x) <= 0.7")
+    s = solved(program, LARGE, DATA, solver=solver)
+    assert s.objective_grade == "proved" and s.gap is not None and s.gap <= 1e-6
+
+
+CHEBYSHEV = TEXT.replace("{sign}", "\n    t: scalar").format(
+    objective="t", lines="    up: A @ x - a <= t\n    box: abs(x) <= 0.7"
+)
+
+
+def test_a_point_of_anyone_is_moved_where_it_misses_little_and_refused_where_much() -> None:
+    program = Program.parse(CHEBYSHEV)
+    givens = {"A": LARGE, "a": np.array(DATA)}
+    best = solve(ANY, program, givens=givens)
+
+    def point(less: float) -> Mapping[str, Any]:
+        return {"x": best.variables["x"], "t": float(best.variables["t"]) - less}
+
+    found = certify(ANY, program=program, givens=givens, point=point(1e-6))
+    assert found.gap is not None and found.gap <= 1e-6 and verify(found, ANY, program).holds
+    assert any(text.startswith("as given the point misses constraint 'up' ") for text in found.warnings)
+    with pytest.raises(OptionError) as refused:
+        certify(ANY, program=program, givens=givens, point=point(1.0))
+    assert str(refused.value).startswith("the point gives no feasible point of 'own'")

@@ -1,0 +1,133 @@
+"""The history of a solve: what is certified, what is a solver's own count, and that both end together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import random_workload
+from tolerances import GAP_INTERIOR
+
+from mmopt import Program, Workload, solve
+from mmopt.compiler import bind
+from mmopt.driver import run_solver
+from mmopt.driver.judge import assemble_solution
+from mmopt.errors import OptionError
+from mmopt.results import Solution, gap_between
+from mmopt.solvers import KERNELS, SOLVERS, Iteration, Kernel, Point
+
+TARGETED = Workload.from_matrix(np.tri(5), targets=[1.0, 2.0, 3.0, 1.5, 1.0])
+BLOCKS = Workload.from_matrix(np.kron(np.eye(2), np.tri(5)) * np.repeat([1.0, 2.0], 5))
+
+
+def parted(solution: Solution) -> tuple[list[Any], list[Any]]:
+    """The certified rows, and the others."""
+    certified = [row for row in solution.history if row["certified"]]
+    return certified, [row for row in solution.history if not row["certified"]]
+
+
+def given_of(name: str) -> dict[str, Any]:
+    return {d.name: np.eye(5) for d in Program.load(name).givens if not d.source}
+
+
+@pytest.mark.quick
+@pytest.mark.some(6)
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [pytest.param(k, name, id=f"{k.name}-{name}") for k in KERNELS for name in k.programs],
+)
+def test_the_count_of_a_kernel_ends_where_its_point_is_certified(kernel: Kernel, name: str) -> None:
+    s = solve(TARGETED, name, solver=kernel.name, givens=given_of(name))
+    certified, own = parted(s)
+    assert certified and certified[-1]["objective"] == pytest.approx(s.objective, rel=1e-9)
+    assert certified[-1].get("bound", s.bound) == pytest.approx(s.bound, rel=1e-9)
+    if name == "low_rank_reconstruction":  # in closed form
+        assert not own
+        return
+    assert own and certified[-1]["iteration"] == own[-1]["iteration"] == s.iterations
+    assert own[-1]["objective"] == pytest.approx(s.objective, rel=2 * kernel.tolerance)
+    if kernel.is_local:
+        assert all("bound" not in row for row in own)
+    else:
+        assert own[-1]["bound"] == pytest.approx(s.bound, rel=2 * kernel.tolerance)
+    assert {"run", "primal residual", "part"}.isdisjoint(name for row in s.history for name in row)
+
+
+@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_the_count_of_a_solver_is_in_the_units_of_the_program(row: Any, sense: str) -> None:
+    w = Workload.from_matrix(100.0 * np.tri(5))  # which is scaled before it is solved
+    dual = "_dual" if sense == "maximize" else ""
+    program = f"l2_strategy{dual}" if "psd" in row.cones else "query_weighting"
+    s = solve(w, program, solver=row.name, history=True)
+    certified, own = parted(s)
+    last = [other for other in own if other["run"] == certified[-1]["run"]][-1]
+    for name in ("objective", "bound"):
+        assert last[name] == pytest.approx(s.objective, rel=1e-2)
+        assert certified[-1][name] == pytest.approx(s.objective, rel=1e-4)
+    assert s.scaling["queries"] > 10
+    assert "history" not in s.options
+
+
+@pytest.mark.draws(3)
+def test_points_only_get_better_and_time_goes_on(rng: np.random.Generator) -> None:
+    options: Any = {"solver": "scs", "tolerance": 1e-6, "history": True, "reduce": False}
+    s = solve(random_workload(rng), "l2_strategy", **options)
+    certified, _ = parted(s)
+    for before, after in itertools.pairwise(certified):  # but for what the latest multipliers charge
+        assert after["objective"] <= before["objective"] * (1 + 1e-7) and after["bound"] >= before["bound"]
+    assert s.gap == pytest.approx(gap_between(certified[-1]["objective"], certified[-1]["bound"]), abs=1e-9)
+    for name in ("iteration", "seconds"):
+        assert all(after[name] >= before[name] for before, after in itertools.pairwise(s.history))
+    assert s.history[-1]["seconds"] <= s.seconds["total"]
+
+
+def test_parts_have_numbers_and_the_whole_comes_last() -> None:
+    s = solve(BLOCKS, "l2_strategy")
+    *parts, whole = s.history
+    assert {row["part"] for row in parts} == {1, 2} and "part" not in whole
+    assert whole["certified"] and whole["objective"] == pytest.approx(s.objective, rel=1e-9)
+    assert s.history == tuple(sorted(s.history, key=lambda row: row["seconds"]))
+
+
+def test_a_history_is_saved_and_has_no_number_that_is_none(tmp_path: Path) -> None:
+    s = solve(TARGETED, "fitness_for_use", solver="scs", history=True, max_iterations=150)
+    assert all(math.isfinite(value) for row in s.history for value in row.values())
+    kept = Solution.load(s.save(tmp_path / "s.npz"))
+    assert kept.history == s.history and kept.history[-1]["certified"] is True
+    assert s.summary()["history"] == [dict(row) for row in s.history]
+
+
+def test_a_long_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = solve(TARGETED, "l2_strategy", solver="scs", history=True, tolerance=GAP_INTERIOR)
+    monkeypatch.setattr(assemble_solution, "MOST_ROWS", 20)
+    s = solve(TARGETED, "l2_strategy", solver="scs", history=True, tolerance=GAP_INTERIOR)
+    (certified, own), (before, every) = parted(s), parted(whole)
+    assert len(certified) == len(before) and len(every) > 20 == len(own)
+    assert [own[0]["iteration"], own[-1]["iteration"]] == [every[0]["iteration"], every[-1]["iteration"]]
+
+
+def test_a_point_that_is_not_feasible_is_no_row() -> None:
+    best = run_solver.Best(bind(Program.load("l2_strategy"), TARGETED))
+    told = Point({}, {}, 7, "", run=2)
+    assert best.iteration(told, 1.5) is None
+    best.point = SimpleNamespace(is_feasible=False, objective=3.0)
+    assert best.iteration(told, 1.5) is None
+    best.point = SimpleNamespace(is_feasible=True, objective=3.0)
+    assert best.iteration(told, 1.5) == Iteration(7, 1.5, 3.0, run=2)
+
+
+def test_a_procedure_has_the_histories_of_its_steps() -> None:
+    s = solve(TARGETED, "eigen_separation")
+    assert s.history == () and all(step.history for step in s.steps.values())
+
+
+def test_whether_it_is_asked_for_is_yes_or_no() -> None:
+    with pytest.raises(OptionError) as caught:
+        solve(TARGETED, "l2_strategy", history="it.csv")  # type: ignore[arg-type]
+    assert caught.value.message == "'history' is True or False, not 'it.csv'"

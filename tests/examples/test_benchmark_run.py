@@ -1,0 +1,344 @@
+"""The benchmark's command line on a small suite of its own, end to end; and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from scripts import EXAMPLES, scripts, status
+
+RUN, MAKE = "benchmark/run.py", "benchmark/make.py"
+TINY = """
+title: A tiny suite
+workloads:
+  four: four.yaml
+  three: {domain: {x: {range: [0, 3], width: 1}}, workload: [{product: {x: all_range}}]}
+instances:
+  - {program: game.program, workloads: [three, four], class: LP}
+  - {program: l2_strategy_lmi, workloads: [three]}
+"""
+FOUR = "domain: {x: {range: [0, 4], width: 1}}\nworkload: [{product: {x: prefix}}]\n"
+GAME = """
+program game
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    p: vector[m] >= 0
+minimize
+    max(W.T @ p)
+subject to
+    total: sum(p) >= 1
+repair
+    p = p / sum(p)
+strategy
+    eye(n) norm 1
+"""
+# The function of the README, and some that are wrong.
+(SIMPLEX,) = re.findall(r"```python\n(.*?)```", (EXAMPLES / "benchmark/README.md").read_text("utf-8"), re.S)
+WRONG = '''
+
+def wrong(problem):
+    """A point that is far off, then none."""
+    if problem.options.tolerance < 1e-4:
+        raise ValueError("no further")
+    return np.ones(len(problem.c)), np.zeros(len(problem.b))
+
+
+CALLS = []
+
+
+def good_once(problem):
+    """A good point at the first call that it sees of the instance, far off afterwards."""
+    if len(problem.c) > 1:
+        CALLS.append(problem)
+    right = simplex(problem)
+    return right if len(CALLS) < 2 else (np.ones(len(problem.c)), right[1])
+
+
+def rough_then_off(problem):
+    """Off by 1e-5 at 1e-3, far off at tighter tolerances: one good point must not count twice."""
+    right = simplex(problem)
+    off = 1e-5 if problem.options.tolerance > 1e-4 else 1.0
+    x = np.array(right[0])
+    x[1:] += off * np.arange(1, len(x))
+    return x, right[1]
+
+
+def yields(problem):
+    """Two answers, of which the last counts."""
+    right = simplex(problem)
+    yield np.ones(len(problem.c)), right[1]
+    yield right
+
+
+def chooses(problem):
+    """Says of what it has to solve that it is not for it."""
+    from mmopt.errors import UnsuitableError
+
+    raise UnsuitableError("too hard for me today")
+
+
+for each in (good_once, rough_then_off, yields, chooses):
+    each.cones = simplex.cones
+'''
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    (folder / "suite.yaml").write_text(TINY)
+    (folder / "four.yaml").write_text(FOUR)
+    (folder / "game.program").write_text(GAME)
+    (tmp_path / "own.py").write_text(SIMPLEX + WRONG)
+    return folder
+
+
+def test_from_a_folder_to_a_profile(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Optima are proved; three instances are run with two solvers, one of them a function of a file."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    files, out = tmp_path / "files", tmp_path / "out"
+    assert status(monkeypatch, MAKE, str(suite), "--out", str(files), "--prove") == 0
+    with (suite / "optima.csv").open(encoding="utf-8") as file:
+        optima = {row["instance"]: row for row in csv.DictReader(file)}
+    assert {name: row["class"] for name, row in optima.items()} == {
+        "game-three": "LP",
+        "game-four": "LP",
+        "l2_strategy_lmi-three": "many-LMI SDP",
+    }
+    # All weight on the three single cells; every prefix counts the first cell.
+    assert [float(optima[f"game-{n}"]["lower"]) for n in ("three", "four")] == pytest.approx([1 / 3, 1.0])
+    assert sorted(path.suffix for path in files.iterdir()) == [".cbf"] * 3 + [".dat-s"] * 3
+    chosen = ("--solvers", "clarabel,own:simplex", "--limit", "10", "--shift", "0.5", "--out", str(out))
+    assert status(monkeypatch, RUN, str(suite), *chosen) == 0
+    said = capsys.readouterr()
+    charts = ("profile-all-classes.svg",)
+    assert said.err.splitlines()[-2:] == [f"written: {out / name}" for name in ("page.md", *charts)]
+    table = pq.read_table(out / "calls.parquet")
+    facts = json.loads(table.schema.metadata[b"benchmark"])
+    assert facts["settings"]["limit"] == 10.0 and facts["machine"]["threads of a solver"] == 1
+    assert set(facts["versions"]) == {"mmopt", "clarabel", "numpy", "scipy", "cvxpy"}
+    best = scripts("benchmark").aggregates.best_gaps(table.to_pylist())
+    for row in table.to_pylist():
+        if row["solver"] == "clarabel":
+            assert row["seconds"] >= row["own"] > 0 and row["err1"] >= 0 and row["compile"] > 0
+        if row["solver"] == "own:simplex" and row["seconds"] is not None:
+            assert row["own"] is None and max(abs(row[f"err{i}"]) for i in range(1, 7)) < 1e-9
+    assert max(best["clarabel", name] for name in optima) <= 1e-9
+    assert max(best["own:simplex", name] for name in ("game-three", "game-four")) <= 1e-9
+    assert best["own:simplex", "l2_strategy_lmi-three"] == math.inf
+    page = (out / "page.md").read_text(encoding="utf-8")
+    assert page.startswith("# A tiny suite\n") and "the proved optimum (3 of 3 instances;" in page
+    assert "- does not take 1: 'l2_strategy_lmi' does not work with own:simplex" in page
+    for chart in charts:
+        assert f"]({chart})" in page and (out / chart).read_text(encoding="utf-8").startswith("<?xml")
+    # Other data than what was proved are told, and not run.
+    (suite / "four.yaml").write_text(FOUR.replace("[0, 4]", "[0, 5]"))
+    assert status(monkeypatch, MAKE, str(suite), "--out", str(files)) == 0
+    assert capsys.readouterr().out.endswith("other data than those whose optimum is proved: game-four\n")
+    assert status(monkeypatch, RUN, str(suite), *chosen) == 2
+    assert capsys.readouterr().err == (
+        f"error: the optimum of 'game-four' in '{suite / 'optima.csv'}' is proved for other data\n"
+        f"  prove it again (make.py {suite} --prove), or run without the file\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_kernel_and_a_function_that_is_wrong(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    chosen = ("--only", "game-three,l2_strategy_lmi-three", "--limit", "10", "--out", str(tmp_path / "out"))
+    assert status(monkeypatch, MAKE, str(suite), "--prove") == 0
+    assert status(monkeypatch, RUN, str(suite), "--solvers", "kernel,own:wrong", *chosen) == 0
+    rows = pq.read_table(tmp_path / "out" / "calls.parquet").to_pylist()
+    best = scripts("benchmark").aggregates.best_gaps(rows)
+    assert best["kernel", "game-three"] == math.inf and best["kernel", "l2_strategy_lmi-three"] <= 1e-9
+    # All weights equal: four of the six ranges count the cell in the middle.
+    assert best["own:wrong", "game-three"] == pytest.approx(4 / 6 * 3 - 1)
+    page = (tmp_path / "out" / "page.md").read_text(encoding="utf-8")
+    assert "- does not take 1: no kernel claims the program" in page
+    assert "ValueError: no further: game-three (1.0e+00)" in page
+    assert "**Partial: 2 of the suite's 3 instances.**" in page
+
+
+def test_each_call_is_judged_by_its_own_point_and_a_solver_cannot_choose_its_failures(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without optima too, and for a program without a certificate: a bound is derived once."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    out, names = tmp_path / "out", "own:yields,own:rough_then_off,own:good_once,own:chooses"
+    chosen = ("--only", "game-three", "--limit", "10", "--out", str(out), "--solvers", names)
+    assert status(monkeypatch, RUN, str(suite), *chosen) == 0
+    rows = pq.read_table(out / "calls.parquet").to_pylist()
+    gaps: dict[str, list[float]] = {}
+    for row in rows:
+        gaps.setdefault(row["solver"], []).append(row["gap"])
+        assert row["lower"] is None and row["reference"] == pytest.approx(1 / 3)
+    assert len(gaps["own:rough_then_off"]) == 5
+    assert gaps["own:rough_then_off"][0] < 1e-3 < min(gaps["own:rough_then_off"][1:])
+    # Nothing is remembered from one call to the next, and the last answer of a generator counts.
+    assert max(gaps["own:good_once"]) < 1e-5 and gaps["own:yields"][0] < 1e-5
+    assert gaps["own:chooses"] == [math.inf] * 5
+    page = (out / "page.md").read_text(encoding="utf-8")
+    assert "| own:chooses | 1 | 0 | 0 | 0 |" in page and "UnsuitableError: too hard for me today" in page
+
+
+def test_a_point_beyond_the_proved_optimum_is_an_error_that_is_shown(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = scripts("benchmark").suite_table
+    instance = table.instances_in(suite, ["game-four"])[0]
+    text = scripts("benchmark").make.made(instance).files[".cbf"]
+    (suite / "optima.csv").write_text(
+        f"instance,lower,upper,sha256\ngame-four,1.5,1.6,{table.data_hash(text)}\n"
+    )
+    chosen = ("--only", "game-four", "--solvers", "clarabel", "--limit", "10")
+    assert status(monkeypatch, RUN, str(suite), *chosen) == 0
+    said = capsys.readouterr()
+    assert "**Error: clarabel on game-four: the certified objective " in said.out
+    assert "is beyond the proved 1.5: the table of optima is wrong, or mmopt is" in said.err
+    assert "| clarabel | 1 | 0 | 0 | 0 |" in said.out
+
+
+def test_a_run_that_is_ended_writes_what_there_is(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, str(EXAMPLES / RUN), str(suite), "--solvers", "clarabel", "--out", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "(3 of 3, " in line and line.endswith(" so far)\n"):
+                process.terminate()
+                break
+        process.stderr.read()
+    assert process.returncode == 0
+    done = {row["instance"] for row in pq.read_table(out / "calls.parquet").to_pylist()}
+    assert {"game-three", "game-four"} <= done
+
+
+def test_cones_that_are_none_are_refused_before_the_run(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "misspelt.py").write_text(SIMPLEX + '\n\nsimplex.cones = {"soc"}\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert status(monkeypatch, RUN, str(suite), "--solvers", "misspelt:simplex") == 2
+    assert capsys.readouterr().err == (
+        "error: the cones of the solver 'misspelt:simplex' are {'soc'}, expected some of zero, nonnegative, "
+        "second-order, psd, exponential, power\n  for example function.cones = {'zero', 'nonnegative'}\n"
+    )
+
+
+def test_time_of_child_processes_counts() -> None:
+    measured = scripts("benchmark").measured_solve
+    before = measured._cpu_seconds()
+    subprocess.run([sys.executable, "-c", "sum(range(10**6))"], check=True)
+    children = measured._cpu_seconds() - before
+    assert children > 0.005  # an interpreter does not start in less
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "message"),
+    [
+        (
+            RUN,
+            ("--solvers", "clarable"),
+            "there is no solver 'clarable'\n  take clarabel, scs, cvxopt, qoco, sdpa, "
+            "kernel, or module:function",
+        ),
+        (RUN, ("--only", "game-fuor"), "there is no instance 'game-fuor'\n  did you mean 'game-four'?"),
+        (RUN, ("--clock", "sun"), "--clock is 'seconds' or 'cpu', not 'sun'"),
+        (RUN, ("--shift", "0"), "a shift is a positive number of seconds, not 0.0"),
+        (RUN, ("--limit", "0"), "a time limit is a positive number of seconds, not 0.0"),
+        (RUN, ("--threads", "0"), "'threads' is at least 1, not 0"),
+        (RUN, ("--memory", "0"), "a memory limit is a positive number of GiB, not 0.0"),
+        (
+            MAKE,
+            ("--prove", "--only", "game-four"),
+            "the optimum of 'game-three' is not proved yet\n  leave --only out",
+        ),
+    ],
+)
+def test_mistakes(
+    script: str,
+    arguments: tuple[str, ...],
+    message: str,
+    suite: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert status(monkeypatch, script, str(suite), *arguments) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            None,
+            "'{path}' cannot be read: No such file or directory\n  a suite is a folder with a suite.yaml, "
+            "which examples/benchmark/suite_table.py describes",
+        ),
+        ("title: x", "'{path}' needs the keys workloads and instances"),
+        (
+            TINY.replace(", workloads: [three]", ""),
+            "row 2 of the instances in '{path}' needs a program and workloads",
+        ),
+        (
+            TINY.replace("[three, four]", "[three, for]"),
+            "row 1 of the instances in '{path}' has no workload 'for'\n  did you mean 'four'?",
+        ),
+        (
+            TINY.replace("LP", "LQ"),
+            "'LQ' is no class\n  these are: LP, SOCP, one-block SDP, many-LMI SDP, exponential cone",
+        ),
+        (
+            TINY.replace("[three, four]", "[three, three]"),
+            "'{path}' has an instance twice: a program with a workload",
+        ),
+    ],
+)
+def test_tables_that_are_none(
+    text: str | None,
+    message: str,
+    suite: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = suite / "suite.yaml"
+    path.unlink()
+    if text is not None:
+        path.write_text(text)
+    assert status(monkeypatch, RUN, str(suite)) == 2
+    assert capsys.readouterr().err == f"error: {message.format(path=path)}\n"
+
+
+def test_a_suite_that_is_no_yaml(
+    suite: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (suite / "suite.yaml").write_text("title: [")
+    assert status(monkeypatch, RUN, str(suite)) == 2
+    assert capsys.readouterr().err.startswith(f"error: '{suite / 'suite.yaml'}' is no YAML: ")
+
+
+def test_names_are_those_of_program_and_workload(suite: Path) -> None:
+    table = scripts("benchmark").suite_table
+    assert [each.name for each in table.instances_in(suite)] == [
+        "game-three",
+        "game-four",
+        "l2_strategy_lmi-three",
+    ]
+    assert table.optima_in(suite) == {}

@@ -1,0 +1,97 @@
+"""The shipped suite: every instance builds, is of its class, and has the optimum that is written down."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scripts import EXAMPLES, scripts, status
+
+FOLDER = EXAMPLES / "benchmark" / "proved"
+benchmark = scripts("benchmark")
+INSTANCES = benchmark.suite_table.instances_in(FOLDER)
+OPTIMA = benchmark.suite_table.optima_in(FOLDER)
+CLASSES = benchmark.suite_table.CLASSES
+WIDTH = 1e-9  # what is promised of the intervals
+SOLVER = dict(zip(CLASSES, ("qoco", "clarabel", "cvxopt", "cvxopt", "clarabel"), strict=True))
+ACCURACY = 1e-6  # of these solvers
+
+
+def test_sixty_instances_at_least_eight_of_each_class_all_proved() -> None:
+    counts = Counter(each.stated for each in INSTANCES)
+    assert set(counts) == set(CLASSES) and min(counts.values()) >= 8 and len(INSTANCES) >= 60
+    assert set(OPTIMA) == {each.name for each in INSTANCES}
+    for name, optimum in OPTIMA.items():
+        lower, upper = float(optimum.lower), float(optimum.upper)
+        assert lower < upper <= lower + WIDTH * max(1.0, abs(lower)), name
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize("name", [each.name for each in INSTANCES])
+def test_an_instance_has_its_class_its_data_and_its_optimum(name: str) -> None:
+    """By a solver that had no part in the proof (of Clarabel only its start came)."""
+    instance = next(each for each in INSTANCES if each.name == name)
+    found = benchmark.make.made(instance)
+    assert found.about["class"] == instance.stated
+    assert found.about["sha256"] == OPTIMA[name].sha256
+    assert (".dat-s" in found.files) == (instance.stated != "exponential cone")
+    problem = benchmark.make.export(instance.workload, instance.program, "cbf").problem
+    called = benchmark.called_solvers.CALLED[SOLVER[instance.stated]]
+    value = called(replace(problem, options=replace(problem.options, tolerance=1e-8)))["x"] @ problem.c
+    value = (value + problem.offset) * (-1 if problem.sense == "maximize" else 1)
+    near = ACCURACY * max(1.0, abs(value))
+    assert float(OPTIMA[name].lower) - near <= value <= float(OPTIMA[name].upper) + near
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("name", [name for name, each in OPTIMA.items() if int(each.row["unknowns"]) < 50])
+def test_the_proof_can_be_done_again(name: str) -> None:
+    """Of those that take no longer than seconds."""
+    instance = next(each for each in INSTANCES if each.name == name)
+    found = benchmark.proved_interval.proved(benchmark.make.made(instance).files[".cbf"])
+    known = OPTIMA[name]
+    # Both intervals hold the optimum.
+    assert float(found["lower"]) <= float(known.upper) and float(known.lower) <= float(found["upper"])
+    assert float(found["upper"]) - float(found["lower"]) <= WIDTH * max(1.0, abs(float(known.lower)))
+
+
+def test_a_file_for_other_data_has_another_hash() -> None:
+    text = benchmark.make.made(INSTANCES[0]).files[".cbf"]
+    data_hash = benchmark.suite_table.data_hash
+    assert data_hash(f"# another comment\n\n{text}") == data_hash(text)
+    lines = text.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("ACOORD")) + 2
+    lines[place] = f"{lines[place]}1"
+    assert data_hash("\n".join(lines)) != data_hash(text)
+
+
+def test_the_data_are_exact() -> None:
+    """Whole numbers, halves and quarters alone: they do not depend on the machine."""
+    for instance in INSTANCES[:: len(INSTANCES) // 6]:
+        problem = benchmark.make.export(instance.workload, instance.program, "npz").problem
+        values = np.concatenate([problem.c, problem.b, problem.A.data])
+        off = {float(v) for v in values if v * 8 != round(v * 8)}
+        roots = {v for v in off if abs((v / np.sqrt(2.0) * 8) - round(v / np.sqrt(2.0) * 8)) < 1e-12}
+        assert off == roots, instance.name
+
+
+def test_files_are_made_without_what_proofs_need(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """python-flint is no dependency of the package."""
+    spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "flint" else spec(name))
+    monkeypatch.setitem(sys.modules, "flint", None)
+    suite = ("benchmark/make.py", str(EXAMPLES / "benchmark" / "proved"), "--only", "cover-ranges-8")
+    assert status(monkeypatch, *suite, "--out", str(tmp_path / "files")) in (0, None)
+    assert sorted(f.name for f in (tmp_path / "files").iterdir()) == [
+        "cover-ranges-8.cbf",
+        "cover-ranges-8.dat-s",
+    ]
+    assert status(monkeypatch, *suite, "--prove") == 2
+    assert "a proof needs python-flint, which is not installed" in capsys.readouterr().err

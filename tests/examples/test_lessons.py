@@ -1,0 +1,179 @@
+"""The lessons: their form, the checker of their exercises, and that each one runs.
+
+Right answers and wrong ones of lesson NN stand in ``tests/lesson_answers_NN.py``, nowhere in the lessons.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lesson_runner import cells
+from scripts import EXAMPLES, scripts
+
+from mmopt import OptionError
+
+FOLDER = EXAMPLES / "lessons"
+WIDTH = 84  # of code on a page 1200 pixels wide
+LESSONS = sorted(file.stem for file in FOLDER.glob("[0-9][0-9]-*.md"))
+HEADER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# """
+
+own = scripts("lessons")
+check, EXERCISES = own.exercises.check, own.exercises.EXERCISES
+ANSWERS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    key: answers
+    for file in sorted(Path(__file__).parents[1].glob("lesson_answers_[0-9][0-9].py"))
+    for key, answers in importlib.import_module(file.stem).ANSWERS.items()
+}
+
+
+def _text(lesson: str) -> str:
+    return (FOLDER / f"{lesson}.md").read_text(encoding="utf-8")
+
+
+def _number(lesson: str) -> str:
+    return str(int(lesson[:2]))
+
+
+# -- form
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_says_what_it_assumes_and_ends_in_a_certified_number(lesson: str) -> None:
+    text = _text(lesson)
+    assert text.startswith(f"{HEADER}{_number(lesson)}. ")
+    begin = text.split("```")[0]
+    assert "\n**Assumes** " in begin and "\n**Ends in** " in begin
+    code = cells(text)
+    assert len(code) == text.count("{code-cell}"), "every cell begins with ```{code-cell} python"
+    assert not [line for cell in code for line in cell.splitlines() if len(line) > WIDTH]
+    assert re.fullmatch(
+        r"\S*(objective|error), \S*(bound|error_bound), \S*(gap|error_gap)", code[-1].splitlines()[-1]
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_has_three_exercises_that_the_checker_knows(lesson: str) -> None:
+    words = r"^\*\*Exercise (\d+\.\d+)\.\*\* .*?"
+    cell = r'```\{code-cell\} python\nanswer = \.\.\..*?\ncheck\("(.*?)", answer\)'
+    asked = re.findall(words + cell, _text(lesson), re.MULTILINE | re.DOTALL)
+    assert all(named == checked for named, checked in asked)
+    assert [named for named, _ in asked] == [key for key in EXERCISES if key.split(".")[0] == _number(lesson)]
+    assert len(asked) >= 3 and _text(lesson).count("**Exercise ") == len(asked)
+
+
+def test_lessons_with_exercises_are_there() -> None:
+    assert {key.split(".")[0] for key in EXERCISES} == {_number(lesson) for lesson in LESSONS}
+
+
+# -- the checker
+
+
+@pytest.mark.parametrize("key", EXERCISES)
+def test_right_answers_pass_and_each_kind_of_mistake_has_its_hint(key: str) -> None:
+    right, wrong = ANSWERS[key]
+    assert right and wrong and wrong.keys() == EXERCISES[key].hints.keys()
+    for answer in right:
+        assert repr(check(key, answer)) == f"{key} is right. {EXERCISES[key].insight}"
+    for kind, answer in wrong.items():
+        verdict = check(key, answer)
+        assert not verdict and repr(verdict) == f"{key} not yet. {EXERCISES[key].hints[kind]}", kind
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("key", EXERCISES)
+def test_what_is_no_answer_is_said(key: str) -> None:
+    exercise = EXERCISES[key]
+    assert not check(key) and repr(check(key)) == (
+        f"{key} has no answer yet. {exercise.question} Expected: {exercise.takes.words}."
+    )
+    verdict = check(key, {"no": "answer"})
+    assert not verdict and verdict.words == f"the answer is of type dict, expected {exercise.takes.words}"
+
+
+def test_there_is_no_such_exercise() -> None:
+    with pytest.raises(OptionError) as error:
+        check("1.9", 3)
+    assert str(error.value) == "there is no exercise '1.9'\n  there are 1.1, 1.2, 1.3"
+
+
+def test_a_verdict_is_displayed_with_what_it_says() -> None:
+    verdict = own.judging.Verdict("1.1", "a < b\nc", is_right=True)
+    assert "<b>1.1 is right.</b> a &lt; b<br>c</div>" in verdict._repr_html_()
+    assert "<b>1.1 not yet.</b> " in own.judging.Verdict("1.1", "")._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "message"),
+    [
+        ("NUMBER", True, "the answer is of type bool, expected a finite number"),
+        ("NUMBER", float("nan"), "the answer is of type float, expected a finite number"),
+        ("NUMBER", 10**400, "the answer is of type int, expected a finite number"),
+        ("vector", [1, 2, 3], "the answer has shape (3,), expected a vector of 2 numbers"),
+        (
+            "vector",
+            [1, float("inf")],
+            "the answer has entries that are not finite, expected a vector of 2 numbers",
+        ),
+        ("matrix", [1, 2], "the answer has shape (2,), expected a matrix of numbers (any x 2)"),
+        ("choice", "c", 'the answer is "c", expected one of "a", "b"'),
+    ],
+)
+def test_another_kind_is_named(kind: str, answer: Any, message: str) -> None:
+    judging = own.judging
+    kinds = {
+        "NUMBER": judging.NUMBER,
+        "vector": judging.vector(2),
+        "matrix": judging.matrix(None, 2),
+        "choice": judging.choice("a", "b"),
+    }
+    with pytest.raises(judging.WrongKindError) as error:
+        kinds[kind].read(answer)
+    assert str(error.value) == message
+
+
+# -- the run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_runs(lesson: str, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "lessons")
+    paths = [str(EXAMPLES.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {
+        **os.environ,
+        "MPLBACKEND": "Agg",
+        "PATH": programs,
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+    }
+    runner = Path(__file__).parents[1] / "lesson_runner.py"
+    ran = subprocess.run(
+        [sys.executable, str(runner), str(tmp_path / "lessons" / f"{lesson}.md")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]

@@ -1,0 +1,215 @@
+"""The papers by name: every numbered thing is an item, and each figure agrees or says why it does not."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scripts import EXAMPLES, scripts, status
+from tolerances import ROUNDING
+
+folder = vars(scripts("reproduce"))
+item, page, run = folder["item"], folder["page"], folder["run"]
+Item, Row, Source = item.Item, item.Row, item.Source
+
+ERRATA = (EXAMPLES.parent / "programs" / "ERRATA.md").read_text(encoding="utf-8")
+
+# What a search of the texts for numbered things found, one by one.
+NUMBERED: dict[str, dict[str, str]] = {
+    "pods2010": {
+        "Definition": "2.1 2.2 2.3 3.1 3.2 4.3 4.6 4.9 4.10 4.12 5.21",
+        "Example": "1 2 3 4 4.7 4.8 4.11 G.49 G.50",
+        "Figure": "1 2 3 4 5",
+        "Lemma": "C.36",
+        "Problem": "5.15 5.16 5.19 5.24",
+        "Program": "5.1 5.2 5.3",
+        "Proposition": "1 2 3 4.4 A.31 A.33 D.40 E.43",
+        "Table": "1",
+        "Theorem": "1 4.13 5.17 5.20 5.22 5.23 5.25 5.26 5.27 5.28 6.29 6.30 F.45",
+    },
+    "pvldb2012": {
+        "Definition": "1 2 3 4 5 6",
+        "Example": "1 2 3 4",
+        "Figure": "1 2 3 4 5",
+        "Problem": "1 2",
+        "Program": "1 2",
+        "Proposition": "1 2 3 4 5 6",
+        "Table": "1 2",
+        "Theorem": "1 2 3",
+    },
+}
+
+
+def numbers_of(source: Any, kind: str) -> set[str]:
+    return {
+        found[1]
+        for one in source.items
+        if (found := re.fullmatch(rf"{kind} ([A-Z]?[\d.]+)(?: \(.*\))?", one.name))
+    }
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("source", [s for s in run.SOURCES if s.key in NUMBERED], ids=lambda s: s.key)
+def test_every_numbered_thing_is_an_item(source: Any) -> None:
+    for kind, numbers in NUMBERED[source.key].items():
+        assert numbers_of(source, kind) == set(numbers.split()), kind
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("source", run.SOURCES, ids=lambda s: s.key)
+def test_items_are_complete(source: Any) -> None:
+    """An explained item has a reason and nothing else has none; errata exist; names are those of one item."""
+    assert len({one.name for one in source.items}) == len(source.items)
+    section = re.search(rf"^## {re.escape(source.title)}$(.*?)(?=^## |\Z)", ERRATA, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    for one in source.items:
+        assert (one.kind == "explained") == (one.rows is None), one.name
+        assert one.what.endswith(".") and (one.rows is not None or one.remark.endswith(".")), one.name
+        for name in one.errata:
+            assert f"- **{name}.**" in section[1], (one.name, name)
+
+
+@pytest.mark.quick
+def test_every_erratum_is_named_by_an_item() -> None:
+    for source in run.SOURCES:
+        section = ERRATA.partition(f"## {source.title}\n")[2].partition("\n## ")[0]
+        named = {name for one in source.items for name in one.errata}
+        assert named == set(re.findall(r"^- \*\*(.+?)\.\*\*", section, re.MULTILINE))
+
+
+QUICK = [(source, one) for source in run.SOURCES for one in source.items if one.rows and not one.is_long]
+
+
+@pytest.mark.some(8)
+@pytest.mark.parametrize(("source", "one"), QUICK, ids=[f"{s.key}-{one.name}" for s, one in QUICK])
+def test_quick_items_are_accounted_for(source: Any, one: Any, rng: np.random.Generator) -> None:
+    rows = list(one.rows(rng))
+    assert rows and all(math.isfinite(row.ours) for row in rows)
+    assert [row for row in rows if not row.is_accounted_for] == []
+    assert [row for row in rows if row.bound is not None and row.bound > row.ours * (1 + ROUNDING)] == []
+
+
+# -- when a figure agrees
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("paper", "ours", "relation", "within", "verdict"),
+    [
+        ("45.36", 45.364, "=", 0.0, "agrees"),
+        ("45.36", 45.366, "=", 0.0, "differs"),
+        ("45.36", 45.366, "=", 0.002, "agrees within 0.2 %"),
+        ("45.36", 45.5, "=", 0.002, "differs"),
+        ("3", 3.4, "=", 0.0, "agrees"),
+        (3.0, 3.4, "=", 0.0, "differs"),
+        (3.0, 3.0 + 1e-12, "=", 0.0, "agrees"),
+        ("1e-4", 1.4e-4, "=", 0.0, "agrees"),
+        (3.0, 2.0, "<=", 0.0, "upper bound holds"),
+        (3.0, 3.1, "<=", 0.0, "differs"),
+        (3.0, 3.1, "<=", 0.1, "upper bound holds within 10 %"),
+        (3.0, 3.1, ">=", 0.0, "lower bound holds"),
+        (3.0, 2.9, ">=", 0.0, "differs"),
+        (3.0, math.nan, "<=", 0.0, "differs"),
+        (math.nan, 3.0, "=", 0.0, "differs"),
+    ],
+)
+def test_verdicts(paper: str | float, ours: float, relation: Any, within: float, verdict: str) -> None:
+    row = Row("", paper, ours, relation, within)
+    assert row.verdict == verdict
+    assert row.is_accounted_for == (verdict != "differs")
+    assert Row("", paper, ours, relation, within, why="a reason").is_accounted_for != row.is_accounted_for
+
+
+@pytest.mark.quick
+def test_the_worst_instance_is_the_one_nearest_to_breaking_the_relation() -> None:
+    instances = [(1.0, 0.5), (10.0, 9.9), (100.0, 120.0)]
+    assert item.worst("x", instances, "<=") == Row("x, worst of 3", 100.0, 120.0, "<=")
+    assert item.worst("x", instances, ">=") == Row("x, worst of 3", 1.0, 0.5, ">=")
+    assert item.worst("x", instances, "=") == Row("x, worst of 3", 1.0, 0.5, "=")
+
+
+# -- the command and its page
+
+
+def test_a_run_writes_its_rows_and_keeps_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for names in ("pods2010,Example 2", "pods2010,Table 1"):
+        asked = status(monkeypatch, "reproduce/run.py", "--only", names, "--out", str(tmp_path / "out"))
+        assert asked == 0
+    with (tmp_path / "out" / "rows.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["item"] for row in rows] == ["Example 2"] * 3 + ["Table 1"] * 10
+    assert {row["verdict"] for row in rows} == {"agrees"} and rows[0]["paper"] == "1"
+    text = (tmp_path / "out" / "page.md").read_text(encoding="utf-8")
+    assert (
+        "| [Example\u00a02](#pods2010-example-2) | Sensitivities of the three matrices. | computed | agrees |"
+        in text
+    )
+    assert "| ‖H₄‖₁ | 3 | 3 | agrees |" in text
+    assert (
+        "1 items, 0 of them explained; 10 figures, 0 differ from print with a reason"
+        in capsys.readouterr().out
+    )
+
+
+def test_a_long_item_is_written_before_the_next_one_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def rows(_: np.random.Generator) -> list[Any]:
+        return [Row("a figure", "3", 3.1)]
+
+    def stopped(_: np.random.Generator) -> list[Any]:
+        raise KeyboardInterrupt
+
+    items = (Item("Table 1", "A.", "computed", rows, seconds=99), Item("Table 2", "B.", "computed", stopped))
+    monkeypatch.setattr(run, "SOURCES", (Source("paper", "A paper", items),))
+    with pytest.raises(KeyboardInterrupt):
+        run.reproduce(only=None, long=True, out=tmp_path, seed=0, names=False)
+    text = (tmp_path / "rows.csv").read_text(encoding="utf-8")
+    assert text.splitlines()[1:] == ["paper,Table 1,a figure,=,3,3.1,,agrees,,0"]
+    page_text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "Together 2 items: 2 computed, 0 checked, 0 explained. 1 figure: agrees (1)." in page_text
+
+
+@pytest.mark.quick
+def test_names_may_have_commas() -> None:
+    def names(only: str) -> list[tuple[str, str]]:
+        return [(source.key, one.name) for source, one in run.chosen(only, with_long=True)]
+
+    assert names("pvldb2012, Section 3.4, A_l,Table 1") == [
+        ("pvldb2012", "Section 3.4, A_l"),
+        ("pvldb2012", "Table 1"),
+    ]
+    assert {key for key, _ in names("Table 1")} >= {"pods2010", "pvldb2012"}
+    assert len(names("")) == sum(len(source.items) for source in run.SOURCES)
+
+
+def test_a_name_that_there_is_not_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(monkeypatch, "reproduce/run.py", "--only", "Table 99") == 2
+    keys = ", ".join(source.key for source in run.SOURCES)
+    assert capsys.readouterr().err == (
+        f"error: --only has 'Table 99', expected one of {keys}, or the name of an item (--list)\n"
+    )
+
+
+@pytest.mark.quick
+def test_the_page_of_the_last_run_is_that_of_its_rows() -> None:
+    """Every quick item that computes has rows there, no other thing has, and the page is drawn from them."""
+    results = EXAMPLES / "reproduce" / "results"
+    with (results / "rows.csv").open(encoding="utf-8", newline="") as file:
+        figures = page.figures_of(csv.DictReader(file))
+    assert (results / "page.md").read_text(encoding="utf-8") == page.page_of(run.SOURCES, figures)
+    quick = {(source.key, one.name) for source, one in QUICK}
+    assert quick <= set(figures) <= {(s.key, one.name) for s in run.SOURCES for one in s.items if one.rows}
+    unaccounted = [
+        row for rows in figures.values() for row in rows if (row["verdict"] == "differs") != bool(row["why"])
+    ]
+    assert unaccounted == []

@@ -1,0 +1,259 @@
+"""The builder of the site: links, formulas, pages made from data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scripts import script
+
+import mmopt.language
+import mmopt.request
+from mmopt import Program
+from mmopt.language import ATOMS, program_names
+from mmopt.language.syntax.program_sections import SECTIONS
+
+PAGE = '<html><head><link rel="stylesheet" href="a.css"></head><body><h1 id="top">T</h1>{}</body></html>'
+
+
+# -- links
+
+
+def site_of(folder: Path, body: str, css: str = "p { color: red }") -> Path:
+    (folder / "index.html").write_text(PAGE.format(body), encoding="utf-8")
+    (folder / "other.html").write_text(PAGE.format('<p id="here">x</p>'), encoding="utf-8")
+    (folder / "a.css").write_text(css, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.quick
+def test_links_that_lead_somewhere(tmp_path: Path) -> None:
+    body = '<a href="other.html#here">a</a><a href="#top">b</a><a href="https://example.org/x">c</a>'
+    body += '<img src="data:image/png;base64,AA=="><a href="mailto:x@a.org">d</a><a href="other.html?q">e</a>'
+    links = script("site/link_check.py").check_links(site_of(tmp_path, body))
+    assert (links.broken, links.loaded, links.elsewhere) == ((), (), ("https://example.org/x",))
+    assert (links.pages, links.followed) == (2, 5)  # two style sheets, three links
+
+
+@pytest.mark.parametrize(
+    ("body", "broken"),
+    [
+        ('<a href="gone.html">a</a>', "index.html: gone.html (no such file)"),
+        ('<a href="other.html#gone">a</a>', "index.html: other.html#gone (no such anchor)"),
+        ('<a href="#gone">a</a>', "index.html: #gone (no such anchor)"),
+        ('<img src="gone.png">', "index.html: gone.png (no such file)"),
+        ('<a href="../outside.html">a</a>', "index.html: ../outside.html (outside the site)"),
+    ],
+)
+def test_a_broken_link_is_seen(tmp_path: Path, body: str, broken: str) -> None:
+    (tmp_path / "outside.html").write_text("x", encoding="utf-8")
+    folder = tmp_path / "site"
+    folder.mkdir()
+    assert script("site/link_check.py").check_links(site_of(folder, body)).broken == (broken,)
+
+
+ELSEWHERE = "https://example.org/x"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'<script src="{ELSEWHERE}"></script>',
+        f'<link rel="stylesheet" href="{ELSEWHERE}">',
+        f'<link rel="preload icon" href="{ELSEWHERE}">',
+        f'<img src="{ELSEWHERE}">',
+        f'<img srcset="a.css 1x, {ELSEWHERE} 2x">',
+        f'<iframe src="{ELSEWHERE}"></iframe>',
+        f'<object data="{ELSEWHERE}"></object>',
+        f'<svg><use xlink:href="{ELSEWHERE}"></use></svg>',
+        f"<style>p {{ background: url('{ELSEWHERE}') }}</style>",
+        f'<p style="background: url({ELSEWHERE})">x</p>',
+    ],
+)
+def test_what_is_loaded_from_elsewhere_is_seen(tmp_path: Path, body: str) -> None:
+    assert script("site/link_check.py").check_links(site_of(tmp_path, body)).loaded == (
+        f"index.html: loads {ELSEWHERE}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("css", "loaded", "broken"),
+    [
+        ("p { background: url(//example.org/x) }", ("a.css: loads //example.org/x",), ()),
+        ("@import 'https://example.org/x';", ("a.css: loads https://example.org/x",), ()),
+        ("/* url(https://example.org/x) */", (), ()),
+        ("p { background: url(gone.png) }", (), ("a.css: gone.png (no such file)",)),
+    ],
+)
+def test_style_sheets_are_read(tmp_path: Path, css: str, loaded: tuple[str], broken: tuple[str]) -> None:
+    links = script("site/link_check.py").check_links(site_of(tmp_path, "", css))
+    assert (links.loaded, links.broken) == (loaded, broken)
+
+
+# -- formulas
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        (r"\foo x", r"'\foo' is not known"),
+        (r"\frac{a}{b", "braces that do not match"),
+        (r"}a{", "braces that do not match"),
+        (r"\frac{a}", "an argument is missing (mfrac)"),
+        (r"x^", "MissingSuperScriptOrSubscriptError"),
+        (r"a & b", "what comes of it is no XML: is a '&' outside of a table?"),
+    ],
+)
+def test_wrong_latex_is_an_error(latex: str, words: str) -> None:
+    pytest.importorskip("latex2mathml")
+    formulas = script("site/mathml_formulas.py")
+    with pytest.raises(formulas.LatexError) as error:
+        formulas.mathml(latex)
+    assert str(error.value) == words
+
+
+def test_latex_becomes_mathml() -> None:
+    pytest.importorskip("latex2mathml")
+    text = script("site/mathml_formulas.py").mathml(
+        r"\begin{aligned} \{x\} &\le \tfrac{1}{2} \\ y &= 1 \end{aligned}", "block"
+    )
+    assert text.startswith("<math") and 'display="block"' in text
+    assert text.count("<mtr>") == 2 and "<mfrac>" in text and "\\" not in text
+
+
+def test_formulas_are_set_as_in_print() -> None:
+    pytest.importorskip("latex2mathml")
+    mathml = script("site/mathml_formulas.py").mathml
+    assert "<mo>⪰</mo>" in mathml(r"Y \succeq W") and "<mi>W</mi>" in mathml(r"Y \succeq W")
+    assert '<mo lspace="0" rspace="0">/</mo>' in mathml("a/b")
+    low = '<mo lspace="0" rspace="0.17em">min</mo><mi>x</mi>'
+    assert f"<munder>{low}</munder>" in mathml(r"\min_x f_d", "block")
+    assert "<msub><mi>f</mi><mi>d</mi></msub>" in mathml(r"\min_x f_d", "block")
+    assert f"<msub>{low}</msub>" in mathml(r"\min_x f_d")
+    assert '<mo form="prefix">+</mo>' in mathml(r"x = +\infty") and "prefix" not in mathml("(x)+y - 1")
+    assert '<mo lspace="0.17em" rspace="0">tr</mo>' in mathml(r"2 \operatorname{tr}(X)")
+
+
+def test_punctuation_stays_beside_its_formula() -> None:
+    for name in ("latex2mathml", "docutils"):
+        pytest.importorskip(name)
+    from docutils import nodes
+
+    line = nodes.paragraph("", "", nodes.math("", "a"), nodes.Text(", with "), nodes.math("", "b"))
+    line += nodes.Text(" and"), nodes.math("", "c")
+    script("site/mathml_formulas.py").join_punctuation(None, line, "")
+    shown = '<inline classes="joined"><math>a</math>,</inline> with <math>b</math> and<math>c</math>'
+    assert str(line) == f"<paragraph>{shown}</paragraph>"
+
+
+# -- pages made from docstrings and tables
+
+
+@pytest.mark.quick
+def test_the_page_of_the_language_has_all_that_its_docstring_says() -> None:
+    pages = script("site/docstring_pages.py")
+    text = pages.docstring_page(mmopt.language, "Language", "mmopt", without=("Atoms",))
+    for section in (*SECTIONS, "convex", "procedure"):
+        assert f"``{section}``" in text
+    assert "\nCurvature\n---" in text and "\nAtoms\n---" not in text and "syntax/" not in text
+    with pytest.raises(ValueError) as error:
+        pages.docstring_page(mmopt.language, "Language", "mmopt", without=("Gone",))
+    assert str(error.value) == "the docstring of mmopt.language has no section 'Gone'"
+    assert "Files here" not in pages.docstring_page(mmopt.request, "File", "yaml")
+
+
+def test_two_columns_become_definitions() -> None:
+    block = ["one, two   words that go", "           on", "three", "four       end"]
+    defined = list(script("site/docstring_pages.py").definitions(block, 11))
+    assert defined == ["``one``, ``two``, ``three``", "    words that go on", "", "``four``", "    end", ""]
+
+
+def test_a_docstring_in_our_form_is_made_readable() -> None:
+    lines = ["Solve.", "", "Parameters", "----------", "a, b : what", "    is meant.", "*c : more"]
+    readable = ["Solve.", "", "", ".. rubric:: Parameters", ""]
+    readable += ["", "``a``, ``b``", "    what", "    is meant.", "", "``*c``", "    more"]
+    assert script("site/docstring_pages.py").readable(lines) == readable
+    raises = ["Raises", "------", "AError : one or", "the other. mmopt.Error : as ``solve``."]
+    readable = ["", ".. rubric:: Raises", "", "", "``AError``", "    one or", "    the other."]
+    assert script("site/docstring_pages.py").readable(raises) == [
+        *readable,
+        "",
+        "``mmopt.Error``",
+        "    as ``solve``.",
+    ]
+
+
+def test_signatures_are_those_of_the_source() -> None:
+    plain = script("site/docstring_pages.py").plain_signature
+    words, returned = plain(mmopt.accuracy)
+    assert returned == "Accuracy" and words.startswith("(workload: ") and words.endswith(")")
+    assert not [word for word in ("numpy", "'", "<function", "<lambda", "->") if word in words]
+    assert plain(mmopt.Release.save)[0].startswith("(folder: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "kept"),
+    [
+        ("exp", "a vector of length n → a vector of length n, ≥ 0", "convex → convex"),
+        ("norm 2", "a vector of length n → a number, ≥ 0", "affine → convex; convex ≥ 0 → convex"),
+        ("inv", "a psd matrix (n, n) → a psd matrix (n, n)", "concave ⪯ → convex ⪯"),
+        ("sub", "a number and a number → a number", "convex and concave → convex"),
+        ("pow", "", "concave ≥ 0 to the power -1 → convex"),
+        ("rank", "a matrix (m, n) → a number, ≥ 0", ""),
+    ],
+)
+def test_what_an_entry_says_of_an_atom(name: str, shapes: str, kept: str) -> None:
+    pages = script("site/atom_pages.py")
+    assert shapes in "; ".join(f"{of} → {value}" for of, value in pages.shapes(ATOMS[name]))
+    assert kept in "; ".join(f"{of} → {value}" for of, value in pages.kept(ATOMS[name]))
+
+
+def test_the_entry_of_an_atom_has_a_solved_example() -> None:
+    entry = "\n".join(script("site/atom_pages.py").atom_entry(ATOMS["norm 2"]))
+    assert entry.startswith("(atom-norm-2)=\n### `norm(x)`\n")
+    assert "```mmopt\nprogram example\n" in entry and "\nObjective 1, bound 1, gap " in entry
+
+
+# -- pages of programs
+
+
+def test_the_page_of_a_program(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    program = Program.load("l2_strategy")
+    text = script("site/program_pages.py").program_page("l2_strategy", tmp_path)
+    for words in (
+        program.title,
+        program.cite,
+        program.text.rstrip(),
+        "(l2_strategy_block.md)",
+        "![The strategy",
+    ):
+        assert words in text
+    for title in (
+        "## The program\n",
+        "## Why it is convex\n",
+        "## What is proved\n",
+        "## A small one, solved\n",
+    ):
+        assert title in text
+    assert "objective    17.86617" in text and "bound        17.86617" in text and "<math" in text
+    assert (tmp_path / "l2_strategy.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_all_programs_are_listed_once() -> None:
+    pages = script("site/program_pages.py")
+    text = pages.programs_index([Program.load(name) for name in program_names()], lambda name: True)
+    assert all(text.count(f"\n| [`{name}`]({name}.md) |") == 1 for name in program_names())
+    assert all(f"\n{name} <{name}>\n" in text for name in program_names())
+
+
+@pytest.mark.some(5)
+@pytest.mark.parametrize("name", program_names())
+def test_colours_lose_nothing_of_a_program(name: str) -> None:
+    pytest.importorskip("pygments")
+    from pygments.token import Error
+
+    text = Program.load(name).text.strip() + "\n"
+    tokens = list(script("site/program_lexer.py").ProgramLexer().get_tokens(text))
+    assert "".join(word for _, word in tokens) == text
+    assert not [word for kind, word in tokens if kind in Error]

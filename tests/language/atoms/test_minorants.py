@@ -1,0 +1,221 @@
+"""The law of minorants: affine, below the atom at every argument, as good as a tangent where one is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from atom_cases import Call, calls
+
+from mmopt.language import ATOMS
+from mmopt.language.atoms import matrix_minorants, minorants, norm_minorants
+from mmopt.language.atoms.argument_types import Curvature, Type
+from mmopt.language.atoms.atom import Atom
+from mmopt.language.atoms.minorants import Near
+from mmopt.numerics import balls
+from mmopt.numerics.balls import Ball
+
+Rng = np.random.Generator
+CLOSE = 1e-9
+AWAY = 30.0  # arguments are tried so many times larger, and smaller, than the point of the tangent
+
+
+def drawn(out: Type, value: Any, rng: Rng) -> Any:
+    """A derivative by the value, of the sign or definiteness that goes with the value's curvature."""
+    shape = np.shape(value)
+    if out.curvature is Curvature.AFFINE:
+        return rng.normal(size=shape)
+    sign = 1.0 if out.curvature is Curvature.CONVEX else -1.0
+    if out.loewner:
+        root = rng.normal(size=(int(rng.integers(1, shape[0] + 1)), shape[0]))
+        return sign * root.T @ root
+    return np.asarray(sign * rng.uniform(0.0, 2.0, shape) * (rng.random(shape) < 0.8))
+
+
+def law(atom: Atom, rng: Rng, most: int | None = None) -> None:
+    """Where the rule claims a curvature, a minorant holds, whatever point and slopes it is told.
+
+    most : of the kinds of argument, drawn, are tried; all by default.
+    """
+    tried: set[tuple[Any, ...]] = set()
+    for call in drawn_calls(atom, rng):
+        for kinds, out in call.curved(atom):
+            if len(tried) == most:
+                return
+            chosen = tuple(not k.known.is_constant for k in kinds)
+            shapes = tuple((k.shape, k.known.symmetric, k.known.is_row, k.known.sign) for k in kinds)
+            bent = tuple(k.known.curvature.is_affine for k in kinds)
+            case = (chosen, shapes, bent, out.curvature, out.loewner, call.exponent, *call.options.items())
+            if case not in tried:
+                tried.add(case)
+                holds(atom, replace_kinds(call, kinds), out, chosen, rng)
+
+
+def drawn_calls(atom: Atom, rng: Rng) -> list[Call]:
+    found = calls(atom, rng)
+    return [found[i] for i in rng.permutation(len(found))]
+
+
+def replace_kinds(call: Call, kinds: tuple[Any, ...]) -> Call:
+    return replace(call, kinds=kinds)
+
+
+def holds(atom: Atom, call: Call, out: Type, chosen: tuple[bool, ...], rng: Rng) -> None:
+    point = call.draw(rng)
+    value = np.asarray(atom.numpy(*point, **call.options))
+    bar = np.asarray(drawn(out, value, rng))
+    signs = tuple(k.known.sign for k in call.kinds)
+    nothing = tuple(None for _ in point)
+    at_point = Near(point, nothing, signs)
+    tangent = minorant(atom, call, bar, at_point, point, chosen)
+    below(atom, call, bar, tangent, point, out, 1e-7)
+    told = tuple(None if p is None else p.mid for p in tangent[1])
+    wild = tuple(None if p is None else p * rng.normal(size=np.shape(p)) * 10 for p in told)
+    wide = tuple(np.asarray(a) * 10.0 ** rng.uniform(-2, 2) for a in point)
+    nan = tuple(np.full(np.shape(a), np.nan) for a in point)
+    for near in (
+        Near(wide, told, signs),
+        Near(wide, wild, signs),
+        Near(nan, nothing, signs),
+        Near(nan, nan, signs),
+    ):
+        found = minorant(atom, call, bar, near, point, chosen)
+        for _ in range(4):
+            other = call.draw(rng)
+            factor = AWAY ** rng.uniform(-1, 1)
+            other = tuple(
+                factor * np.asarray(o) if c else p for o, p, c in zip(other, point, chosen, strict=True)
+            )
+            below(atom, call, bar, found, other, out)
+        for p, kind in zip(found[1], call.kinds, strict=True):
+            if p is not None and not kind.known.curvature.is_affine:
+                sign = 1.0 if kind.known.curvature is Curvature.CONVEX else -1.0
+                ends = np.linalg.eigvalsh(sign * p.mid) if kind.known.loewner else sign * p.mid
+                assert np.min(ends) >= -CLOSE * max(1.0, float(np.abs(p.mid).max())), "the sign of p"
+    # The slope of a tangent leads back to it.
+    again = minorant(atom, call, bar, Near(nan, told, signs), point, chosen)
+    is_spread = len({np.shape(a) for a in point}) > 1 and atom.name in SPREAD
+    is_kinked = atom.name in ("max", "min", "abs", *SPREAD[:2])
+    if not (is_kinked or is_spread) and np.all(bar != 0) and not out.loewner:
+        below(atom, call, bar, again, point, out, 1e-6)
+
+
+def minorant(
+    atom: Atom, call: Call, bar: Any, near: Near, point: Any, chosen: tuple[bool, ...]
+) -> tuple[Ball, tuple[Ball | None, ...]]:
+    assert atom.minorant is not None, f"'{atom.name}' has a curvature and no minorant"
+    args = [None if c else balls.exact(a) for a, c in zip(point, chosen, strict=True)]
+    constant, found = atom.minorant(balls.exact(bar), near, *args, **call.options)
+    assert constant.mid.shape == ()
+    for p, a, c in zip(found, point, chosen, strict=True):
+        assert p is not None or not c
+        assert p is None or p.mid.shape == np.shape(a)
+    return constant, found
+
+
+def below(atom: Atom, call: Call, bar: Any, found: Any, args: Any, out: Type, tight: float = np.inf) -> None:
+    constant, pulled = found
+    value = float(np.sum(bar * atom.numpy(*args, **call.options)))
+    terms = [(p.mid * a, p.rad * np.abs(a)) for p, a in zip(pulled, args, strict=True) if p is not None]
+    size = sum(float(np.abs(t).sum()) for t, _ in terms) + abs(value) + abs(float(constant.mid)) + 1e-300
+    line = float(constant.mid) + sum(float(np.sum(t)) for t, _ in terms)
+    slack = float(constant.rad) + sum(float(np.sum(r)) for _, r in terms) + 1e-12 * size
+    said = f"{atom.name} on {call}"
+    assert line <= value + slack, said
+    if out.curvature is Curvature.AFFINE:
+        assert line >= value - slack, said
+    assert line >= value - tight * size - (slack if slack < 1e-6 * size else 0.0), said
+
+
+# A slope summed up for a number that is spread over an array does not tell those of the entries.
+SPREAD = ("entrywise max", "entrywise min", "rel_entropy")
+MOST = 200  # kinds in each run
+LONG = ("add", "sub", "mul", "matmul", *SPREAD)  # of many kinds of argument
+
+
+@pytest.mark.some(24)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in LONG else pytest.mark.quick) for name in ATOMS]
+)
+def test_law(name: str, rng: Rng) -> None:
+    law(ATOMS[name], rng, MOST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_law_of_every_kind(name: str, rng: Rng) -> None:
+    law(ATOMS[name], rng)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", ["entrywise max", "entrywise min", "lambda_max", "lambda_min"])
+def test_far_points_and_slopes_warn_of_nothing(name: str) -> None:
+    """numpy's warnings, which the tests take for errors: the rules clip what overflows."""
+    atom = ATOMS[name]
+    assert atom.minorant is not None
+    far = np.array([[1e308, -1e308], [-1e308, 1e308]])
+    points = (far, -far)[: atom.arity]
+    bar = balls.exact(np.ones(far.shape) if atom.arity == 2 else np.asarray(1.0))
+    with np.errstate(all="raise"):
+        atom.minorant(bar, Near(points, (None, None), (0, 0)), *(None,) * atom.arity)
+        atom.minorant(bar, Near(points, points, (0, 0)), *(None,) * atom.arity)
+
+
+def _off(form: Any, by: float) -> Any:
+    def rule(*args: Any, **options: Any) -> Any:
+        constant, found = form(*args, **options)
+        return constant, tuple(None if p is None else Ball(p.mid * (1 + by), p.rad) for p in found)
+
+    return rule
+
+
+def _raised(form: Any, by: float) -> Any:
+    def rule(bar: Ball, *args: Any, **options: Any) -> Any:
+        constant, found = form(bar, *args, **options)
+        return Ball(constant.mid + by * np.abs(bar.mid).sum(), constant.rad), found
+
+    return rule
+
+
+def _steep(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Any:
+    slopes = balls.exact(1.1 * np.sign(np.nan_to_num(near.points[0])))
+    return minorants.NOTHING, (balls.mul(minorants.spread(bar, axis), slopes),)
+
+
+def _nuclear(bar: Ball, near: Near, a: Ball | None) -> Any:
+    z = minorants.slope_of(bar, near)
+    return minorants.NOTHING, (balls.mul(bar, balls.exact(np.nan_to_num(z))),)
+
+
+WRONG = [
+    ("abs", _steep),
+    ("exp", _raised(minorants.exp, 1e-3)),
+    ("pow", _off(minorants.power, 1e-3)),
+    ("nuclear", _nuclear),
+    ("inv", _raised(matrix_minorants.inv, 1e-3)),
+    ("root", _off(matrix_minorants.root, -1e-3)),
+    ("logsumexp", _off(minorants.logsumexp, 1e-3)),
+    ("matmul", _off(minorants.matmul, 1e-6)),
+    ("max", lambda bar, near, a, axis=None: (minorants.NOTHING, minorants.total(bar, near, a, axis)[1])),
+    ("div", _raised(minorants.div, 1e-3)),
+    ("norm 2", _off(norm_minorants.length, 1e-3)),
+    ("norm 1", _steep),
+    ("norm inf", _off(norm_minorants.norm_inf, 1e-3)),
+    ("sigma_max", _nuclear),
+    ("lambda_max", _off(norm_minorants.eigenvalue(-1), 1e-3)),
+    ("lambda_min", _raised(norm_minorants.eigenvalue(0), 1e-3)),
+    ("logdet", _off(norm_minorants.logdet, 1e-3)),
+    ("huber", _raised(norm_minorants.huber, 1e-3)),
+    ("entropy", _raised(norm_minorants.entropy, 1e-3)),
+    ("rel_entropy", _off(norm_minorants.rel_entropy, 1e-3)),
+    ("entrywise max", _off(norm_minorants.larger(1), 1e-3)),
+    ("sqrt", None),
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), WRONG, ids=[name for name, _ in WRONG])
+def test_a_wrong_row_is_caught(name: str, wrong: Any, rng: Rng) -> None:
+    with pytest.raises(AssertionError):
+        law(replace(ATOMS[name], minorant=wrong), rng)

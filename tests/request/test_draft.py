@@ -1,0 +1,80 @@
+"""A drafted workload file: open places are refused by name, filled ones are read as they are meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from mmopt.errors import OptionError, WorkloadError
+from mmopt.request import parse_request
+from mmopt.request.draft import KINDS, Draft, check_form, spelled, written
+
+NAMES = ["age", "a: b", "true", "null", "0", " x ", 'q"uote', "é", "\xa0\ufeff", "\u202ex\u200b", "#", "🙂"]
+
+
+def draft(*attributes: tuple[str, str], **more: object) -> Draft:
+    return Draft("people.csv", tuple((name, form, "a comment") for name, form in attributes), **more)  # type: ignore[arg-type]
+
+
+def test_names_and_values_are_read_back() -> None:
+    text = draft(*((name, "{values: [a, b]}") for name in NAMES)).text()
+    assert parse_request(text).workload.domain.names == tuple(NAMES)
+    values = [name for name in NAMES if name != "0"] + [3, 2.5, False]
+    form = written({"values": values})
+    check_form("x", form)
+    known = parse_request(draft(("x", form)).text()).workload.domain.attributes[0]
+    assert known.encoding.members == tuple((value,) for value in values)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        ("values", "values of attribute 'age' must be a list, found the text 'FILL-IN'"),
+        ("numbers", "range of attribute 'age' must be a list, found the text 'FILL-IN'"),
+        ("dates", "range of attribute 'age' must be a list, found the text 'FILL-IN'"),
+        ("unknown", "attribute 'age' must be a mapping (key: value), found the text 'FILL-IN'"),
+    ],
+)
+def test_an_open_place_is_refused_where_it_stands(kind: str, found: str) -> None:
+    text = draft(("sex", "{values: [F, M]}"), ("age", KINDS[kind][0])).text()
+    with pytest.raises(WorkloadError) as caught:
+        parse_request(text, "w.yaml")
+    error = caught.value
+    line = text.splitlines()[error.where.line - 1]
+    assert line.startswith("  age: ") and line.endswith("  # a comment")
+    assert line[error.where.column - 1 :].startswith("FILL-IN")
+    assert error.message == found
+    assert error.hint == (
+        "FILL-IN is a place that 'mmopt init' left open: fill it in as the comment beside it says"
+    )
+
+
+def test_a_width_that_is_left_open_is_named() -> None:
+    text = draft(("age", KINDS["numbers"][0])).text().replace("range: FILL-IN", "range: [0, 100]")
+    with pytest.raises(WorkloadError, match="width of the range of attribute 'age' must be a number"):
+        parse_request(text)
+
+
+def test_what_is_open() -> None:
+    both = draft(("sex", KINDS["truth"][0]), ("age", KINDS["numbers"][0]))
+    assert both.open_names == ["age"] and draft(("sex", KINDS["truth"][0])).open_names == []
+
+
+def test_options_of_the_table_are_kept() -> None:
+    table = parse_request(draft(("a", "{values: [1]}"), table="a b").text()).table
+    assert table.table == "a b"
+
+
+def test_a_whole_draft_is_checked() -> None:
+    with pytest.raises(WorkloadError, match="has a value labelled 'total'"):
+        draft(("sex", "{values: [total]}")).text()
+    with pytest.raises(OptionError) as caught:
+        check_form("sex", "{values: [F,\n M]}")
+    assert str(caught.value) == "the form of 'sex' has several lines, expected one"
+
+
+def test_spelled() -> None:
+    assert spelled("\u202eb\u200b") == '"\\u202eb\\u200b"'
+    assert [spelled(value) for value in ("ab_1", "01", True, 3, 0.5, "null")] == [
+        *("ab_1", '"01"', "true", "3", "0.5", '"null"')
+    ]

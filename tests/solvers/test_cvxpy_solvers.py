@@ -1,0 +1,116 @@
+"""Solvers that are taken by name because cvxpy finds them installed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import subprocess
+
+import cvxpy
+import numpy as np
+import pytest
+from cvxpy.reductions.solvers import defines
+
+from mmopt import OptionError, Program, SolverError, Workload, compare, solve
+from mmopt.errors import UnsuitableError
+from mmopt.solvers import KERNELS, SOLVERS, solver_row
+from mmopt.solvers.cvxpy_solvers import cvxpy_row, installed_others
+
+PREFIX = Workload.from_matrix(np.tri(3))
+PROGRAM = """program separate
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+let
+    c = sum(W, axis=0)
+choose
+    x: vector[n] >= 0
+minimize
+    sum({objective})
+subject to
+    least: x >= c
+repair
+    x = x / min(x / c)
+strategy
+    eye(n) norm 2
+certificate d: vector[n] >= 0 from dual(least)
+    {certificate}
+"""
+LINEAR = Program.parse(PROGRAM.format(objective="x", certificate="(c @ d) / max(d)"))
+SQUARES = Program.parse(PROGRAM.format(objective="x**2", certificate="c @ d - sum(d**2) / 4"))
+EXPONENTIAL = Program.parse(PROGRAM.format(objective="exp(x)", certificate="0 * sum(d)"))
+OTHERS = pytest.mark.parametrize("name", ["glpk", "highs", "osqp", "scipy"])
+
+
+@OTHERS
+def test_a_linear_program(name: str) -> None:
+    s = solve(PREFIX, LINEAR, solver=name.upper())
+    assert (s.solver, s.solver_version) == (name, cvxpy_row(name).version)  # type: ignore[union-attr]
+    assert s.gap is not None and s.gap <= 1e-6
+
+
+@pytest.mark.parametrize("name", ["osqp", "highs"])
+def test_a_quadratic_objective(name: str) -> None:
+    s = solve(PREFIX, SQUARES, solver=name)
+    assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(14, rel=1e-6)
+
+
+def test_cones_are_those_that_cvxpy_declares() -> None:
+    with pytest.raises(UnsuitableError) as error:
+        solve(PREFIX, "l2_strategy", solver="osqp")
+    assert str(error.value) == (
+        "'l2_strategy' does not work with osqp: it must have the psd cone\n"
+        "  these have it: clarabel, scs, cvxopt, sdpa"
+    )
+    with pytest.raises(UnsuitableError, match="it must have the second-order cone"):
+        solve(PREFIX, SQUARES, solver="scipy")
+    with pytest.raises(UnsuitableError, match="it must have the exponential cone"):
+        solve(PREFIX, EXPONENTIAL, solver="highs")
+    for name, interface in {**defines.SOLVER_MAP_QP, **defines.SOLVER_MAP_CONIC}.items():
+        if interface.is_installed() and name.lower() in installed_others():
+            row = cvxpy_row(name)
+            assert row is not None and row.cones >= {"zero", "nonnegative"}
+            assert ("second-order" in row.cones) == (cvxpy.SOC in interface.SUPPORTED_CONSTRAINTS)
+
+
+def test_versions_are_of_the_package() -> None:
+    packages = {"highs": "highspy", "osqp": "osqp", "scipy": "scipy", "glpk": "cvxopt"}
+    for name, package in packages.items():
+        assert solver_row(name).version == importlib.metadata.version(package)
+
+
+@pytest.mark.quick
+def test_an_unknown_solver_lists_what_is_there_and_what_pip_installs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.solvers.cvxpy_solvers.installed_others", lambda: ["glpk", "highs"])
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name in ("qoco", "sdpap") else find(name)
+    )
+    kernels = ", ".join(kernel.name for kernel in KERNELS)
+    with pytest.raises(OptionError) as error:
+        solve(PREFIX, "l2_strategy", solver="simplex")
+    assert str(error.value) == (
+        "there is no solver 'simplex'\n"
+        f"  installed: {kernels}, clarabel, scs, cvxopt\n"
+        "  through cvxpy: glpk, highs\n"
+        "  not installed: pip install qoco sdpa-python\n"
+        "  a function of your own: module:function"
+    )
+    with pytest.raises(OptionError) as near:
+        solve(PREFIX, "l2_strategy", solver="hihgs")
+    assert str(near.value) == "there is no solver 'hihgs'\n  did you mean 'highs'?"
+
+
+def test_one_that_cvxpy_knows_and_that_is_not_installed() -> None:
+    absent = next(name for name in ("GUROBI", "MOSEK", "COPT") if name not in cvxpy.installed_solvers())
+    with pytest.raises(SolverError) as error:
+        solve(PREFIX, "l2_strategy", solver=absent.lower())
+    first, *rest = str(error.value).splitlines()
+    assert first == f"the solver '{absent.lower()}' is not installed; cvxpy can call it where it is"
+    assert rest[0] == f"  installed: {', '.join(row.name for row in SOLVERS)}"
+
+
+def test_compare_refuses_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with pytest.raises(OptionError, match=r"^there is no solver 'nothing'\n  installed: "):
+        compare(PREFIX, ["l2_strategy"], ["nothing"])

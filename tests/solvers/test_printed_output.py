@@ -1,0 +1,121 @@
+"""What solvers tell of their iterations: seen, logged, or read from what they print."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tolerances import GAP_INTERIOR
+
+from mmopt import Program, Workload
+from mmopt.compiler import bind, lower
+from mmopt.solvers import SOLVERS, Clock, Iteration, Options, Point, SolverRow, run
+from mmopt.solvers.printed_output import LINES, MOST_READ, read_lines, read_log
+
+PREFIX = Workload.from_matrix(np.tri(4))
+# A linear program with a constant in its objective, with two optima that are found from either side.
+LINEAR = """program linear
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    x: vector[n] >= 0
+{sense}
+    {sign} (sum(x) + 2)
+subject to
+    least: x >= sum(W, axis=0)
+strategy
+    eye(n) norm 2
+"""
+
+
+def first_run(row: SolverRow, program: Program, **options: bool) -> Point:
+    """The point of the first run at the accuracy of the last."""
+    lowered = lower(bind(program, PREFIX))
+    with Clock(60.0) as clock:
+        return next(run(row, lowered, Options(GAP_INTERIOR, **options), clock))
+
+
+def test_every_row_of_the_table_is_a_solver() -> None:
+    """The two others need not be read: Clarabel's iterations are seen, and SCS writes a log."""
+    assert {*LINES, "CLARABEL", "SCS"} == {row.cvxpy for row in SOLVERS}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
+def test_the_iterations_of_every_solver_are_told(row: SolverRow, sense: str) -> None:
+    """They end at its own optimum, in the program's sense, and at smaller residuals than they began with."""
+    sign = {"minimize": "", "maximize": "-"}[sense]
+    program = Program.parse(LINEAR.format(sense=sense, sign=sign))
+    point = first_run(row, program, history=True)
+    assert len(point.counted) >= 3 and {i.run for i in point.counted} == {1}
+    first, last = point.counted[0], point.counted[-1]
+    optimum = float(np.sum(point.variables["x"]) + 2) * (1 if sense == "minimize" else -1)
+    for value in (last.objective, last.bound):
+        assert value == pytest.approx(optimum, rel=5e-3 if row.name in ("sdpa", "qoco") else 1e-3)
+    residuals = [(max(i.primal or 0.0, i.dual or 0.0)) for i in (first, last)]
+    assert residuals[1] < min(residuals[0], 1e-2)
+    numbers = [i.number for i in point.counted]
+    assert numbers == sorted(numbers) and point.iterations in (numbers[-1], numbers[-1] + 1)
+
+
+@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
+def test_they_are_printed_where_that_is_asked_for_and_nowhere_else(
+    row: SolverRow, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = Program.parse(LINEAR.format(sense="minimize", sign=""))
+    first_run(row, program, history=True)
+    assert capfd.readouterr().out == ""
+    point = first_run(row, program, history=True, verbose=True)
+    printed = capfd.readouterr().out
+    assert printed
+    if row.cvxpy in LINES:
+        assert [i.number for i in read_lines(row.cvxpy, printed)] == [i.number for i in point.counted]
+
+
+@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
+def test_what_costs_nothing_is_told_unasked(row: SolverRow) -> None:
+    found = first_run(row, Program.parse(LINEAR.format(sense="minimize", sign="")))
+    assert (len(found.counted) > 2, len(found.counted) == 1) == (row.name == "clarabel", row.name == "scs")
+
+
+def test_runs_follow_each_other() -> None:
+    (row,) = (row for row in SOLVERS if row.name == "cvxopt")
+    lowered = lower(bind(Program.load("query_weighting"), PREFIX))
+    with Clock(60.0) as clock:
+        points = list(run(row, lowered, Options(GAP_INTERIOR, history=True), clock))
+    assert [p.run for p in points] == [1, 2, 3]
+    for before, after in itertools.pairwise(points):
+        assert after.counted[0].number == before.iterations and after.counted[0].run == after.run
+
+
+SDPA = """   mu      thetaP  thetaD  objP      objD      alphaP  alphaD  beta
+ 0 1.0e+04 1.0e+00 1.0e+00 -0.00e+00 +5.00e+01 9.0e-01 7.5e-01 2.00e-01
+Strange behavior : primal < dual :: line 158 in sdpa_solve.cpp
+ 1 2.6e+03 1.0e-01 2.5e-01 +4.01e+02
+ 2 4.3e+02 1.0e-02 2.5e-02 +5.38e+02 nan 9.0e-01 1.0e+00 2.00e-01
+10 9.9e-03 1.2e-10 1.2e-12 +2.28e+00 +2.23e+00 9.5e-01 1.1e+00 1.00e-01
+relative gap = +2.5956455139816496e-07
+"""
+
+
+def test_lines_that_cannot_be_read_are_left_out() -> None:
+    numbers = [i.number for i in read_lines("SDPA", SDPA)]
+    assert numbers == [0, 2, 10]
+    assert read_lines("SDPA", SDPA)[-1] == Iteration(10, None, 2.28, 2.23, 1.2e-10, 1.2e-12)
+    assert read_lines("SDPA", "\x00\ufffd 1 2\n") == read_lines("another", SDPA) == []
+    assert read_lines("QOCO", "|  1.5 | 1 | 2 | 3 | 4 |") == []
+
+
+def test_a_long_log_is_thinned_and_keeps_its_end(tmp_path: Path) -> None:
+    log, count = tmp_path / "scs.csv", 5 * MOST_READ + 3
+    rows = [f"{i},{1 / (i + 1)},2,3,4,{i / 10},\n" for i in range(count)]
+    log.write_text("iter,res_pri,res_dual,pobj,dobj,time,\n" + "".join(rows) + "cut off", encoding="utf-8")
+    found = read_log(log, 7.0)
+    numbers = [i.number for i in found]
+    assert MOST_READ / 2 <= len(found) <= MOST_READ + 1 and numbers[0] == 0
+    assert numbers == sorted(set(numbers)) and numbers[-1] >= count - 10
+    assert found[1] == Iteration(numbers[1], 7.0 + numbers[1] / 10, 3.0, 4.0, 1 / (numbers[1] + 1), 2.0)

@@ -1,0 +1,263 @@
+"""Sets of neighbours: their words, and the sensitivity to each against all changes, one by one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from flint import arb
+from judge import balls, neighbourhoods
+from numerics.test_participation import patterns
+
+from mmopt import Workload
+from mmopt.errors import OptionError, PrivacyError
+from mmopt.language.syntax.neighbourhood import WORDS
+from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
+from mmopt.request import workload_file
+from mmopt.results import npz_file
+from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
+from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy, neighbours, normalise
+from mmopt.workloads import Attribute, Domain, Product
+from mmopt.workloads.blocks.factor_blocks import identity, prefix
+from mmopt.workloads.encodings import Values
+
+pytestmark = pytest.mark.quick
+
+SETS: dict[str, Any] = {
+    "add-remove": "add-remove",
+    "replace-one": "replace-one",
+    "rows 3": {"rows": 3},
+    "participation separation 2 at most 3": {"participation": {"separation": 2, "at_most": 3}},
+}
+
+
+def stream(n: int, rule: str = "drop") -> Workload:
+    """Prefix sums over n steps; what happens to rows without one is said."""
+    step = Attribute("step", tuple(map(str, range(n))), outside=rule, missing=rule)
+    return Workload.from_products(Domain((step,)), [Product((prefix(n),))])
+
+
+def changes(name: str, n: int, drops: bool) -> list[np.ndarray]:
+    """All changes of counts between neighbours, with every sign."""
+    cells = list(np.eye(n, dtype=np.int64))
+    if name == "add-remove":
+        return cells
+    if name == "replace-one":
+        moved = [a - b for a, b in itertools.permutations(cells, 2)]
+        return [*moved, *(cells if drops else [np.zeros(n, dtype=np.int64)])]
+    if name == "rows 3":
+        found = [sum(own) for own in itertools.combinations_with_replacement(cells, 3)]
+        return [*found, *(a + b - c for a, b, c in itertools.product(cells, repeat=3))]
+    assert name == "participation separation 2 at most 3"
+    found = []
+    for steps in patterns(n, 2, 3):
+        for signs in itertools.product((-1, 1), repeat=len(steps)):
+            found.append(np.zeros(n, dtype=np.int64))
+            found[-1][list(steps)] = signs
+    return found
+
+
+def test_every_list_has_every_kind() -> None:
+    kinds = get_args(neighbours.Kind)
+    assert tuple(Neighbours.of(said).kind for said in SETS.values()) == kinds
+    assert kinds == WORDS
+    assert tuple(re.findall(r"'([a-z-]+)'", neighbours._FORMS)[: len(kinds)]) == kinds
+    assert tuple(re.findall(r"[a-z-]+", form)[0] for form in workload_file._NEIGHBOURS) == kinds
+    numbered = [next(iter(said)) for said in SETS.values() if isinstance(said, dict)]
+    assert tuple(numbered) == workload_file._OF_A_PERSON
+
+
+ASKED: dict[str, Callable[[Neighbours], object]] = {
+    "name": str,
+    "words": lambda fifth: fifth.words,
+    "times": lambda fifth: fifth.times,
+    "over": lambda fifth: fifth.over(stream(3)),
+    "sensitivity": lambda fifth: fifth.sensitivity(np.eye(3), 2),
+    "share": lambda fifth: fifth.share(np.ones(3)),
+    "integers": lambda fifth: squared_sensitivity(np.eye(3, dtype=np.int64), 2, fifth),
+    "by column": lambda fifth: bound_by_column(1, 2, fifth, is_nonnegative=True),
+    "made": replace,
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_kind_that_nothing_is_written_for_has_no_figures(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not be taken for one of the others."""
+    monkeypatch.setattr(neighbours, "get_args", lambda kinds: (*get_args(kinds), "fifth"))
+    fifth = Neighbours()
+    object.__setattr__(fifth, "kind", "fifth")
+    with pytest.raises(AssertionError, match="'fifth'"):
+        ASKED[asked](fifth)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_words_and_mappings_say_the_same(name: str) -> None:
+    found = Neighbours.of(SETS[name])
+    assert str(found) == name and Neighbours.of(name) == found == Neighbours.of(found)
+    assert eval(repr(found)) == found
+    assert found.words.startswith(f"{name}: tables that differ by ")
+    assert found.words.endswith("not checked") == (name not in ("add-remove", "replace-one"))
+
+
+@pytest.mark.draws(3)
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("rule", ["drop", "refuse"])
+@pytest.mark.parametrize("name", SETS)
+def test_the_sensitivity_is_that_of_the_set(
+    name: str, rule: str, norm: int, rng: np.random.Generator
+) -> None:
+    n = int(rng.integers(2, 6))
+    workload, neighbours = stream(n, rule), Neighbours.of(name)
+    strategy = Strategy(rng.normal(size=(3, n)) * rng.choice([0.0, 1.0], (3, n)), norm)
+    found = strategy.sensitivity_to(neighbours.over(workload))
+    sizes = [np.linalg.norm(strategy.matrix @ change, norm) for change in changes(name, n, rule == "drop")]
+    assert max(sizes) <= found * (1 + 1e-12) + 1e-150
+    if name != "participation separation 2 at most 3":
+        assert found == pytest.approx(max(sizes), rel=1e-12)
+    own = Strategy(strategy.matrix, norm, neighbours.over(workload))
+    assert own.sensitivity == found
+    assert neighbours.over(workload).sensitivity(strategy.matrix, norm) == found
+    if found > 1e-100:
+        scaled = normalise(own)
+        assert 1 - 1e-12 <= scaled.sensitivity <= 1 and scaled.neighbours == own.neighbours
+        assert scaled.squared_error(workload) == scaled.total_error(workload) / scaled.sensitivity**2
+
+
+@pytest.mark.parametrize("rule", ["drop", "refuse"])
+@pytest.mark.parametrize("name", SETS)
+def test_the_judge_finds_the_same(name: str, rule: str, rng: np.random.Generator) -> None:
+    fields = Neighbours.of(name).over(stream(4, rule)).fields()
+    strategy = Strategy(rng.normal(size=(3, 4)), 2, Neighbours(**fields))
+    judged = neighbourhoods.sensitivity_to(fields, balls.matrix(strategy.matrix), 2)
+    assert strategy.sensitivity == pytest.approx(float(judged.mid()), rel=1e-12)
+    bound = float(neighbourhoods.bound_for(fields, arb(1), [arb(1)] * 4).mid())
+    mean = np.square(strategy.matrix).sum() / 4
+    assert bound * mean <= strategy.sensitivity**2 * (1 + 1e-12)
+    assert (bound == 0.0) == (name == "replace-one" and rule == "refuse")
+    for judge, given in (
+        (neighbourhoods.sensitivity_to, (balls.matrix(strategy.matrix), 2)),
+        (neighbourhoods.bound_for, (arb(1), [])),
+    ):
+        with pytest.raises(AssertionError, match="fifth"):
+            judge({**fields, "kind": "fifth"}, *given)
+
+
+@pytest.mark.draws(5)
+def test_a_bound_on_columns_is_one_on_every_set(rng: np.random.Generator) -> None:
+    """``share``: what is known of a weighted mean of squared columns is known of the sensitivity."""
+    n = int(rng.integers(1, 7))
+    d = rng.uniform(0, 1, n) * rng.choice([0.0, 1.0], n) + 1e-9
+    kinds = [*SETS.values(), {"participation": {"separation": int(rng.integers(1, 5)), "at_most": 2}}]
+    for said, rule in itertools.product(kinds, ("drop", "refuse")):
+        neighbours = Neighbours.of(said).over(stream(n, rule))
+        part = neighbours.share(d)
+        for matrix in (rng.normal(size=(3, n)), np.eye(n), np.ones((1, n)), rng.permutation(np.eye(n))[:1]):
+            mean = (d @ np.square(matrix).sum(axis=0)) / d.sum()
+            assert part * mean <= Strategy(matrix, 2, neighbours).sensitivity ** 2 * (1 + 1e-12)
+    assert Neighbours.of("rows 3").share(d) == 9.0
+    # Two steps of four that are two apart: {0, 2} and {1, 3} cover all.
+    apart = Neighbours.of("participation separation 2 at most 2")
+    assert apart.share(np.ones(4)) == pytest.approx(2.0, rel=1e-11)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_saved_and_back(name: str, tmp_path) -> None:
+    strategy = Strategy(np.eye(3), 2, Neighbours.of(name).over(stream(3)))
+    assert ("neighbours" in strategy.fields()) == (name != "add-remove")
+    path = npz_file.write(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
+    found = _KINDS["AnyStrategy"].restored(unpack(*npz_file.read(path))["strategy"])
+    assert found.neighbours == strategy.neighbours and found.sensitivity == strategy.sensitivity
+
+
+WANTED = (
+    "expected 'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
+)
+COUNTS = "\n  it counts the rows, or the steps, of one person"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("rows", f"neighbours is 'rows', {WANTED}"),
+        ("rows many", f"neighbours is 'rows many', {WANTED}"),
+        (3, f"neighbours is 3, {WANTED}"),
+        ({"rows": 3, "participation": 2}, f"neighbours is {{'rows': 3, 'participation': 2}}, {WANTED}"),
+        ({"participation": {"at_most": 2}}, f"neighbours is {{'participation': {{'at_most': 2}}}}, {WANTED}"),
+        ({"rows": 2.5}, "'rows' of neighbours is 2.5, expected a whole number"),
+        ({"rows": True}, "'rows' of neighbours is True, expected a whole number"),
+        ({"rows": 0}, f"'rows' of neighbours is 0, expected 1 to 1,048,576{COUNTS}"),
+        (
+            {"participation": {"separation": 0, "at_most": 2}},
+            f"'separation' of neighbours is 0, expected 1 to 1,048,576{COUNTS}",
+        ),
+        (
+            {"participation": {"separation": 1, "at_most": 2**21}},
+            f"'at_most' of neighbours is 2097152, expected 1 to 1,048,576{COUNTS}",
+        ),
+    ],
+)
+def test_what_is_no_set_is_refused(value: Any, message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        Neighbours.of(value)
+    assert str(error.value) == message
+
+
+def test_steps_are_those_of_one_attribute() -> None:
+    two = Domain((Attribute("step", ("0", "1")), Attribute("sex", ("F", "M"))))
+    workload = Workload.from_products(two, [Product((identity(2), identity(2)))])
+    with pytest.raises(PrivacyError) as error:
+        Neighbours.of("participation separation 1 at most 2").over(workload)
+    assert str(error.value) == (
+        "a participation is one in steps, the cells of one attribute; there are 2 attributes (step, sex)\n"
+        "  ask about the steps alone, or write 'neighbours: {rows: k}' for persons with k rows"
+    )
+    assert Neighbours.of("rows 2").over(workload) == Neighbours.of("rows 2")
+
+
+@pytest.mark.parametrize("key", ["missing", "outside"])
+def test_a_cell_that_is_no_step_is_refused(key: str) -> None:
+    """Rows there are as far from those of the last step as the order of the cells happens to say."""
+    steps = Attribute("step", ("0", "1", "other"), encoding=Values(("0", "1")), **{key: "other"})
+    workload = Workload.from_products(Domain((steps,)), [Product((prefix(3),))])
+    with pytest.raises(PrivacyError) as error:
+        Neighbours.of("participation separation 1 at most 2").over(workload)
+    assert str(error.value) == (
+        "a participation is one in steps, the cells of 'step' in order; its cell 'other' takes rows that are "
+        f"in no step ({key})\n  write '{key}: drop' or '{key}: refuse', or 'neighbours: {{rows: k}}' for "
+        "persons with k rows"
+    )
+    assert Neighbours.of("rows 2").over(workload) == Neighbours.of("rows 2")
+
+
+@pytest.mark.parametrize(
+    ("forged", "message"),
+    [
+        ({"kind": "none"}, f"neighbours is 'none', {WANTED}"),
+        ({"kind": "rows", "at_most": 0}, f"'rows' of neighbours is 0, expected 1 to 1,048,576{COUNTS}"),
+        ({"kind": "add-remove", "at_most": 2}, "'at_most' of neighbours is 2, but add-remove has none"),
+        ({"kind": "replace-one", "at_most": 2}, "'at_most' of neighbours is 2, but replace-one has none"),
+        ({"kind": "rows", "separation": 2}, "'separation' of neighbours is 2, but rows has none"),
+        ({"kind": "replace-one", "may_drop": 0}, "'may_drop' of neighbours is 0, expected True or False"),
+        (
+            {"kind": "add-remove", "may_drop": True},
+            "'may_drop' of neighbours is True, but add-remove has none",
+        ),
+        ({"kind": "rows", "may_drop": True}, "'may_drop' of neighbours is True, but rows has none"),
+        (
+            {"kind": "participation", "may_drop": True},
+            "'may_drop' of neighbours is True, but participation has none",
+        ),
+    ],
+)
+def test_a_forged_set_in_a_file_is_an_error(forged: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        Strategy.from_fields({"matrix": np.eye(2), "norm": 2, "neighbours": forged})
+    assert str(error.value) == message
+    assert Strategy(np.eye(2)).neighbours is ADD_REMOVE
