@@ -1,4 +1,8 @@
-"""One seed for the whole run: fresh each time, printed, and repeated with MMOPT_SEED."""
+"""One seed for the whole run, printed: the same for everybody, or MMOPT_SEED; ``fresh`` draws one.
+
+Who installs the package and runs its tests learns of that installation; what no one has drawn before is
+looked for by those who change it, with ``MMOPT_SEED=fresh``.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 SEED = "MMOPT_SEED"
+USUAL_SEED = "20261123"
 
 # A machine that is busy is no reason for a test to fail.
 settings.register_profile("mmopt", deadline=None, max_examples=50)
@@ -40,10 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "some(n, parameter): n of its cases, or of those of each value of a parameter, are taken, "
-        "others in each run; the rest are slow tests",
+        "drawn by the seed; the rest are slow tests",
     )
     # In the environment, so that the workers of pytest-xdist share it.
-    os.environ.setdefault(SEED, str(np.random.SeedSequence().generate_state(1)[0]))
+    if os.environ.setdefault(SEED, USUAL_SEED) == "fresh":
+        os.environ[SEED] = str(np.random.SeedSequence().generate_state(1)[0])
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are left out for being slow

@@ -60,6 +60,8 @@ FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
 MOST_REPAIRS = 8
+# Alternating projections take off a constant part of a miss, a quarter where it is least.
+MOST_PROJECTIONS = 60
 # Added to an objective of which no error bound is known: an estimate.
 ESTIMATE_CHARGE = 1e-10
 
@@ -124,7 +126,7 @@ def _clipped_otherwise(instance: Instance, values: Mapping[str, Any], found: Can
     from mmopt.driver.judge.restored_lines import restored  # off the usual way
 
     again = found
-    for _ in range(MOST_REPAIRS):
+    for _ in range(MOST_PROJECTIONS):
         moved = declared(instance, restored(instance, again.variables))
         again = _repaired(instance, moved, found.before, Memo())
         if again.is_feasible:
