@@ -23,7 +23,9 @@ SEED = "MMOPT_SEED"
 USUAL_SEED = "20261123"
 
 # A machine that is busy is no reason for a test to fail.
-settings.register_profile("mmopt", deadline=None, max_examples=50)
+settings.register_profile(
+    "mmopt", deadline=None, max_examples=50, derandomize=os.environ.get(SEED, USUAL_SEED) == USUAL_SEED
+)
 settings.load_profile("mmopt")
 
 
