@@ -1,0 +1,15 @@
+"""Queries that look at few of many attributes: the space that they span, and measures and strategies on it.
+
+The row space of such queries is a sum of *sectors*: for a set S of attributes the products of one contrast
+(a function of mean zero) of each attribute of S. It has as many dimensions as the queries have, whatever the
+number of cells. Let b(x) be the values of an orthonormal basis of it at cell x, B the matrix of these columns
+and W = L B the queries.
+
+- A strategy is X = Bᵀ N B with N psd on this space; the squared length of its column at x,
+  f(x) = b(x)ᵀ N b(x), is a polynomial in the cell's values. Its total error is max f · tr(L N⁻¹ Lᵀ).
+- Multipliers of the cells, d ≥ 0, enter a bound by their moments Q = B diag(d) Bᵀ alone: ‖L Q^½‖∗² / Σd.
+  Products of measures of the attributes, mixtures of these and single cells have moments in closed form.
+
+- ``measures.py``: mixtures of products of measures
+- ``row_space.py``: what is asked of a row space, whatever its symmetries
+"""

@@ -1,0 +1,40 @@
+"""Measures on the cells of a domain: mixtures of products of one measure an attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmopt.numerics.arrays import Array
+
+__all__ = ["Mixture"]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Σⱼ weightsⱼ ⊗ᵢ factorsᵢ[j]: J products; a cell is a product of indicators.
+
+    weights : (J,), nonnegative. factors : one (J, oᵢ) an attribute, rows nonnegative with sum 1, over the
+    orbits of its values; within an orbit the measure is uniform. On attributes that may be swapped the
+    measure stands for its mean over all their orders.
+    """
+
+    weights: Array
+    factors: tuple[Array, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of products, J."""
+        return len(self.weights)
+
+    def times(self, weights: Array) -> Mixture:
+        """The same products with other weights; those of weight 0 left out."""
+        kept = weights > 0
+        return Mixture(weights[kept], tuple(f[kept] for f in self.factors))
+
+    def with_cells(self, cells: Array) -> Mixture:
+        """With single cells (c, k) of orbit numbers added, of weight 0."""
+        added = (np.eye(f.shape[1])[own] for f, own in zip(self.factors, cells.T, strict=True))
+        factors = tuple(np.vstack([f, own]) for f, own in zip(self.factors, added, strict=True))
+        return Mixture(np.concatenate([self.weights, np.zeros(len(cells))]), factors)

@@ -1,0 +1,65 @@
+"""What is asked of the row space of a workload, whatever its symmetries: components, moments, lengths."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.split_arrays import Space, Split
+from mmopt.sectors.measures import Mixture
+
+__all__ = ["Largest", "RowSpace"]
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """The largest f over the cells: ``upper`` is proved, whatever time there was; ``lower`` is f at ``cell``.
+
+    cell : (k,) orbit numbers. is_closed : whether every cell was ruled out or looked at, so that ``upper`` is
+    ``lower`` but for rounding; else it is the largest upper bound still open.
+    """
+
+    upper: float
+    lower: float
+    cell: Ints
+    is_closed: bool
+
+
+class RowSpace(ABC):
+    """The row space of a workload by components; a basis that is orthonormal under the uniform measure.
+
+    Component κ of dimension d = ``space.dims[κ]`` stands in it μ = ``space.multiplicities[κ]`` times: N and Q
+    are ⊕ N_κ ⊗ I_μ, known by tuples of symmetric matrices (d, d). What stands for a cell is the mean of its
+    orbit: Q(x) the mean of b bᵀ, f(x) = Σ μ tr(N_κ Q_κ(x)). Of the uniform measure all Q_κ are identities.
+    """
+
+    space: Space
+    root: Split
+    """The queries L up to rotation, from abstract rows to ``space``: LᵀL by component, weighted."""
+    shape: tuple[int, ...]
+    """Orbits of the values of each attribute."""
+
+    @abstractmethod
+    def moments(self, mixture: Mixture) -> tuple[Array, ...]:
+        """Q_κ (d, d) of each component: Σ over the cells of their measure times Q_κ(x)."""
+
+    @abstractmethod
+    def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
+        """(J,) the integral of f, with N = ``parts``, under each product alone."""
+
+    @abstractmethod
+    def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
+        """(J, oᵢ) an attribute: the mean of f under each product, given the attribute's orbit.
+
+        Of attributes that may be swapped the mean over all of them, in each.
+        """
+
+    @abstractmethod
+    def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
+        """(c,) f at cells (c, k), each a row of orbit numbers."""
+
+    @abstractmethod
+    def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
+        """The largest f over all cells, with an upper bound that is proved and rounded up."""
