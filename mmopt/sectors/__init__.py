@@ -11,5 +11,7 @@ and W = L B the queries.
   Products of measures of the attributes, mixtures of these and single cells have moments in closed form.
 
 - ``measures.py``: mixtures of products of measures
+- ``moments_rounding.py``: what computed moments of products are off by
+- ``proved_bound.py``: a lower bound of every strategy's total error, from a measure's moments, proved
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
 """
