@@ -202,3 +202,21 @@ def test_scattered_cells_are_of_the_domain_and_differ() -> None:
     cells = scattered((2, 3, 50), 40)
     assert ((cells >= 0) & (cells < (2, 3, 50))).all()
     assert len(np.unique(cells, axis=0)) > 30
+
+
+@pytest.mark.quick
+@pytest.mark.draws(5)
+def test_tables_of_all_pairs(rng: np.random.Generator) -> None:
+    """Much is moved between them, and an attribute that goes leaves tables that are there already."""
+    shape = (2, 3, 3, 2)
+    given = {
+        (i, j): rng.normal(size=(shape[i], shape[j])) for i, j in itertools.combinations(range(len(shape)), 2)
+    }
+    truth = exact_values(shape, given)
+    whole = tables_of(shape, given, 0.0)
+    moved = shifted(whole, separators(whole.arrays), 5, 0.0)
+    assert_is(truth, moved)
+    assert max(truth.values()) <= Fraction(moved.upper) + Fraction(moved.slack)
+    assert moved.upper < whole.upper
+    found = largest_of_tables(shape, given, 0.0, 60.0)
+    assert float(max(truth.values())) <= found.upper <= float(max(truth.values())) + 1e-12

@@ -13,7 +13,7 @@ from tolerances import PROVED_CLOSE
 import mmopt
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.moments_rounding import basis_rounding, products_rounding
+from mmopt.sectors.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.sectors.proved_bound import total_error_bound
 from mmopt.workloads import Workload
 
@@ -67,19 +67,19 @@ def test_below_the_exact_value_and_close(rng: np.random.Generator) -> None:
         assert flint.arb(total_error_bound(space, mixture)) > truth
 
 
+@pytest.mark.quick
 @pytest.mark.draws(3)
-def test_the_rounding_that_is_stated_is_charged(rng: np.random.Generator) -> None:
-    d = 4
+@pytest.mark.parametrize("d", [1, 4])
+def test_the_rounding_that_is_stated_is_charged(rng: np.random.Generator, d: int) -> None:
+    """Moments that are too large, and a root that is: by what the space says that they may be off."""
     rows, mixture = prefixes(rng, d), mixed(rng, d, 2)
     space, truth = explicit_space(3, rows), exact_bound(3, rows, mixture)
-    turned = rng.normal(size=(d, d))
-    wrong = 1e-7 * (turned + turned.T) / np.linalg.norm(turned + turned.T, 2)
-    moments, off = tuple(q + wrong for q in space.moments(mixture)), (1.1e-7, 1.1e-7)
+    moments, off = tuple(q + 1e-7 * np.eye(d) for q in space.moments(mixture)), (1.1e-7, 1.1e-7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(space), "moments", lambda *_: moments)
         patch.setattr(type(space), "moments_rounding", lambda *_: off)
         assert flint.arb(total_error_bound(space, mixture)) <= truth
-    shaken = explicit_space(3, rows * (1 + 1e-7 * rng.choice([-1.0, 1.0], size=rows.shape)))
+    shaken = explicit_space(3, rows * (1 + 1e-7))
     bound = total_error_bound(replace(shaken, root_rounding=1.1e-7), mixture)
     assert flint.arb(bound) <= truth
     assert bound >= float(truth) * (1 - 1e-5)
@@ -128,3 +128,19 @@ def test_rounding_of_products_and_of_a_basis(rng: np.random.Generator) -> None:
     off = float(np.linalg.norm(turned - np.eye(3), 2))
     assert basis_rounding(basis, np.ones(3)) <= 1e-13
     assert off / 2 <= basis_rounding(turned @ basis, np.ones(3)) <= 20 * off
+
+
+@pytest.mark.draws(3)
+def test_rounding_of_a_component(rng: np.random.Generator) -> None:
+    """Entries that are off by a share of their rows' and columns' lengths, and a basis that is."""
+    d = 4
+    a = rng.normal(size=(d, 2 * d))
+    q = a @ a.T
+    lengths = np.sqrt(np.diag(q))
+    for signs in (np.ones((d, d)), np.sign(q)):
+        wrong = 1e-6 * signs * np.multiply.outer(lengths, lengths)
+        assert np.linalg.norm(wrong, 2) <= component_rounding(q + wrong, 1e-6, 0.0, 2)
+    one = np.eye(2) + 1e-6 * np.array([[0.0, 0.0], [0.6, 0.8]])
+    turned = np.kron(one, one)  # one contrast of each of two attributes
+    wrong = turned @ q @ turned.T
+    assert np.linalg.norm(wrong - q, 2) <= component_rounding(wrong, 0.0, 1.1e-6, 2)
