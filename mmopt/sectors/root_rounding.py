@@ -16,6 +16,7 @@ E is as small in the sense that (R + E)ᵀ(R + E) = H for some such E (the Bures
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from mmopt.numerics.arrays import EPS
@@ -30,7 +31,7 @@ def factor_rounding(kind: str, size: int, orbits: int, own: float) -> float:
         return own
     if kind == "identity":
         return own + 4 * EPS
-    return own + 32 * EPS * float(size) ** 1.5 + qr_rounding(size, orbits) + 4 * EPS * orbits
+    return own + 32 * EPS * math.pow(size, 1.5) + qr_rounding(size, orbits) + 4 * EPS * orbits
 
 
 def qr_rounding(rows: int, columns: int) -> float:
@@ -48,5 +49,5 @@ def root_rounding(
     """
     kron = max(sum(factors := list(each)) + 4 * EPS * (len(factors) + 1) for each in products)
     joined = sum(qr_rounding(*front) for front in fronts)
-    cut = 40 * EPS * float(largest) ** 1.5 if largest > 1 else 0.0
+    cut = 40 * EPS * math.pow(largest, 1.5) if largest > 1 else 0.0
     return (kron + joined + cut) * (1 + 1e-3) * GROW
