@@ -88,3 +88,6 @@ exact in each."""
 
 RECORD_ZERO = 9e-7
 """Below that, absolute, what is printed is a gap or a residual."""
+
+PROVED_CLOSE = 1e-10
+"""A proved bound of well-conditioned moments below the exact value that it bounds."""

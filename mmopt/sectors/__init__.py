@@ -10,6 +10,14 @@ and W = L B the queries.
 - Multipliers of the cells, d ≥ 0, enter a bound by their moments Q = B diag(d) Bᵀ alone: ‖L Q^½‖∗² / Σd.
   Products of measures of the attributes, mixtures of these and single cells have moments in closed form.
 
+- ``largest_length.py``: the largest f over all cells, proved, from f as a sum of tables
+- ``local_search.py``: cells where such a sum is large, found by changing one value at a time
 - ``measures.py``: mixtures of products of measures
+- ``moments_rounding.py``: what computed moments of products are off by
+- ``proved_bound.py``: a lower bound of every strategy's total error, from a measure's moments, proved
+- ``root_rounding.py``: what the root of the queries is off by
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
+- ``shifted_tables.py``: tables of the same sum with smaller maxima
+- ``table_elimination.py``: the largest value of a sum of tables by dynamic programming
+- ``table_sums.py``: sums of tables of few attributes, with the rounding of all that is done to them
 """
