@@ -1,0 +1,113 @@
+"""The row space of a workload that every permutation of its attributes leaves alone, of order at most two.
+
+Four components, whatever the number of attributes: 10^40 cells of prefixes of two attributes cost four spectra of
+dimension 90 at most. Measures stand for their mean over all orders of the attributes; their moments are made
+of the law of the values of four attributes drawn without replacement (``sampled_values``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from mmopt.errors import UnsuitableError
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.split_arrays import Space, Split
+from mmopt.sectors.count_form import CountForm, count_form
+from mmopt.sectors.kinds_of_products import Kind, kinds_of_products
+from mmopt.sectors.largest_by_counts import largest_by_counts
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.pair_coordinates import PairCoordinates
+from mmopt.sectors.pair_roots import roots_of
+from mmopt.sectors.row_space import Largest, RowSpace
+from mmopt.sectors.sampled_values import counts_of, law_of, law_of_product
+from mmopt.workloads import Workload
+
+__all__ = ["EqualAttributes", "equal_attributes", "equal_space"]
+
+
+def equal_attributes(workload: Workload) -> bool:
+    """Whether ``equal_space`` takes it: k >= 2 attributes alike in every product, at most two in each."""
+    return kinds_of_products(workload) is not None
+
+
+def equal_space(workload: Workload) -> EqualAttributes:
+    """The row space of a workload of equal attributes.
+
+    Raises
+    ------
+    UnsuitableError : attributes that are not equal, or whose values can be swapped, or a product of more than two.
+    TooLargeError : attributes of too many values.
+    """
+    kinds = kinds_of_products(workload)
+    if kinds is None:
+        raise UnsuitableError(
+            "the attributes are not equal: their sizes or the products on them differ, values can be swapped, or "
+            "a product asks of more than two",
+            hint="take the row space that needs no equal attributes",
+        )
+    return EqualAttributes(kinds, len(workload.domain.shape), workload.domain.shape[0])
+
+
+class EqualAttributes(RowSpace):
+    """The row space of products of these kinds on ``attributes`` attributes of ``size`` values.
+
+    Components in the order of ``coordinates.components``: trivial, standard, (k-2, 2), (k-2, 1, 1).
+    """
+
+    def __init__(self, kinds: Sequence[Kind], attributes: int, size: int) -> None:
+        order = max(1, *(len(kind.factors) for kind in kinds))
+        self.kinds = tuple(kinds)
+        self.coordinates = PairCoordinates(attributes, size, order)
+        components = self.coordinates.components
+        often = np.array([float(own.multiplicity) for own in components])
+        self.space = Space(often, tuple(map(self.coordinates.dim, components)))
+        parts = roots_of(self.coordinates, kinds)
+        self.root = Split(self.space.abstract(tuple(map(len, parts))), self.space, parts)
+        self.shape = (size,) * attributes
+
+    @cached_property
+    def places(self) -> int:
+        """Attributes that moments are of, at most."""
+        return self.coordinates.places
+
+    def moments(self, mixture: Mixture) -> tuple[Array, ...]:
+        return self.coordinates.moments(law_of(mixture, self.places))
+
+    def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
+        return self._integrals(mixture, self.coordinates.function(parts), self.form(parts))
+
+    def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
+        function = self.coordinates.function(parts)
+        whole = self._integrals(mixture, function, self.form(parts))
+        share = self.places / len(self.shape)  # of the choices of attributes, those with a given one
+        given = np.reshape(function, (self.shape[0], -1))
+        laws = [law_of_product(own, self.places - 1).ravel() for own in np.stack(mixture.factors, axis=1)]
+        found = share * np.array(laws) @ given.T + (1.0 - share) * whole[:, None]
+        return (found,) * len(self.shape)
+
+    def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
+        return self.form(parts).values(np.stack([(cells == v).sum(axis=1) for v in range(self.shape[0])], axis=1))
+
+    def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
+        return largest_by_counts(self.form(parts), seconds)
+
+    def form(self, parts: Sequence[Array]) -> CountForm:
+        """f as a form in the counts of values, with a bound on its rounding; N and the contrasts as they are."""
+        function = self.coordinates.function(parts)
+        magnitudes = self.coordinates.function(parts, absolute=True)
+        # A term goes through both sums over a component, 24 orders and some 16 products and other sums.
+        roundings = 2 * self.space.largest + 40
+        return count_form(function, magnitudes, roundings, len(self.shape))
+
+    def _integrals(self, mixture: Mixture, function: Array, form: CountForm) -> Array:
+        counts = counts_of(mixture)
+        is_cell = np.isfinite(counts[:, 0])
+        found = np.empty(mixture.count)
+        found[is_cell] = form.values(counts[is_cell])
+        for at in np.flatnonzero(~is_cell):
+            own = law_of_product(np.stack([f[at] for f in mixture.factors]), self.places)
+            found[at] = float(np.vdot(own, function))
+        return found
