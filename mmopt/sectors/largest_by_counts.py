@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.arrays import EPS, Array, Ints, panels
 from mmopt.sectors.count_form import CountForm
 from mmopt.sectors.row_space import Largest
 
 __all__ = ["compositions", "largest_by_counts"]
 
-BLOCK = 2**19  # values that are worked on at a time: they stay in the cache
+BLOCK = 2**16  # values that are worked on at a time: they stay in the cache
+COUNTS_AT_A_TIME = 2**12  # counts whose monomials are held
 
 
 def largest_by_counts(form: CountForm, seconds: float) -> Largest:
@@ -51,62 +51,68 @@ def largest_by_counts(form: CountForm, seconds: float) -> Largest:
 class _Half:
     """Functions of the counts of some values whose products with the other half's sum up to the form.
 
-    ``pieces``: of each column block the degree of its monomials, and the matrix that they are multiplied by, None
-    where they stand for themselves.
+    ``pieces``: for the monomials of each degree a matrix that they are multiplied by, None where they stand for
+    themselves; degrees ascend in one half and descend (``step`` -1) in the other. terms : how many numbers go into
+    one value of the form.
     """
 
     size: int
-    pieces: tuple[tuple[int, Array | None], ...]
+    pieces: tuple[Array | None, ...]
+    step: int
     terms: int
 
     def of(self, total: int) -> tuple[Ints, Array]:
         """All counts (c, size) with this sum, and the functions there (c, ·)."""
         counts = compositions(total, self.size)
-        n = counts.astype(np.float64)
-        columns = (
-            monomials(n, degree) if matrix is None else monomials(n, degree) @ matrix
-            for degree, matrix in self.pieces
-        )
-        return counts, np.hstack(list(columns))
+        found = [self._functions(counts[here]) for here in panels(len(counts), COUNTS_AT_A_TIME)]
+        return counts, np.vstack(found)
+
+    def _functions(self, counts: Ints) -> Array:
+        powers = monomials(counts.T.astype(np.float64), len(self.pieces) - 1)[:: self.step]
+        pairs = zip(self.pieces, powers, strict=True)
+        return np.vstack([own if matrix is None else matrix @ own for matrix, own in pairs]).T
 
 
 def _halves(form: CountForm) -> tuple[_Half, _Half]:
+    """Of the first values and of the rest, columns in the same order."""
     w, first = form.degree, form.size // 2
-    second = form.size - first
-    pieces: tuple[list[tuple[int, Array | None]], ...] = ([], [])
-    terms = 0
-    for j in range(w + 1):
-        matrix = _coefficients(form, j, first)
-        terms += sum(matrix.shape)
-        keeps_second = j >= w - j
-        pieces[0].append((j, matrix if keeps_second else None))
-        pieces[1].append((w - j, None if keeps_second else matrix.T))
-    return _Half(first, tuple(pieces[0]), terms), _Half(second, tuple(pieces[1]), terms)
+    matrices = [_coefficients(form, j, first) for j in range(w + 1)]
+    terms = sum(sum(matrix.shape) for matrix in matrices)
+    one = tuple(m.T if 2 * j >= w else None for j, m in enumerate(matrices))
+    other = tuple(None if 2 * j >= w else m for j, m in enumerate(matrices))
+    return _Half(first, one, 1, terms), _Half(form.size - first, other, -1, terms)
 
 
 def _coefficients(form: CountForm, j: int, first: int) -> Array:
     """Of the monomials of degree j in the first values (rows) times those of the rest in the others."""
-    one = list(itertools.combinations_with_replacement(range(first), j))
-    other = list(itertools.combinations_with_replacement(range(first, form.size), form.degree - j))
-    found = np.empty((len(one), len(other)))
-    for row, a in enumerate(one):
-        index = np.array([(*a, *b) for b in other], dtype=np.int64).reshape(len(other), form.degree)
-        found[row] = form.tensor[tuple(index.T)]
-    many = [np.array([_orders(own) for own in side], dtype=float) for side in (one, other)]
-    return found * np.outer(*many) * math.comb(form.degree, j)
+    one, other = _tuples(first, j), first + _tuples(form.size - first, form.degree - j)
+    index = [np.repeat(column, len(other)) for column in one.T]
+    index += [np.tile(column, len(one)) for column in other.T]
+    values = form.tensor[tuple(index)].reshape(len(one), len(other))
+    return values * np.outer(_orders(one), _orders(other)) * math.comb(form.degree, j)
 
 
-def _orders(indices: tuple[int, ...]) -> int:
-    """Number of different orders of them."""
-    return math.factorial(len(indices)) // math.prod(math.factorial(indices.count(i)) for i in set(indices))
+def _tuples(size: int, degree: int) -> Ints:
+    """The ascending tuples (·, degree) of numbers below a size, in order."""
+    found = list(itertools.combinations_with_replacement(range(size), degree))
+    return np.array(found, dtype=np.int64).reshape(len(found), degree)
 
 
-def monomials(n: Array, degree: int) -> Array:
-    """(c, ·) all products of so many columns of n (c, d), as ``combinations_with_replacement`` orders them."""
-    index = list(itertools.combinations_with_replacement(range(n.shape[1]), degree))
-    found = np.ones((len(n), len(index)))
-    for column in np.array(index, dtype=np.int64).reshape(len(index), degree).T:
-        found *= n[:, column]
+def _orders(tuples: Ints) -> Array:
+    """Number of different orders of each tuple."""
+    repeats = (math.prod(math.factorial(own.count(i)) for i in set(own)) for own in tuples.tolist())
+    return np.array([math.factorial(tuples.shape[1]) // often for often in repeats], dtype=np.float64)
+
+
+def monomials(n: Array, most: int) -> list[Array]:
+    """Of each degree, to the highest, all products (·, c) of rows of n (d, c), as ``_tuples`` orders them."""
+    found = [np.ones((1, n.shape[1]))]
+    shorter = {(): 0}
+    for degree in range(1, most + 1):
+        tuples = [tuple(own) for own in _tuples(len(n), degree).tolist()]
+        found.append(found[-1][[shorter[own[:-1]] for own in tuples]])
+        found[-1] *= n[[own[-1] for own in tuples]]
+        shorter = {own: at for at, own in enumerate(tuples)}
     return found
 
 
