@@ -1,8 +1,8 @@
 """The row space of a workload that every permutation of its attributes leaves alone, of order at most two.
 
-Four components, whatever the number of attributes: 10^40 cells of prefixes of two attributes cost four spectra of
-dimension 90 at most. Measures stand for their mean over all orders of the attributes; their moments are made
-of the law of the values of four attributes drawn without replacement (``sampled_values``).
+Four components, whatever the number of attributes: prefixes of one and two attributes over 10^40 cells cost
+four spectra of dimension 90 at most. Measures stand for their mean over all orders of the attributes; their
+moments are made of the law of the values of four attributes drawn without replacement (``sampled_values``).
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from functools import cached_property
 
 import numpy as np
 
-from mmopt.errors import UnsuitableError
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.errors import OptionError
+from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.count_form import CountForm, count_form
 from mmopt.sectors.kinds_of_products import Kind, kinds_of_products
 from mmopt.sectors.largest_by_counts import largest_by_counts
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.pair_coordinates import PairCoordinates
-from mmopt.sectors.pair_roots import roots_of
+from mmopt.sectors.pair_roots import root_rounding_of, roots_of
 from mmopt.sectors.row_space import Largest, RowSpace
-from mmopt.sectors.sampled_values import counts_of, law_of, law_of_product
+from mmopt.sectors.sampled_values import counts_of, law_of, law_of_product, products_of
 from mmopt.workloads import Workload
 
 __all__ = ["EqualAttributes", "equal_attributes", "equal_space"]
+
+ROUNDINGS = 80  # at most, of a term: 24 orders, 15 blocks, and products of some 30 factors
 
 
 def equal_attributes(workload: Workload) -> bool:
@@ -38,15 +40,15 @@ def equal_space(workload: Workload) -> EqualAttributes:
 
     Raises
     ------
-    UnsuitableError : attributes that are not equal, or whose values can be swapped, or a product of more than two.
+    OptionError : attributes that are not equal, values that can be swapped, or a product of more than two.
     TooLargeError : attributes of too many values.
     """
     kinds = kinds_of_products(workload)
     if kinds is None:
-        raise UnsuitableError(
-            "the attributes are not equal: their sizes or the products on them differ, values can be swapped, or "
-            "a product asks of more than two",
-            hint="take the row space that needs no equal attributes",
+        raise OptionError(
+            "the attributes are not equal: their sizes or the products on them differ, values can be "
+            "swapped, or a product asks of more than two",
+            hint="take the row space that asks for no equal attributes: plain_space",
         )
     return EqualAttributes(kinds, len(workload.domain.shape), workload.domain.shape[0])
 
@@ -66,6 +68,7 @@ class EqualAttributes(RowSpace):
         self.space = Space(often, tuple(map(self.coordinates.dim, components)))
         parts = roots_of(self.coordinates, kinds)
         self.root = Split(self.space.abstract(tuple(map(len, parts))), self.space, parts)
+        self.root_rounding = root_rounding_of(self.coordinates, kinds)
         self.shape = (size,) * attributes
 
     @cached_property
@@ -76,6 +79,24 @@ class EqualAttributes(RowSpace):
     def moments(self, mixture: Mixture) -> tuple[Array, ...]:
         return self.coordinates.moments(law_of(mixture, self.places))
 
+    def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
+        """At least ‖Q_κ - exact‖₂ of each component, of the measure of rows divided by their exact sums.
+
+        Every number on the way is a sum of products: computed moments are off by γ times the same with
+        magnitudes in place of numbers, alternating signs of inclusion and exclusion too. The exact basis is
+        orthonormal; that of floats is (I + Δ) times it on one attribute, each entry having three roundings,
+        so ‖Δ‖ <= 3 u √d, which moves moments of w attributes by at most (1 + ‖Δ‖)²ʷ - 1.
+        """
+        d, k, order = self.shape[0], len(self.shape), self.coordinates.order
+        # A law is a sum over attributes and products, summed thrice over values; a block is over all pairs.
+        steps = (k + mixture.count + 3 * d + 2 * d**order + 2 * ROUNDINGS) * EPS
+        rows = max(float(np.abs(f.sum(axis=1) - 1.0).max(initial=0.0)) for f in mixture.factors) + d * EPS
+        relative = np.expm1(self.places * np.log1p(1.01 * rows)) + 1.01 * steps
+        law = law_of(mixture, self.places, absolute=True)
+        sizes = [float(np.linalg.norm(own)) for own in self.coordinates.moments(law, absolute=True)]
+        basis = np.expm1(2 * order * np.log1p(2 * EPS * np.sqrt(d)))
+        return tuple(1.01 * float(relative + basis) * size for size in sizes)
+
     def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
         return self._integrals(mixture, self.coordinates.function(parts), self.form(parts))
 
@@ -84,22 +105,23 @@ class EqualAttributes(RowSpace):
         whole = self._integrals(mixture, function, self.form(parts))
         share = self.places / len(self.shape)  # of the choices of attributes, those with a given one
         given = np.reshape(function, (self.shape[0], -1))
-        laws = [law_of_product(own, self.places - 1).ravel() for own in np.stack(mixture.factors, axis=1)]
+        laws = [law_of_product(own, self.places - 1).ravel() for own in products_of(mixture)]
         found = share * np.array(laws) @ given.T + (1.0 - share) * whole[:, None]
         return (found,) * len(self.shape)
 
     def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
-        return self.form(parts).values(np.stack([(cells == v).sum(axis=1) for v in range(self.shape[0])], axis=1))
+        return self.form(parts).values(
+            np.stack([(cells == v).sum(axis=1) for v in range(self.shape[0])], axis=1)
+        )
 
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         return largest_by_counts(self.form(parts), seconds)
 
     def form(self, parts: Sequence[Array]) -> CountForm:
-        """f as a form in the counts of values, with a bound on its rounding; N and the contrasts as they are."""
+        """f as a form in the counts of values, and what it is off by; N and the contrasts as they are."""
         function = self.coordinates.function(parts)
         magnitudes = self.coordinates.function(parts, absolute=True)
-        # A term goes through both sums over a component, 24 orders and some 16 products and other sums.
-        roundings = 2 * self.space.largest + 40
+        roundings = 2 * self.space.largest + ROUNDINGS  # both sums over a component
         return count_form(function, magnitudes, roundings, len(self.shape))
 
     def _integrals(self, mixture: Mixture, function: Array, form: CountForm) -> Array:
@@ -107,7 +129,7 @@ class EqualAttributes(RowSpace):
         is_cell = np.isfinite(counts[:, 0])
         found = np.empty(mixture.count)
         found[is_cell] = form.values(counts[is_cell])
+        products = products_of(mixture)
         for at in np.flatnonzero(~is_cell):
-            own = law_of_product(np.stack([f[at] for f in mixture.factors]), self.places)
-            found[at] = float(np.vdot(own, function))
+            found[at] = float(np.vdot(law_of_product(products[at], self.places), function))
         return found

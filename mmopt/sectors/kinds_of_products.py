@@ -35,8 +35,8 @@ class Kind:
 def kinds_of_products(workload: Workload) -> tuple[Kind, ...] | None:
     """The kinds, if every permutation of the attributes maps the products to each other; else None.
 
-    None also of less than two attributes, of unequal sizes or of one value, of more than two factors that are no totals, and
-    where two values can be swapped: such symmetries are of components, not of this space.
+    None also of less than two attributes, of unequal sizes or of one value, of more than two factors that are
+    no totals, and where two values can be swapped: this space knows no components for these.
     """
     products, sizes = workload.weighed.products, set(workload.domain.shape)
     count = len(workload.domain.shape)
@@ -71,8 +71,8 @@ def _choices(count: int, which: tuple[int, ...]) -> int:
 
 def _times_everywhere(found: Counter[tuple[int, ...]], choices: int) -> int:
     """How often a product stands at every choice of attributes; 0 if not everywhere alike."""
-    often = set(found.values())
-    return often.pop() if len(found) == choices and len(often) == 1 else 0
+    often = next(iter(found.values()))
+    return often if len(found) == choices and set(found.values()) == {often} else 0
 
 
 def _some_swap(workload: Workload) -> bool:

@@ -1,17 +1,17 @@
 """Coordinates of the row space of queries of at most two of k equal attributes, by irreducible components.
 
-Let e be the contrasts of the values (c of them) and v_i = e(x_i), V_ij = e(x_i) e(x_j)ᵀ, with symmetric part s_ij
-and antisymmetric part a_ij. Under permutations of the attributes the space splits, with multiplicities, into
+Let e be the contrasts of the values (c of them) and v_i = e(x_i), V_ij = e(x_i) e(x_j)ᵀ, with symmetric part
+s_ij and antisymmetric part a_ij. Under permutations of the attributes the space splits into
 
 - *trivial*: 1, √k mean v, √(k(k-1)/2) mean s;
 - *standard*, k - 1 times: v_i - mean, √(k-2) a_i, √k c_i, of the parts s_ij = mean + a_i + a_j + r_ij and
-  a_ij = c_i - c_j + ρ_ij with sums over j of zero (two attributes: v and c alone);
+  a_ij = c_i - c_j + ρ_ij with sums over j of zero (of two attributes: v and c alone);
 - *(k-2, 2)*, k(k-3)/2 times: r_ij; and *(k-2, 1, 1)*, (k-1)(k-2)/2 times: ρ_ij
 
-(Fulton and Harris, Representation Theory, §4; these are orthonormal). Of a measure that permutations leave alone
-the moments on a component are made of those of two functions, each of one or two attributes, that have some of
-their attributes in common. ``_coefficients`` says of how much of which; the same table, read the other way, makes
-of N the function F of four attributes whose mean over all choices of four is f.
+(Fulton and Harris, Representation Theory, §4; these are orthonormal). Of a measure that permutations leave
+alone the moments on a component are made of those of two functions, each of one or two attributes, that have
+some of their attributes in common. ``_coefficients`` says of how much of which; the same table, read the
+other way, makes of N the function F of four attributes whose mean over all choices of four is f.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def contrasts(size: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PairCoordinates:
-    """The components for k >= 2 attributes of ``size`` values; ``order`` 1 or 2: attributes of a query, at most.
+    """The components of k >= 2 attributes of ``size`` values, for queries of ``order`` of them, 1 or 2.
 
     Raises
     ------
@@ -97,7 +97,7 @@ class PairCoordinates:
 
     @cached_property
     def halves(self) -> dict[str, Array]:
-        """Orthonormal rows (·, c²) of the symmetric and the antisymmetric part of a flattened matrix (c, c)."""
+        """Orthonormal rows (·, c²): the symmetric and the antisymmetric part of a flattened matrix (c, c)."""
         c = self.size - 1
         root = math.sqrt(0.5)
         a, b = np.triu_indices(c)
@@ -119,8 +119,11 @@ class PairCoordinates:
 
     # -- moments, and what they are dual to
 
-    def moments(self, law: Array) -> tuple[Array, ...]:
-        """Q of each component, of the law of the values of ``places`` attributes (symmetric)."""
+    def moments(self, law: Array, absolute: bool = False) -> tuple[Array, ...]:
+        """Q of each component, of the law of the values of ``places`` attributes (symmetric).
+
+        With ``absolute`` every number is replaced by its magnitude: what the rounding of Q is relative to.
+        """
         laws = {law.ndim: law}
         for m in range(law.ndim, 0, -1):
             laws[m - 1] = laws[m].sum(axis=-1)
@@ -128,15 +131,19 @@ class PairCoordinates:
         for component in self.components:
             blocks: list[list[Array]] = [[] for _ in component.parts]
             for (i, left), (j, right) in self._pairs(component):
-                blocks[i].append(blocks[j][i].T if j < i else self._block(component, left, right, laws))
+                own = blocks[j][i].T if j < i else self._block(component, left, right, laws, absolute)
+                blocks[i].append(own)
             found.append(np.block(blocks))
         return tuple(found)
 
-    def _block(self, component: Component, left: str, right: str, laws: dict[int, Array]) -> Array:
+    def _block(
+        self, component: Component, left: str, right: str, laws: dict[int, Array], absolute: bool
+    ) -> Array:
+        magnitude = np.abs if absolute else np.asarray
         values = np.zeros((self.size,) * (WIDTHS[left] + WIDTHS[right]))
         for shape, factor in self._shapes(component, left, right):
-            diagonal(values, shape)[...] += factor * laws[len(letters_of(shape))]
-        one, other = self.functions[left], self.functions[right]
+            diagonal(values, shape)[...] += magnitude(factor) * laws[len(letters_of(shape))]
+        one, other = (magnitude(self.functions[own]) for own in (left, right))
         return np.asarray(one @ values.reshape(one.shape[1], other.shape[1]) @ other.T)
 
     def function(self, parts: Sequence[Array], absolute: bool = False) -> Array:
@@ -170,7 +177,7 @@ class PairCoordinates:
                 yield shape[WIDTHS[right] :] + shape[: WIDTHS[right]], factor
             return
         for common, factor in enumerate(self._coefficients(component.name, left, right)):
-            # Of two or three attributes no two pairs are disjoint; coefficients of what there is not are zero.
+            # Of two or three attributes no two pairs are disjoint: their coefficient is zero.
             if factor:
                 first = "ab"[: WIDTHS[left]]
                 yield first + first[:common] + "cd"[: WIDTHS[right] - common], factor

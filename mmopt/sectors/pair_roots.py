@@ -1,14 +1,15 @@
 """The queries of a kind of product, on the components of ``pair_coordinates``: roots of their Gram matrix.
 
-A query with the factors φ at attribute i and ψ at j has the coefficients φ₀ψ₀ of the constant, α = φ₁ψ₀ of e(x_i),
-β = φ₀ψ₁ of e(x_j) and V = φ₁ψ₁ᵀ of their products, with φ₀ the mean of φ and φ₁ the means of φ e. The sum over all
-ordered pairs of attributes of the squares of its projections on a component is that of the rows
+A query with the factors φ at attribute i and ψ at j has the coefficients φ₀ψ₀ of the constant, α = φ₁ψ₀ of
+e(x_i), β = φ₀ψ₁ of e(x_j) and V = φ₁ψ₁ᵀ of their products, with φ₀ the mean of φ and φ₁ the means of φ e. The
+sum over all ordered pairs of attributes of the squares of its projections on a component is that of the rows
 
 - trivial: (√(k(k-1)) φ₀ψ₀, √(k-1) (α + β), √2 s)
 - standard: (√((k-2)/2) (α + β), √2 s, 0) and (√(k/2) (α - β), 0, √2 a)
 - (k-2, 2): √2 s; (k-2, 1, 1): √2 a,
 
-s and a the symmetric and the antisymmetric part of V. A query of one attribute has (√k φ₀, φ₁, 0) and (φ₁, 0, 0).
+s and a the symmetric and the antisymmetric part of V. A query of one attribute has the rows (√k φ₀, φ₁, 0)
+and (φ₁, 0, 0).
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mmopt.numerics.arrays import EPS, Array, require_memory, stacked_root, svd
+from mmopt.numerics.arrays import EPS, Array, require_memory, rounding_of_root, stacked_root, svd
 from mmopt.sectors.kinds_of_products import Kind
 from mmopt.sectors.pair_coordinates import PairCoordinates
 
-__all__ = ["roots_of"]
+__all__ = ["root_rounding_of", "roots_of"]
 
 
 def roots_of(coordinates: PairCoordinates, kinds: Sequence[Kind]) -> tuple[Array, ...]:
@@ -39,6 +40,26 @@ def roots_of(coordinates: PairCoordinates, kinds: Sequence[Kind]) -> tuple[Array
                 if component.name == name:
                     stacks[name].append(_in_order(coordinates, component.parts, parts, kind.weight))
     return tuple(_independent(stacks[own.name], coordinates.dim(own)) for own in coordinates.components)
+
+
+def root_rounding_of(coordinates: PairCoordinates, kinds: Sequence[Kind]) -> float:
+    """At least ‖root - an exact one‖ / ‖root‖ (Frobenius, of all components as often as they stand there).
+
+    Means and contrasts of a factor's root are sums of d products with numbers of three roundings, off by
+    (d + 8) u Σ|root| |e| / d each, and by √d times as much of their own length all together (Cauchy and
+    Schwarz).
+    A query's coefficients are products of those of its factors; the way from there to the components is
+    orthonormal.
+    """
+    d = coordinates.size
+    of_kinds = (
+        sum(f.root_rounding + (d + 8) * math.sqrt(d) * EPS for f in kind.factors) + 16 * EPS for kind in kinds
+    )
+    rows = sum(2 * math.prod(min(f.rows, d) for f in kind.factors) for kind in kinds)
+    largest = max(map(coordinates.dim, coordinates.components))
+    # Of the rows' triangle, and once as much for its singular directions where they are not independent.
+    of_triangle = 2 * rounding_of_root(max(rows, largest + 1), largest)
+    return 1.01 * (max(of_kinds) + of_triangle)
 
 
 def _in_order(

@@ -1,4 +1,4 @@
-"""The joint law of the values of a few attributes drawn without replacement, of a measure on equal attributes.
+"""The joint law of the values of a few equal attributes, drawn without replacement, under a measure.
 
 Of a product ⊗ᵢ pᵢ of measures the law of w attributes drawn in any order is the mean of
 pᵢ(a) pⱼ(b) … over distinct i, j, …. Sums over distinct attributes are sums over all, by inclusion and
@@ -11,14 +11,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.measures import Mixture
 
-__all__ = ["PARTITIONS", "counts_of", "diagonal", "law_of", "law_of_product", "products_of", "symmetric"]
+__all__ = [
+    "PARTITIONS",
+    "counts_of",
+    "diagonal",
+    "law_of",
+    "law_of_product",
+    "letters_of",
+    "products_of",
+    "symmetric",
+]
 
 PARTITIONS: dict[int, tuple[tuple[int, str], ...]] = {
     1: ((1, "a"),),
@@ -26,8 +35,8 @@ PARTITIONS: dict[int, tuple[tuple[int, str], ...]] = {
     3: ((1, "abc"), (-3, "aab"), (2, "aaa")),
     4: ((1, "abcd"), (-6, "aabc"), (8, "aaab"), (3, "aabb"), (-6, "aaaa")),
 }
-"""Of so many places: the partitions by shape, places of one part under one letter; how many there are, times the
-Möbius function of the lattice of partitions (Stanley, Enumerative Combinatorics 1, example 3.10.4)."""
+"""Of so many places: the partitions by shape, places of one part under one letter; how many there are, times
+the Möbius function of the lattice of partitions (Stanley, Enumerative Combinatorics 1, example 3.10.4)."""
 
 
 def letters_of(shape: str) -> str:
@@ -54,42 +63,53 @@ def counts_of(mixture: Mixture) -> Array:
     return np.where(is_cell[:, None], stacked.sum(axis=1), np.nan)
 
 
-def products_of(mixture: Mixture) -> Iterator[tuple[float, Array]]:
-    """The weight and the measures (k, d) of each product."""
-    return zip(mixture.weights.tolist(), np.stack(mixture.factors, axis=1), strict=True)
+def products_of(mixture: Mixture) -> Array:
+    """(J, k, d) the measures of each product."""
+    return np.stack(mixture.factors, axis=1)
 
 
-def law_of(mixture: Mixture, places: int) -> Array:
-    """Σⱼ weightsⱼ times the law (d, …, d) of so many attributes, at most all k of them."""
+def law_of(mixture: Mixture, places: int, absolute: bool = False) -> Array:
+    """Σⱼ weightsⱼ times the law (d, …, d) of so many attributes, at most all k of them.
+
+    ``absolute``: with terms added that are to be subtracted, which is what its rounding is relative to.
+    """
     counts = counts_of(mixture)
     is_cell = np.isfinite(counts[:, 0])
-    law = _law_of_cells(counts[is_cell], mixture.weights[is_cell], len(mixture.factors), places)
+    k = len(mixture.factors)
+    law = _law_of_cells(counts[is_cell], mixture.weights[is_cell], k, places, absolute)
+    products = products_of(mixture)
     for at in np.flatnonzero(~is_cell & (mixture.weights != 0)):
-        law += mixture.weights[at] * law_of_product(np.stack([f[at] for f in mixture.factors]), places)
+        law += mixture.weights[at] * law_of_product(products[at], places, absolute)
     return law
 
 
-def law_of_product(factors: Array, places: int) -> Array:
+def law_of_product(factors: Array, places: int, absolute: bool = False) -> Array:
     """The law of so many attributes under the product of the measures (k, d)."""
-    sums: dict[int, Array] = {}
-    powers = np.ones((len(factors), 1))
-    for m in range(1, places + 1):
-        sums[m] = np.reshape(powers.T @ factors, (factors.shape[1],) * m)
-        powers = (powers[:, :, None] * factors[:, None, :]).reshape(len(factors), -1) if m < places else powers
-    law = np.zeros((factors.shape[1],) * places)
-    for often, shape in PARTITIONS[places]:
+    k, d = factors.shape
+    sums = {1: factors.sum(axis=0)}
+    powers = factors
+    for m in range(2, places + 1):
+        sums[m] = np.reshape(powers.T @ factors, (d,) * m)
+        if m < places:
+            powers = (powers[:, :, None] * factors[:, None, :]).reshape(k, d**m)
+    law = np.zeros((d,) * places)
+    for often, shape in _partitions(places, absolute):
         term = np.ones(())
         for letter in letters_of(shape):
             term = np.multiply.outer(term, sums[shape.count(letter)])
         law += often * term
-    return symmetric(law) / math.perm(len(factors), places)
+    return symmetric(law) / math.perm(k, places)
 
 
-def _law_of_cells(counts: Array, weights: Array, attributes: int, places: int) -> Array:
+def _partitions(places: int, absolute: bool) -> list[tuple[int, str]]:
+    return [(abs(often) if absolute else often, shape) for often, shape in PARTITIONS[places]]
+
+
+def _law_of_cells(counts: Array, weights: Array, attributes: int, places: int, absolute: bool) -> Array:
     """The law of so many attributes of cells with these counts (c, d), times their weights."""
     moments = dict(_moments(counts, weights, places))
     law = np.zeros((counts.shape[1],) * places)
-    for often, shape in PARTITIONS[places]:
+    for often, shape in _partitions(places, absolute):
         diagonal(law, shape)[...] += often * moments[len(letters_of(shape))]
     return symmetric(law) / math.perm(attributes, places)
 
@@ -98,7 +118,7 @@ def _moments(counts: Array, weights: Array, most: int) -> Iterator[tuple[int, Ar
     """Σ weights times counts ⊗ … ⊗ counts, of one factor and up to so many."""
     d = counts.shape[1]
     pairs = (counts[:, :, None] * counts[:, None, :]).reshape(len(counts), d * d)
-    sides: Sequence[Array] = (np.ones((len(counts), 1)), counts, pairs)
+    sides = (np.ones((len(counts), 1)), counts, pairs)
     for m in range(1, most + 1):
         left, right = sides[m // 2], sides[m - m // 2]
         yield m, np.reshape((left * weights[:, None]).T @ right, (d,) * m)
