@@ -12,4 +12,9 @@ and W = L B the queries.
 
 - ``measures.py``: mixtures of products of measures
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
+- ``equal_attributes.py``: that of attributes which may be swapped, each query of two of them at most
+- ``kinds_of_products.py``: whether they may be swapped, and the products up to that
+- ``pair_coordinates.py``: its four components; ``pair_roots.py``: the queries on them
+- ``sampled_values.py``: the law of the values of a few attributes drawn without replacement
+- ``count_form.py``: f as a polynomial in the counts of values; ``largest_by_counts.py``: its largest value
 """

@@ -65,7 +65,7 @@ def kinds_of_products(workload: Workload) -> tuple[Kind, ...] | None:
 def _choices(count: int, which: tuple[int, ...]) -> int:
     """Number of ways to choose attributes for these factors, equal ones in ascending order."""
     if len(which) < MOST_FACTORS:
-        return count ** len(which)
+        return count if which else 1
     return count * (count - 1) // (2 if which[0] == which[1] else 1)
 
 

@@ -116,7 +116,7 @@ def _enumerated(form: CountForm, end: float) -> _Found | None:
 def _enlarged(counts: Ints, total: int) -> Ints:
     """Counts in the same proportions, with this sum."""
     exact = counts * (total / counts.sum())
-    whole = np.floor(exact).astype(np.int64)
+    whole: Ints = np.floor(exact).astype(np.int64)
     order = np.argsort(whole - exact, kind="stable")
     whole[order[: total - int(whole.sum())]] += 1
     return whole
@@ -125,10 +125,10 @@ def _enlarged(counts: Ints, total: int) -> Ints:
 def _ascended(form: CountForm, start: Ints) -> Ints:
     """Counts from which no other value of one attribute leads higher."""
     unit = np.eye(form.size, dtype=np.int64)
-    moves = (unit[:, None, :] - unit[None, :, :]).reshape(-1, form.size)
+    moves: Ints = (unit[:, None, :] - unit[None, :, :]).reshape(-1, form.size)
     counts, value = start, float(form.values(start[None])[0])
     while True:
-        near = counts + moves
+        near: Ints = counts + moves
         near = near[(near >= 0).all(axis=1)]
         values = form.values(near)
         at = int(values.argmax())
