@@ -28,7 +28,7 @@ __all__ = [
 def of_one_and_two(
     attributes: int, one: Sequence[Factor], pairs: Sequence[tuple[Factor, Factor]], weights: Sequence[float]
 ) -> Workload:
-    """The factors at every attribute, and the pairs at every two attributes in both orders (once if equal)."""
+    """The factors at every attribute, the pairs at every two in both orders, but equal factors in one."""
     size = (*one, *(p[0] for p in pairs))[0].size
     products = []
     for chosen, weight in zip([(own,) for own in one] + list(pairs), weights, strict=True):
@@ -42,7 +42,7 @@ def of_one_and_two(
 
 
 def random_workload(rng: np.random.Generator, attributes: int, size: int) -> Workload:
-    """Prefixes, ranges and rows of random numbers; of two attributes a pair of equal and one of other factors."""
+    """Prefixes, ranges and random rows; of two attributes a pair of equal factors and one of others."""
     rows = f.predicates(rng.standard_normal((size + 1, size)), [f"p{i}" for i in range(size + 1)])
     prefix, ranges = f.prefix(size), f.all_range(size)
     return of_one_and_two(

@@ -43,15 +43,13 @@ def test_bound_and_lengths_are_those_of_the_matrix(
     on_cells = mean_over_orders(mixture)
     total, parts = best_parts(space, mixture)
     columns = workload.matrix * np.sqrt(mixture.weights @ on_cells)
-    values, rows = np.linalg.svd(columns, full_matrices=False)[1:]
-    assert total == pytest.approx(values.sum(), rel=SHAPE)
-    assert sum(
-        int(m) * len(r) for m, r in zip(space.space.multiplicities, space.root.parts, strict=True)
-    ) == (np.linalg.matrix_rank(workload.matrix))
-    assert rows.shape  # the strategy's lengths, from the dense inverse root of W D Wᵀ:
     left, spectrum, _ = np.linalg.svd(columns, full_matrices=False)
-    kept = spectrum > 1e-9 * spectrum[0]
-    whitened = (left[:, kept] / np.sqrt(spectrum[kept])).T @ workload.matrix
+    assert total == pytest.approx(spectrum.sum(), rel=SHAPE)
+    ranks = (len(root) for root in space.root.parts)
+    rank = sum(int(m) * r for m, r in zip(space.space.multiplicities, ranks, strict=True))
+    assert rank == np.linalg.matrix_rank(workload.matrix)
+    # The columns of the strategy (W D Wᵀ)^{-1/4} W, up to a factor.
+    whitened = (left[:, :rank] / np.sqrt(spectrum[:rank])).T @ workload.matrix
     dense = np.square(whitened).sum(axis=0) / spectrum.sum()
     cells = all_cells(attributes, size)
     found = space.lengths(parts, cells)
@@ -155,7 +153,7 @@ def test_what_is_not_equal_is_refused() -> None:
     with pytest.raises(OptionError) as caught:
         equal_space(workload)
     assert str(caught.value) == (
-        "the attributes are not equal: their sizes or the products on them differ, values can be swapped, or a "
-        "product asks of more than two\n"
+        "the attributes are not equal: their sizes or the products on them differ, values can be swapped, "
+        "or a product asks of more than two\n"
         "  take the row space that asks for no equal attributes: plain_space"
     )

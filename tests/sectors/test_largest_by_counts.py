@@ -1,4 +1,4 @@
-"""The largest value over counts is proved: exact arithmetic on all of them, and bounds where time is short."""
+"""The largest value over counts is proved: by exact arithmetic, and by bounds where time is short."""
 
 from __future__ import annotations
 
