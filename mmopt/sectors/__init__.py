@@ -17,4 +17,5 @@ and W = L B the queries.
 - ``pair_coordinates.py``: its four components; ``pair_roots.py``: the queries on them
 - ``sampled_values.py``: the law of the values of a few attributes drawn without replacement
 - ``count_form.py``: f as a polynomial in the counts of values; ``largest_by_counts.py``: its largest value
+- ``count_profiles.py``: f, and densities of the same kind, in orthonormal coordinates
 """

@@ -16,6 +16,7 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.count_form import CountForm, count_form
+from mmopt.sectors.count_profiles import CountProfiles
 from mmopt.sectors.kinds_of_products import Kind, kinds_of_products
 from mmopt.sectors.largest_by_counts import largest_by_counts
 from mmopt.sectors.measures import Mixture
@@ -116,6 +117,14 @@ class EqualAttributes(RowSpace):
 
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         return largest_by_counts(self.form(parts), seconds)
+
+    def profiles(self, measure: Array | None = None) -> CountProfiles:
+        """The squared lengths as functions in coordinates that are orthonormal under a positive measure (d,).
+
+        Under its product on all attributes; None: the uniform one.
+        """
+        size = self.shape[0]
+        return CountProfiles(self.coordinates, np.full(size, 1.0 / size) if measure is None else measure)
 
     def form(self, parts: Sequence[Array]) -> CountForm:
         """f as a form in the counts of values, and what it is off by; N and the contrasts as they are."""
