@@ -16,6 +16,7 @@ and W = L B the queries.
 - ``kinds_of_products.py``: whether they may be swapped, and the products up to that
 - ``pair_coordinates.py``: its four components; ``pair_roots.py``: the queries on them
 - ``sampled_values.py``: the law of the values of a few attributes drawn without replacement
-- ``count_form.py``: f as a polynomial in the counts of values; ``largest_by_counts.py``: its largest value
+- ``count_form.py``: f as a polynomial in the counts of values; ``count_halves.py``: its values at all counts;
+  ``largest_by_counts.py``: the largest; ``cut_densities.py``: laws of measures that are its positive part
 - ``count_profiles.py``: f, and densities of the same kind, in orthonormal coordinates
 """

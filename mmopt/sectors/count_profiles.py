@@ -3,9 +3,9 @@
 f is the mean of a symmetric F over all choices of w of the k attributes. Let B be the constant and c other
 functions of a value, orthonormal under a positive measure p, and F = Σ C[a, b, …] B_a B_b …. The terms of one
 multiset α of indices, m of them not of the constant, make up a multiple of the mean over all choices of
-m attributes of these functions' product. Under the product of p on all attributes such means are orthogonal, of
-squared norm Πr! / (k)_m with r how often each function stands in α. Signed measures with a density of this
-kind with respect to that product have moments in closed form.
+m attributes of these functions' product. Under the product of p on all attributes such means are orthogonal,
+of squared norm Πr! / (k)_m with r how often each function stands in α. Signed measures with a density of
+this kind with respect to that product have moments in closed form.
 """
 
 from __future__ import annotations

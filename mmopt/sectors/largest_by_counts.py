@@ -1,10 +1,7 @@
 """The largest value of a form in the counts of values, over all counts, proved.
 
-The values are halved. Of counts n = (x, y) the form of degree w is a sum of products of a function of x and
-one of y, few of them: of the terms of degree j in x those with 2 j >= w are Σ_β y^β h_β(x) over the monomials
-y^β of degree w - j, and the others likewise by monomials of x. For each sum of x all values of the form are
-then one matrix product, of 27 columns for ten values and degree four: the two billion counts of 40 attributes
-of ten values take some twenty seconds.
+All counts are enumerated by blocks of matrix products (``count_halves.py``): the two billion counts of 40
+attributes of ten values take some twenty seconds.
 
 Of more attributes than there is time for, the same function of four attributes is averaged over fewer
 (``count_form``), whose largest value is an upper bound; the search from there is for a lower one.
@@ -12,22 +9,19 @@ Of more attributes than there is time for, the same function of four attributes 
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.numerics.arrays import EPS, Array, Ints, panels
+from mmopt.numerics.arrays import EPS, Ints
 from mmopt.sectors.count_form import CountForm
+from mmopt.sectors.count_halves import terms_of_a_value, value_blocks
 from mmopt.sectors.row_space import Largest
 
-__all__ = ["compositions", "largest_by_counts"]
+__all__ = ["largest_by_counts"]
 
-VALUES_AT_A_TIME = 2**16  # of the form: they stay in the cache
-COUNTS_AT_A_TIME = 2**10  # counts whose monomials are held
-NUMBERS_HELD = 2**24  # of functions of one half
 FEW = 2**24  # counts that are enumerated first: it takes a fraction of a second
 HOPE = 0.8  # of what the pace so far promises to be done in the time left
 
@@ -90,26 +84,15 @@ def _most_attributes(form: CountForm, most: float) -> int:
 
 def _enumerated(form: CountForm, end: float) -> _Found | None:
     """The largest value over all counts; None where the time is over before."""
-    one, other = _halves(form)
     value, best = -math.inf, np.zeros(form.size, dtype=np.int64)
-    for sum_of_x in range(form.total + 1):
-        xs, ys = compositions(sum_of_x, one.size), compositions(form.total - sum_of_x, other.size)
-        for ys_here in panels(len(ys), max(1, NUMBERS_HELD // one.columns)):
-            y, right = ys[ys_here], other.functions(ys[ys_here])
-            step = max(1, VALUES_AT_A_TIME // len(y))
-            values = np.empty((step, len(y)))
-            for xs_here in panels(len(xs), max(step, COUNTS_AT_A_TIME)):
-                x, left = xs[xs_here], one.functions(xs[xs_here])
-                for here in panels(len(x), step):
-                    if time.monotonic() > end:
-                        return None
-                    own = np.matmul(left[here], right.T, out=values[: len(left[here])])
-                    at = int(own.argmax())
-                    if own.flat[at] > value:
-                        value = float(own.flat[at])
-                        best = np.concatenate([x[here][at // len(y)], y[at % len(y)]])
-    # Monomials are exact; each coefficient is rounded thrice, and every sum as often as it has terms.
-    off = (one.terms + 2 * form.degree + 8) * EPS * form.most + form.rounding
+    for x, y, values in value_blocks(form):
+        if time.monotonic() > end:
+            return None
+        at = int(values.argmax())
+        if values.flat[at] > value:
+            value = float(values.flat[at])
+            best = np.concatenate([x[at // len(y)], y[at % len(y)]])
+    off = terms_of_a_value(form) * EPS * form.most + form.rounding
     return _Found(best, value, float(np.nextafter(value + off, np.inf)))
 
 
@@ -135,86 +118,3 @@ def _ascended(form: CountForm, start: Ints) -> Ints:
         if values[at] <= value:
             return counts
         counts, value = np.asarray(near[at]), float(values[at])
-
-
-@dataclass(frozen=True, eq=False)
-class _Half:
-    """Functions of the counts of some values whose products with the other half's sum up to the form.
-
-    ``pieces``: for the monomials of each degree a matrix that they are multiplied by, None where they stand
-    for themselves; degrees ascend in one half and descend (``step`` -1) in the other. terms : how many
-    numbers go into one value of the form, at most.
-    """
-
-    size: int
-    pieces: tuple[Array | None, ...]
-    step: int
-    columns: int
-    terms: int
-
-    def functions(self, counts: Ints) -> Array:
-        """The functions (c, columns) at counts (c, size)."""
-        found = np.empty((len(counts), self.columns))
-        for here in panels(len(counts), COUNTS_AT_A_TIME):
-            powers = monomials(counts[here].T.astype(np.float64), len(self.pieces) - 1)[:: self.step]
-            pairs = zip(self.pieces, powers, strict=True)
-            found[here] = np.vstack([own if matrix is None else matrix @ own for matrix, own in pairs]).T
-        return found
-
-
-def _halves(form: CountForm) -> tuple[_Half, _Half]:
-    """Of the first values and of the rest, columns in the same order."""
-    w, first = form.degree, form.size // 2
-    matrices = [_coefficients(form, j, first) for j in range(w + 1)]
-    terms = sum(sum(matrix.shape) for matrix in matrices)
-    keeps_other = [2 * j >= w for j in range(w + 1)]
-    columns = sum(m.shape[1 if keeps else 0] for m, keeps in zip(matrices, keeps_other, strict=True))
-    one = tuple(m.T if keeps else None for m, keeps in zip(matrices, keeps_other, strict=True))
-    other = tuple(None if keeps else m for m, keeps in zip(matrices, keeps_other, strict=True))
-    return _Half(first, one, 1, columns, terms), _Half(form.size - first, other, -1, columns, terms)
-
-
-def _coefficients(form: CountForm, j: int, first: int) -> Array:
-    """Of the monomials of degree j in the first values (rows) times those of the rest in the others."""
-    one, other = _tuples(first, j), first + _tuples(form.size - first, form.degree - j)
-    index = [np.repeat(column, len(other)) for column in one.T]
-    index += [np.tile(column, len(one)) for column in other.T]
-    values = form.tensor[tuple(index)].reshape(len(one), len(other))
-    return np.asarray(values * np.outer(_orders(one), _orders(other)) * math.comb(form.degree, j))
-
-
-def _tuples(size: int, degree: int) -> Ints:
-    """The ascending tuples (·, degree) of numbers below a size, in order."""
-    found = list(itertools.combinations_with_replacement(range(size), degree))
-    return np.array(found, dtype=np.int64).reshape(len(found), degree)
-
-
-def _orders(tuples: Ints) -> Array:
-    """Number of different orders of each tuple."""
-    repeats = (math.prod(math.factorial(own.count(i)) for i in set(own)) for own in tuples.tolist())
-    return np.array([math.factorial(tuples.shape[1]) // often for often in repeats], dtype=np.float64)
-
-
-def monomials(n: Array, most: int) -> list[Array]:
-    """Of each degree, to the highest, all products (·, c) of rows of n (d, c), as ``_tuples`` orders them."""
-    found = [np.ones((1, n.shape[1]))]
-    shorter = {(): 0}
-    for degree in range(1, most + 1):
-        tuples = [tuple(own) for own in _tuples(len(n), degree).tolist()]
-        found.append(found[-1][[shorter[own[:-1]] for own in tuples]])
-        found[-1] *= n[[own[-1] for own in tuples]]
-        shorter = {own: at for at, own in enumerate(tuples)}
-    return found
-
-
-def compositions(total: int, parts: int) -> Ints:
-    """All whole numbers >= 0 (·, parts) with this sum."""
-    columns: list[Ints] = []
-    rest = np.array([total], dtype=np.int64)
-    for _ in range(parts - 1):
-        which = np.repeat(np.arange(len(rest)), rest + 1)
-        ends = np.cumsum(rest + 1)
-        own = np.arange(len(which)) - (ends - rest - 1)[which]
-        columns = [*(column[which] for column in columns), own]
-        rest = rest[which] - own
-    return np.stack([*columns, rest], axis=1)

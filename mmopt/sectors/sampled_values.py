@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,6 +22,7 @@ __all__ = [
     "counts_of",
     "diagonal",
     "law_of",
+    "law_of_moments",
     "law_of_product",
     "letters_of",
     "products_of",
@@ -105,20 +105,25 @@ def _partitions(places: int, absolute: bool) -> list[tuple[int, str]]:
     return [(abs(often) if absolute else often, shape) for often, shape in PARTITIONS[places]]
 
 
-def _law_of_cells(counts: Array, weights: Array, attributes: int, places: int, absolute: bool) -> Array:
-    """The law of so many attributes of cells with these counts (c, d), times their weights."""
-    moments = dict(_moments(counts, weights, places))
-    law = np.zeros((counts.shape[1],) * places)
+def law_of_moments(moments: Array, attributes: int, absolute: bool = False) -> Array:
+    """The law of as many attributes as ``moments`` (d, …, d) has axes: Σ weights times counts ⊗ … ⊗ counts.
+
+    The counts of every cell have the sum ``attributes``.
+    """
+    places = moments.ndim
+    known = {places: moments}
+    for m in range(places, 1, -1):
+        known[m - 1] = known[m].sum(axis=-1) / attributes
+    law = np.zeros(moments.shape)
     for often, shape in _partitions(places, absolute):
-        diagonal(law, shape)[...] += often * moments[len(letters_of(shape))]
+        diagonal(law, shape)[...] += often * known[len(letters_of(shape))]
     return symmetric(law) / math.perm(attributes, places)
 
 
-def _moments(counts: Array, weights: Array, most: int) -> Iterator[tuple[int, Array]]:
-    """Σ weights times counts ⊗ … ⊗ counts, of one factor and up to so many."""
-    d = counts.shape[1]
+def _law_of_cells(counts: Array, weights: Array, attributes: int, places: int, absolute: bool) -> Array:
+    """The law of so many attributes of cells with these counts (c, d), times their weights."""
+    d, half = counts.shape[1], places // 2
     pairs = (counts[:, :, None] * counts[:, None, :]).reshape(len(counts), d * d)
     sides = (np.ones((len(counts), 1)), counts, pairs)
-    for m in range(1, most + 1):
-        left, right = sides[m // 2], sides[m - m // 2]
-        yield m, np.reshape((left * weights[:, None]).T @ right, (d,) * m)
+    moments = (sides[half] * weights[:, None]).T @ sides[places - half]
+    return law_of_moments(moments.reshape((d,) * places), attributes, absolute)

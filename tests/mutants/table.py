@@ -1635,7 +1635,12 @@ MUTANTS = (
             "return _Found(best, value, value)",
         ),
         ("largest_by_counts", "    if total == form.total:", "    if True:"),
+    ),
+    *_rows(
+        "mmopt/sectors/count_halves.py",
+        "sectors/test_largest_by_counts.py",
         ("_coefficients", " * math.comb(form.degree, j)", ""),
+        ("value_blocks", "range(form.total + 1)", "range(form.total)"),
     ),
     # -- what is said of private data
     *_rows(

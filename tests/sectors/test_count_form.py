@@ -9,7 +9,7 @@ import pytest
 from counted import random_form
 from tolerances import ROUNDING
 
-from mmopt.sectors.largest_by_counts import compositions
+from mmopt.sectors.count_halves import compositions
 
 
 @pytest.mark.quick

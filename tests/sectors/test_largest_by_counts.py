@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from counted import exact_value, random_form
 
-from mmopt.sectors import largest_by_counts as module
-from mmopt.sectors.largest_by_counts import compositions, largest_by_counts
+from mmopt.sectors import count_halves, largest_by_counts as module
+from mmopt.sectors.count_halves import compositions
+from mmopt.sectors.largest_by_counts import largest_by_counts
 
 
 @pytest.mark.quick
@@ -53,7 +54,7 @@ def test_blocks_of_any_size_find_the_same(rng: np.random.Generator, monkeypatch:
     form = random_form(rng, 5, 4, 9)
     known = largest_by_counts(form, 60.0)
     for name, number in (("VALUES_AT_A_TIME", 7), ("COUNTS_AT_A_TIME", 3), ("NUMBERS_HELD", 50)):
-        monkeypatch.setattr(module, name, number)
+        monkeypatch.setattr(count_halves, name, number)
     found = largest_by_counts(form, 60.0)
     assert found.upper == pytest.approx(known.upper, rel=1e-12)
     assert (found.cell == known.cell).all()
