@@ -17,6 +17,7 @@ from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.count_form import CountForm, count_form
 from mmopt.sectors.count_profiles import CountProfiles
+from mmopt.sectors.cut_densities import CutLaw
 from mmopt.sectors.kinds_of_products import Kind, kinds_of_products
 from mmopt.sectors.largest_by_counts import largest_by_counts
 from mmopt.sectors.measures import Mixture
@@ -88,15 +89,27 @@ class EqualAttributes(RowSpace):
         orthonormal; that of floats is (I + Δ) times it on one attribute, each entry having three roundings,
         so ‖Δ‖ <= 3 u √d, which moves moments of w attributes by at most (1 + ‖Δ‖)²ʷ - 1.
         """
-        d, k, order = self.shape[0], len(self.shape), self.coordinates.order
-        # A law is a sum over attributes and products, summed thrice over values; a block is over all pairs.
-        steps = (k + mixture.count + 3 * d + 2 * d**order + 2 * ROUNDINGS) * EPS
-        rows = max(float(np.abs(f.sum(axis=1) - 1.0).max(initial=0.0)) for f in mixture.factors) + d * EPS
-        relative = np.expm1(self.places * np.log1p(1.01 * rows)) + 1.01 * steps
+        rows = max(float(np.abs(f.sum(axis=1) - 1.0).max(initial=0.0)) for f in mixture.factors)
+        off = np.expm1(self.places * np.log1p(1.01 * (rows + self.shape[0] * EPS)))
         law = law_of(mixture, self.places, absolute=True)
-        sizes = [float(np.linalg.norm(own)) for own in self.coordinates.moments(law, absolute=True)]
+        return self._roundings(law, len(self.shape) + mixture.count + ROUNDINGS, float(off))
+
+    def moments_of_cut(self, cut: CutLaw) -> tuple[tuple[Array, ...], tuple[float, ...]]:
+        """Q_κ of a measure that is the positive part of a density, and at least ‖Q_κ - exact‖₂ of each.
+
+        The exact measure is that of the computed weights; its mass is the sum of the law, off by no more than
+        the moment of the constant, which is the first of the trivial component.
+        """
+        return self.coordinates.moments(cut.law), self._roundings(cut.magnitudes, cut.roundings, 0.0)
+
+    def _roundings(self, magnitudes: Array, steps: int, relative: float) -> tuple[float, ...]:
+        """Of moments made of a law that is off by so many roundings, and by ``relative``, of magnitudes."""
+        d, order = self.shape[0], self.coordinates.order
+        # A law is summed thrice over values; a block of moments is a sum over all pairs of values, twice.
+        all_steps = 1.01 * (steps + 3 * d + 2 * d**order + ROUNDINGS) * EPS
         basis = np.expm1(2 * order * np.log1p(2 * EPS * np.sqrt(d)))
-        return tuple(1.01 * float(relative + basis) * size for size in sizes)
+        sizes = [float(np.linalg.norm(q)) for q in self.coordinates.moments(magnitudes, absolute=True)]
+        return tuple(1.01 * float(relative + all_steps + basis) * size for size in sizes)
 
     def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
         return self._integrals(mixture, self.coordinates.function(parts), self.form(parts))

@@ -1614,9 +1614,9 @@ MUTANTS = (
         "mmopt/sectors/equal_attributes.py",
         "sectors/test_equal_attributes.py",
         (
-            "moments_rounding",
-            "return tuple(1.01 * float(relative + basis)",
-            "return tuple(1e-6 * float(relative)",
+            "_roundings",
+            "return tuple(1.01 * float(relative + all_steps",
+            "return tuple(1e-6 * float(relative + all_steps",
         ),
         ("means", "(1.0 - share) * whole[:, None]", "share * whole[:, None]"),
     ),
@@ -1641,6 +1641,18 @@ MUTANTS = (
         "sectors/test_largest_by_counts.py",
         ("_coefficients", " * math.comb(form.degree, j)", ""),
         ("value_blocks", "range(form.total + 1)", "range(form.total)"),
+    ),
+    *_rows(
+        "mmopt/sectors/cut_densities.py",
+        "sectors/test_cut_densities.py",
+        ("law_of_cut", "np.maximum(values, 0.0)", "np.abs(values)"),
+        ("law_of_cut", "if y is not known", "if known is None"),
+    ),
+    *_rows(
+        "mmopt/sectors/count_profiles.py",
+        "sectors/test_count_profiles.py",
+        ("scales", "for a in set(own) - {0}", "for a in set(own)"),
+        ("law", "coordinates * self.scales", "coordinates / self.scales"),
     ),
     # -- what is said of private data
     *_rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counted import random_form
 from equal_workloads import (
     all_cells,
     best_parts,
@@ -16,6 +17,7 @@ from tolerances import ROUNDING, SHAPE
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
+from mmopt.sectors.cut_densities import law_of_cut
 from mmopt.sectors.equal_attributes import EqualAttributes, equal_attributes, equal_space
 from mmopt.sectors.kinds_of_products import Kind
 from mmopt.sectors.measures import Mixture
@@ -110,6 +112,21 @@ def test_rounding_of_moments_covers_their_noise(rng: np.random.Generator) -> Non
     for found, own, off, wide in zip(space.moments(longer), known, offs, wider, strict=True):
         apart = float(np.linalg.norm(found - own, 2))
         assert off < apart <= off + wide <= 1e-7 * np.trace(own)
+
+
+def test_a_cut_density_has_the_moments_of_its_cells(rng: np.random.Generator) -> None:
+    space = equal_space(random_workload(rng, 5, 3))
+    form = random_form(rng, 3, 4, 5)
+    measure = rng.dirichlet(np.full(3, 3.0))
+    cells = all_cells(5, 3)
+    counts = np.stack([(cells == value).sum(axis=1) for value in range(3)], axis=1)
+    weights = np.maximum(form.values(counts), 0.0) * np.prod(measure[cells], axis=1)
+    on_cells = Mixture(weights, tuple(np.eye(3)[own] for own in cells.T))
+    found, offs = space.moments_of_cut(law_of_cut(form, measure))
+    of_cells = space.moments_rounding(on_cells)
+    for own, known, off, more in zip(found, space.moments(on_cells), offs, of_cells, strict=True):
+        assert np.linalg.norm(own - known, 2) <= off + more
+        assert 0 < off <= 1e-9
 
 
 def test_queries_of_one_attribute_alone() -> None:
