@@ -20,4 +20,11 @@ and W = L B the queries.
 - ``shifted_tables.py``: tables of the same sum with smaller maxima
 - ``table_elimination.py``: the largest value of a sum of tables by dynamic programming
 - ``table_sums.py``: sums of tables of few attributes, with the rounding of all that is done to them
+- ``equal_attributes.py``: that of attributes which may be swapped, each query of two of them at most
+- ``kinds_of_products.py``: whether they may be swapped, and the products up to that
+- ``pair_coordinates.py``: its four components; ``pair_roots.py``: the queries on them
+- ``sampled_values.py``: the law of the values of a few attributes drawn without replacement
+- ``count_form.py``: f as a polynomial in the counts of values; ``count_halves.py``: its values at all counts;
+  ``largest_by_counts.py``: the largest; ``cut_densities.py``: laws of measures that are its positive part
+- ``count_profiles.py``: f, and densities of the same kind, in orthonormal coordinates
 """

@@ -1629,6 +1629,79 @@ MUTANTS = (
         ("largest_by_elimination", ".max(axis=0)", ".min(axis=0)"),
         ("_joined", "found[axes] + array if axes in found else array", "array"),
     ),
+    # -- the row space of equal attributes
+    *_rows(
+        "mmopt/sectors/kinds_of_products.py",
+        "sectors/test_kinds_of_products.py",
+        ("_times_everywhere", "len(found) == choices and ", ""),
+        ("_times_everywhere", "set(found.values()) == {often}", "True"),
+        ("kinds_of_products", "None if _some_swap(workload) else tuple(kinds)", "tuple(kinds)"),
+        ("kinds_of_products", "places.setdefault((which, product.weight)", "places.setdefault((which, 1.0)"),
+        ("_choices", "(2 if which[0] == which[1] else 1)", "2"),
+    ),
+    *_rows(
+        "mmopt/sectors/sampled_values.py",
+        "sectors/test_sampled_values.py",
+        ("law_of_product", "symmetric(law) / math.perm(k, places)", "law / math.perm(k, places)"),
+        ("_partitions", "(abs(often) if absolute else often, shape)", "(often, shape)"),
+    ),
+    *_rows(
+        "mmopt/sectors/pair_coordinates.py",
+        "sectors/test_equal_attributes.py",
+        ("_coefficients", "return (3.0 - k, k - 4.0, 1.0)", "return (3.0 - k, k - 3.0, 1.0)"),
+        ("_coefficients", "return (0.0, math.sqrt(k * (k - 2)))", "return (0.0, math.sqrt(k * (k - 1)))"),
+        ("function", "found += component.multiplicity * magnitude(factor)", "found += magnitude(factor)"),
+    ),
+    *_rows(
+        "mmopt/sectors/pair_roots.py",
+        "sectors/test_equal_attributes.py",
+        ("_rows", "half = math.sqrt(0.5) if kind", "half = 1.0 if kind"),
+        ("_rows", "math.sqrt(k / 2) * (alpha - beta)", "math.sqrt(k / 2) * (alpha + beta)"),
+    ),
+    *_rows(
+        "mmopt/sectors/equal_attributes.py",
+        "sectors/test_equal_attributes.py",
+        (
+            "_roundings",
+            "return tuple(1.01 * float(relative + all_steps",
+            "return tuple(1e-6 * float(relative + all_steps",
+        ),
+        ("means", "(1.0 - share) * whole[:, None]", "share * whole[:, None]"),
+    ),
+    *_rows(
+        "mmopt/sectors/count_form.py",
+        "sectors/test_count_form.py sectors/test_largest_by_counts.py",
+        ("_form", "(often if signed else abs(often))", "abs(often)"),
+        ("_form", "/ float(attributes) ** lacking", ""),
+    ),
+    *_rows(
+        "mmopt/sectors/largest_by_counts.py",
+        "sectors/test_largest_by_counts.py",
+        (
+            "_enumerated",
+            "return _Found(best, value, float(np.nextafter(value + off, np.inf)))",
+            "return _Found(best, value, value)",
+        ),
+        ("largest_by_counts", "    if total == form.total:", "    if True:"),
+    ),
+    *_rows(
+        "mmopt/sectors/count_halves.py",
+        "sectors/test_largest_by_counts.py",
+        ("_coefficients", " * math.comb(form.degree, j)", ""),
+        ("value_blocks", "range(form.total + 1)", "range(form.total)"),
+    ),
+    *_rows(
+        "mmopt/sectors/cut_densities.py",
+        "sectors/test_cut_densities.py",
+        ("law_of_cut", "np.maximum(values, 0.0)", "np.abs(values)"),
+        ("law_of_cut", "if y is not known", "if known is None"),
+    ),
+    *_rows(
+        "mmopt/sectors/count_profiles.py",
+        "sectors/test_count_profiles.py",
+        ("scales", "for a in set(own) - {0}", "for a in set(own)"),
+        ("law", "coordinates * self.scales", "coordinates / self.scales"),
+    ),
     # -- what is said of private data
     *_rows(
         "mmopt/report/page.py",
