@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -17,6 +18,7 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, kron
 from mmopt.workloads.blocks.matrix_blocks import positive
 from mmopt.workloads.blocks.modified_blocks import Scaled, unit_rows
+from mmopt.workloads.blocks.range_blocks import Total
 from mmopt.workloads.domain import Domain
 from mmopt.workloads.encodings import describe_number, refuse_repeated
 from mmopt.workloads.query_group import Group
@@ -96,6 +98,11 @@ class Product(Group):
         if self.within is not None:
             target = min(target, self.within.variance)
         object.__setattr__(self, "target", target)
+
+    @cached_property
+    def looked_at(self) -> tuple[int, ...]:
+        """The attributes, ascending, that some query tells cells apart by: whose factor is no total."""
+        return tuple([i for i, factor in enumerate(self.factors) if not isinstance(factor.plain, Total)])
 
     @property
     def weights(self) -> Array:
