@@ -62,7 +62,7 @@ Entries of the workload, one of::
     - marginals: {ways: [0, 1, 2]}           # all marginals of so many attributes; 0: the number of all rows
     - marginals: {ways: 2, of: [sex, age, income]}  # among these attributes
     - products: {ways: [1, 2], each: prefix} # every product of so many attributes, each with this block
-    - products: {ways: 2, each: prefix, of: [sex, age]}  # of these; their blocks may differ: see ``predicates``
+    - products: {ways: 2, each: prefix, of: [sex, age]}  # of these
     - product: {sex: block, age: block}      # every combination of their queries; attributes not named: total
 
 each with any of::
@@ -94,7 +94,8 @@ Blocks of queries on one attribute::
     age: five_years                          # a block named under ``predicates``
 
 A name under ``predicates`` may stand for another block of each attribute: with ``predicates: {age: {asked:
-prefix}, sex: {asked: identity}}`` the entry ``products: {ways: [1, 2], each: asked}`` has prefixes of ages by sex.
+prefix}, sex: {asked: identity}}`` the entry ``products: {ways: [1, 2], each: asked}`` has prefixes of ages,
+and of ages by sex.
 
 ``normalise: rows`` divides the weight of each query by its squared length (the sum of its squared entries),
 so that long queries, which count many rows, may have larger errors: a heuristic for low relative error (PVLDB

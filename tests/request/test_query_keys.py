@@ -292,6 +292,5 @@ def test_products_over_more_cells_than_doubles_square() -> None:
     )
     # The hash is that of the text of all parts, as it was before parts were spelled out once.
     described = [["product", [f.describe() for f in p.factors], (1.0).hex(), "inf"] for p in found.products]
-    assert [json.loads(p.spelled_out({})) for p in found.products][:2] == json.loads(
-        json.dumps(described[:2])
-    )
+    told = [json.loads(product.spelled_out({})) for product in found.products[:2]]
+    assert told == json.loads(json.dumps(described[:2]))
