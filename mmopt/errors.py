@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 
 __all__ = [
     "ContradictionError",
@@ -28,6 +29,7 @@ __all__ = [
     "counted",
     "placed",
     "suggest",
+    "whole",
 ]
 
 
@@ -156,8 +158,16 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 query``, ``2 queries``, ``1,000 cells``."""
+    """``1 query``, ``2 queries``, ``1,000 cells``, ``10^20 cells``."""
     if number == 1:
         return f"1 {noun}"
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {plural}"
+    return f"{whole(number)} {plural}"
+
+
+def whole(number: int) -> str:
+    """A whole number in digits, ``1,000``; from 10^15 on by its size: ``10^20``, ``1.73e+23``."""
+    if number < 10**15:
+        return f"{number:,}"
+    power = len(str(number)) - 1
+    return f"10^{power}" if number == 10**power else f"{Decimal(number):.2e}"

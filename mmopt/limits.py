@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from mmopt.errors import TimeLimitError, TooLargeError
+from mmopt.errors import TimeLimitError, TooLargeError, whole
 
 __all__ = [
     "MEMORY_LIMIT",
@@ -33,9 +33,10 @@ GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver a
 def require_memory(shape: tuple[int, ...], what: str, hint: str = "", share: int = 1) -> None:
     """Raise TooLargeError if a dense array of this shape would pass the memory limit, over ``share``."""
     if not fits_memory(shape, share):
-        entries = " × ".join(f"{length:,}" if length < 1e15 else f"{length:.3g}" for length in shape)
+        entries, size = " × ".join(map(whole, shape)), 8 * math.prod(shape)
+        gigabytes = f"{size / 2**30:,.1f}" if size < 2**80 else whole(size // 2**30)
         raise TooLargeError(
-            f"the {what} has {entries} entries, {8 * math.prod(shape) / 2**30:,.1f} GiB; "
+            f"the {what} has {entries} entries, {gigabytes} GiB; "
             f"the limit is {MEMORY_LIMIT / share / 2**30:g} GiB",
             hint=hint,
         )

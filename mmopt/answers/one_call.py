@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
+from mmopt.answers.counted_data import counted_data
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.release_result import Release
 from mmopt.answers.what_is_asked import PrivacyLike, asked
-from mmopt.data import DataVector, data_vector
+from mmopt.data import DataVector, MarginalCounts
 from mmopt.data.data_vector import check_columns
 from mmopt.driver import solve
 from mmopt.language import Program
@@ -91,9 +92,9 @@ def release(
         solved=solved,
         say=say,
     )
-    vector = data_vector(data, what.workload.domain, workload=what.workload, **options)
+    counts = counted_data(data, planned.plan, **options)
     file = {} if what.file is None else {"workload_file": dict(what.file)}
-    return measured(planned, vector, {**file, "solution": planned.solution.summary()}, simulate_seed)
+    return measured(planned, counts, {**file, "solution": planned.solution.summary()}, simulate_seed)
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
@@ -103,10 +104,14 @@ def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
 
 
 def measured(
-    planned: Accuracy, vector: DataVector, origin: Mapping[str, Any], simulate_seed: int | None
+    planned: Accuracy,
+    counts: DataVector | MarginalCounts,
+    origin: Mapping[str, Any],
+    simulate_seed: int | None,
 ) -> Release:
     """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data."""
-    answers = measure(planned.plan, vector.counts, simulate_seed, planned.confidence)
+    data = counts.counts if isinstance(counts, DataVector) else counts
+    answers = measure(planned.plan, data, simulate_seed, planned.confidence)
     seed = {} if simulate_seed is None else {"simulation_seed": simulate_seed}
     manifest = build_manifest(
         planned.plan, answers, **origin, **planned.solution.about_program(), chosen=planned.words, **seed

@@ -9,10 +9,23 @@
 - ``draft_columns.py``: columns by name and type, for a first workload file
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database
 - ``weight_column.py``: for how many rows a line of an aggregated table stands
+- ``coded_rows.py``: the rows as codes of cells, and groups of them counted
+- ``row_rules.py``: which columns are read, where a code counts, which rows are refused
 - ``data_vector.py``: ``data_vector``: one count per cell, and what was left out
+- ``grouped_sets.py``: which sets of attributes are counted, and which by one query
+- ``marginal_counts.py``: ``marginal_counts``: counts by few attributes, over any number of cells
 """
 
 from mmopt.data.data_vector import DataVector, check_columns, data_vector
 from mmopt.data.draft_columns import column_kinds, public_forms
+from mmopt.data.marginal_counts import MarginalCounts, marginal_counts
 
-__all__ = ["DataVector", "check_columns", "column_kinds", "data_vector", "public_forms"]
+__all__ = [
+    "DataVector",
+    "MarginalCounts",
+    "check_columns",
+    "column_kinds",
+    "data_vector",
+    "marginal_counts",
+    "public_forms",
+]

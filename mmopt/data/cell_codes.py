@@ -16,7 +16,8 @@ import functools
 import math
 import operator
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mmopt.errors import DataError
@@ -28,9 +29,11 @@ __all__ = [
     "MISSING",
     "OUTSIDE",
     "UNREADABLE",
-    "cell_code",
+    "Reading",
+    "code_of",
     "declared_kinds",
     "number_in",
+    "reading_of",
     "shown_type",
     "typed",
 ]
@@ -48,7 +51,7 @@ _DATE = (
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     """One column seen as each kind of value that is declared; None where it cannot be."""
 
     text: Any
@@ -58,24 +61,23 @@ class _Reading:
     missing: Any
     unreadable: Any
 
+    def columns(self) -> dict[str, Any]:
+        """What is there, by name."""
+        return {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name != "single" and getattr(self, f.name) is not None
+        }
 
-def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
-    """An Ibis integer expression with the code of each row.
+    def named(self, columns: Mapping[str, Any]) -> Reading:
+        """The same by other expressions, of the names of ``columns()``."""
+        return replace(self, **columns)
 
-    Parameters
-    ----------
-    column : Ibis column expression; text, integer, floating, decimal, boolean, date or timestamp. Of a time
-        its day counts, of a text with a time zone the day as written. A timestamp with a time zone is no day
-        before a zone is chosen, and is refused.
-    file : path for messages.
 
-    Raises
-    ------
-    DataError : the column's type can never hold what the attribute declares.
-    """
+def code_of(attribute: Attribute, reading: Reading) -> Any:
+    """An Ibis integer expression with the code of each row, of a reading of its column."""
     import ibis
 
-    reading = _read(attribute, column, file)
     size = attribute.size
     branches = [(reading.missing, size + MISSING)]
     if reading.unreadable is not None:
@@ -90,7 +92,20 @@ def cell_code(attribute: Attribute, column: Any, file: str) -> Any:
     return code.cast("int64")
 
 
-def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
+def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
+    """One column seen as each kind of value that is declared.
+
+    Parameters
+    ----------
+    column : Ibis column expression; text, integer, floating, decimal, boolean, date or timestamp. Of a time
+        its day counts, of a text with a time zone the day as written. A timestamp with a time zone is no day
+        before a zone is chosen, and is refused.
+    file : path for messages.
+
+    Raises
+    ------
+    DataError : the column's type can never hold what the attribute declares.
+    """
     import ibis
 
     column = typed(column)
@@ -110,20 +125,20 @@ def _read(attribute: Attribute, column: Any, file: str) -> _Reading:
             unreadable = number.isnull() | ~date.re_search(_DATE)
         elif declared == {"booleans"}:
             unreadable = boolean.notin(["true", "false"])
-        return _Reading(column, number, boolean, False, missing, unreadable)
+        return Reading(column, number, boolean, False, missing, unreadable)
     if kind.is_boolean() and declared == {"booleans"}:
-        return _Reading(None, None, ibis.ifelse(column, "true", "false"), False, blank, None)
+        return Reading(None, None, ibis.ifelse(column, "true", "false"), False, blank, None)
     if kind.is_integer() and not declared & {"booleans", "dates"}:
-        return _Reading(column.cast("string"), column.cast("float64"), None, False, blank, None)
+        return Reading(column.cast("string"), column.cast("float64"), None, False, blank, None)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
         number = column.cast("float64")
         missing = blank | number.isnan() if kind.is_floating() else blank
         whole = column.cast("string") if kind.is_decimal() and kind.scale == 0 else None
-        return _Reading(whole, number, None, kind.is_float32(), missing, None)
+        return Reading(whole, number, None, kind.is_float32(), missing, None)
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
-        return _Reading(None, column.cast("date"), None, False, blank, None)
+        return Reading(None, column.cast("date"), None, False, blank, None)
     if kind.is_date() and declared == {"text"}:
-        return _Reading(column.cast("string"), None, None, False, blank, None)
+        return Reading(column.cast("string"), None, None, False, blank, None)
     hint = "declare values of the column's type in the workload file, or convert the column first"
     if kind.is_boolean():
         hint = "declare {values: [false, true]} in the workload file"
@@ -171,7 +186,7 @@ def _kind(value: TableValue) -> str:
     return "text" if isinstance(value, str) else "numbers"
 
 
-def _holds(reading: _Reading, members: tuple[TableValue, ...]) -> Any:
+def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
     """Whether a row holds one of the declared values, each compared as its own kind."""
     import ibis
 
@@ -197,7 +212,7 @@ def _holds(reading: _Reading, members: tuple[TableValue, ...]) -> Any:
     return functools.reduce(operator.or_, tests, ibis.literal(False))
 
 
-def _bin(reading: _Reading, bins: Bins, outside: int) -> Any:
+def _bin(reading: Reading, bins: Bins, outside: int) -> Any:
     """The bin of a value that there is, by halves, so that few comparisons are made; or ``outside``."""
     import ibis
 
@@ -215,7 +230,7 @@ def _bin(reading: _Reading, bins: Bins, outside: int) -> Any:
     return among(0, len(edges))
 
 
-def _edge(edge: float, reading: _Reading, bins: Bins) -> Any:
+def _edge(edge: float, reading: Reading, bins: Bins) -> Any:
     """An edge as the database compares it."""
     import ibis
 

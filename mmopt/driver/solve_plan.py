@@ -20,7 +20,7 @@ from mmopt.compiler.reductions import (
     traits_of,
 )
 from mmopt.compiler.same_program import is_shipped, match
-from mmopt.errors import OptionError, TooLargeError
+from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS
@@ -159,12 +159,13 @@ def _by_component(
 
 def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     """Refuse what does not fit in memory, with the reason why it is not solved by component."""
-    one, limit = 8.0 * float(workload.n) ** 2, memory_limit()
+    one, limit = 8 * workload.n**2, memory_limit()
     if DENSE_ARRAYS * one <= limit:
         return
     raise TooLargeError(
-        f"'{program.name}' cannot be solved by component: {why}; over {workload.n:,} cells one matrix alone "
-        f"takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of them",
+        f"'{program.name}' cannot be solved by component: {why}; over {whole(workload.n)} cells one matrix "
+        f"alone takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of "
+        "them",
         hint=f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
         "cells; or try it as it is with reduce=False (--no-reduce)",
     )
@@ -181,8 +182,8 @@ def _able() -> list[str]:
 
 
 def _gigabytes(size: float) -> str:
-    gigabytes = size / 2**30
-    return f"{gigabytes:,.0f} GiB" if gigabytes < 1e9 else f"{gigabytes:.0e} GiB"
+    gigabytes = round(size / 2**30) if size < 2**80 else int(size) // 2**30
+    return f"{whole(gigabytes)} GiB"
 
 
 # Options that only a search has, with the classes that search.

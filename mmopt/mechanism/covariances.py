@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.errors import TooLargeError
+from mmopt.errors import TooLargeError, whole
 from mmopt.mechanism.accuracy import coefficients, deviations
 from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array, Ints, require_memory
@@ -41,8 +41,8 @@ def _coefficients(plan: Plan, rows: Ints, own: Array) -> Array:
     m, n = plan.workload.shape
     if integer.rows * max(m, n) > _MOST:
         raise TooLargeError(
-            f"the covariance of estimates of {m:,} queries over {n:,} cells from {integer.rows:,} measured "
-            "ones would take too long",
+            f"the covariance of estimates of {m:,} queries over {whole(n)} cells from {integer.rows:,} "
+            "measured ones would take too long",
             hint="release a workload of the queries that are compared, or one whose sum or difference is a "
             "query: its standard error says how far that is off",
         )

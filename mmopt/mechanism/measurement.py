@@ -17,6 +17,7 @@ from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
+from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_group import Explicit
@@ -62,18 +63,23 @@ class Answers(Tabular):
 
 
 def measure(
-    plan: Plan, x: npt.ArrayLike, simulate_seed: int | None = None, confidence: float = 0.95
+    plan: Plan,
+    x: npt.ArrayLike | CountedTables,
+    simulate_seed: int | None = None,
+    confidence: float = 0.95,
 ) -> Answers:
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
 
-    `x` counts each row in the cell that the domain's rules say; a row without one may be left out where they
+    Where ``plan.integer.tables`` are all that is needed, `x` may be counts by them (``marginal_counts``).
+    It counts each row in the cell that the domain's rules say; a row without one may be left out where they
     say drop, or nothing. Where a query has whole numbers only, an answer that is whole up to rounding errors
     is given as a whole number. With `simulate_seed`, the noise is numpy's and the answers are marked
     ``private=False``.
 
     Raises
     ------
-    DataError : `x` of the wrong length or type, masked, NaN, negative, or of more than MAX_ROWS rows.
+    DataError : `x` of the wrong length or type, masked, NaN, negative, or of more than MAX_ROWS rows; tables
+        that are not enough, or do not fit together.
     OptionError : a confidence outside (0, 1), a seed below 0, arguments of other types.
     PrivacyError : the noise costs more than the plan claims, or of another kind, or OpenDP's accounting does
         not confirm that.
@@ -83,11 +89,12 @@ def measure(
     check_type("the confidence", confidence, Real, "a number between 0 and 1")
     if simulate_seed is not None and simulate_seed < 0:
         raise OptionError(f"the seed is {simulate_seed}, expected 0 or above")
-    counts = checked_counts(x, plan.workload.n)
     integer, parts = plan.integer, plan.parts
+    data = _checked_tables(plan, x) if isinstance(x, CountedTables) else checked_counts(x, plan.workload.n)
     found = plan.intervals(confidence)
     check_scales(parts, plan.scale)
-    exact = integer.answers(counts) << plan.fineness
+    answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
+    exact = answers << plan.fineness
     if simulate_seed is None:
         noisy = _with_noise(plan, exact)
     else:
@@ -155,6 +162,31 @@ def _are_whole(block: Block) -> Bools:
     few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _LOOKED_AT)
     whole = [bool((entries == np.rint(entries)).all()) for entries in few]
     return np.full(block.m, all(whole) and len(whole) == len(factors))
+
+
+def _checked_tables(plan: Plan, tables: CountedTables) -> CountedTables:
+    """The tables, if they are over the plan's attributes and each counts the same rows."""
+    shape = plan.workload.domain.shape
+    if tables.sizes != shape:
+        raise DataError(
+            f"the tables of counts are over attributes of {_product(tables.sizes)} cells, the workload's "
+            f"domain has {_product(shape)}"
+        )
+    rows = int(checked_counts(np.atleast_1d(tables.of(())), 1)[0])
+    for attributes in plan.integer.tables or ():
+        table = tables.of(attributes)
+        sizes = tuple(shape[i] for i in attributes)
+        if table.shape != sizes or int(checked_counts(table.ravel(), math.prod(sizes)).sum()) != rows:
+            names = ", ".join(f"'{plan.workload.domain.names[i]}'" for i in attributes)
+            raise DataError(
+                f"the table of counts by {names} has shape {table.shape} and {int(table.sum())} rows, "
+                f"expected {sizes} and {rows} (confidential, for you alone)"
+            )
+    return tables
+
+
+def _product(sizes: tuple[int, ...]) -> str:
+    return " × ".join(map(str, sizes))
 
 
 def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:

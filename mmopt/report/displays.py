@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from mmopt.comparison import Baselines, Comparison, Factors, Outcome, ranking
 from mmopt.driver import Tuned
-from mmopt.errors import ProgramError
+from mmopt.errors import ProgramError, whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Answers, Plan
 from mmopt.numerics.outward import rounded
@@ -126,7 +126,7 @@ def _baselines(factors: Baselines) -> Iterator[Block]:
 
 
 def _workload(workload: Workload) -> Iterator[Block]:
-    size = f"{workload.m:,} queries over {workload.n:,} cells"
+    size = f"{workload.m:,} queries over {whole(workload.n)} cells"
     yield Paragraph((f"{size}; {NORMALISED}" if workload.is_normalised else size,), "strong")
     yield from _rich(domain_table(workload.domain))
     yield from _rich(queries_table(workload))
@@ -137,7 +137,7 @@ def _strategy(strategy: StrategyForm) -> Iterator[Block]:
     low, high = float(costs.min()), float(costs.max())
     yield _facts(
         [
-            ("strategy", f"{strategy.p:,} measured queries over {strategy.n:,} cells"),
+            ("strategy", f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"),
             ("form", type(strategy).__name__),
             ("noise", NOISES[strategy.norm]),
             ("sensitivity", f"{rounded(strategy.sensitivity, 10, up=True)}   (rounded up)"),

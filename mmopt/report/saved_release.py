@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mmopt.errors import whole
 from mmopt.mechanism.answer_columns import SIMULATED
 from mmopt.numerics.outward import rounded
 from mmopt.report.release_tables import cost_words
@@ -26,7 +27,8 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("warning", manifest.get("warning", "")),
         (
             "asked",
-            f"{asked['queries']:,} queries over {asked['cells']:,} cells" + (f", '{file}'" if file else ""),
+            f"{asked['queries']:,} queries over {whole(asked['cells'])} cells"
+            + (f", '{file}'" if file else ""),
         ),
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.errors import TooLargeError
+from mmopt.errors import TooLargeError, whole
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level
@@ -52,7 +52,7 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
         axes.set_visible(False)
     figure.colorbar(images[0], ax=list(every), label="entry, at unit noise", shrink=0.8)
     left = len(named) - len(shown)
-    size = f"{strategy.p:,} measured queries over {strategy.n:,} cells"
+    size = f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"
     more = f"; the {len(shown)} largest of {len(named)} components" if left else ""
     figure.suptitle(f"{title}: {size}{more}" if title else f"{size}{more}", x=0.02, ha="left", fontsize=10)
     return figure
@@ -70,8 +70,8 @@ def entries(strategy: StrategyForm) -> Array:
     """The matrix (p, n) of a strategy of any form; TooLargeError beyond ``MOST_DENSE`` rows or columns."""
     if max(strategy.p, strategy.n) > MOST_DENSE:
         raise TooLargeError(
-            f"a strategy of {strategy.p:,} rows over {strategy.n:,} cells has no picture of its entries, "
-            f"and no table: they go up to {MOST_DENSE:,}",
+            f"a strategy of {strategy.p:,} rows over {whole(strategy.n)} cells has no picture of its "
+            f"entries, and no table: they go up to {MOST_DENSE:,}",
             hint="'profile' in place of 'strategy' is what each cell costs",
         )
     return np.asarray(strategy.implicit().matrix())

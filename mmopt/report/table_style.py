@@ -21,6 +21,7 @@ __all__ = [
     "clipped",
     "counted",
     "duration",
+    "few",
     "figure",
     "gap",
     "left_out",
@@ -144,8 +145,14 @@ def storage(size: float) -> str:
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 999.5:
             return f"{size:.3g} {unit}"
-        size /= 1024
-    return f"{size:.3g} TiB"
+        size = size / 1024 if size < 2**1000 else int(size) // 1024  # beyond doubles
+    return f"{Decimal(size):.3g} TiB"
+
+
+def few(texts: Sequence[str], between: str = ", ", most: int = 20) -> str:
+    """Texts side by side; of more than ``most`` the first ones and the last."""
+    left = texts if len(texts) <= most else (*texts[:3], "…", texts[-1])
+    return between.join(left)
 
 
 def clipped(text: str, longest: int = 200) -> str:

@@ -19,12 +19,14 @@ GROUPS_SHOWN = 50
 
 
 def domain_table(domain: Domain) -> Table:
-    """Each attribute: the column that it reads, its cells in order, where other values go."""
-    rows = []
-    for a in domain.attributes:
+    """Each attribute, up to ``GROUPS_SHOWN``: its column, its cells in order, where other values go."""
+    rows: list[tuple[object, ...]] = []
+    for a in domain.attributes[:GROUPS_SHOWN]:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
         rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
         rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
+    if len(domain.attributes) > GROUPS_SHOWN:
+        rows.append((f"… {len(domain.attributes) - GROUPS_SHOWN:,} more", *[""] * 5))
     return rows_table(
         ("attribute", "column", "cells", "form", "first cells", "outside, missing"), rows, ("cells",)
     )
@@ -35,9 +37,10 @@ def queries_table(workload: Workload) -> Table:
     labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
     groups = workload.groups()
     rows: list[tuple[Text | str, ...]] = []
-    for name, part in groups[:GROUPS_SHOWN]:
+    shown = zip(groups[:GROUPS_SHOWN], workload.blocks[:GROUPS_SHOWN], strict=True)
+    for (name, part), block in shown:
         first = shortened(labels[part], 2) if labels is not None else ""
-        spans = _span(workload.weights[part]), _span(workload.targets[part])
+        spans = _span(block.weights), _span(block.targets)
         rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))
     if len(groups) > GROUPS_SHOWN:
         unlisted = workload.m - groups[GROUPS_SHOWN - 1][1].stop

@@ -61,6 +61,8 @@ Entries of the workload, one of::
     - marginal: [sex, age]                   # every combination of their cells
     - marginals: {ways: [0, 1, 2]}           # all marginals of so many attributes; 0: the number of all rows
     - marginals: {ways: 2, of: [sex, age, income]}  # among these attributes
+    - products: {ways: [1, 2], each: prefix} # every product of so many attributes, each with this block
+    - products: {ways: 2, each: prefix, of: [sex, age]}  # of these
     - product: {sex: block, age: block}      # every combination of their queries; attributes not named: total
 
 each with any of::
@@ -91,6 +93,10 @@ Blocks of queries on one attribute::
     age: {reordered: prefix, order: [65-114, 18-64, minors]}  # as if the cells stood in this order
     age: five_years                          # a block named under ``predicates``
 
+A name under ``predicates`` may stand for another block of each attribute: with ``predicates: {age: {asked:
+prefix}, sex: {asked: identity}}`` the entry ``products: {ways: [1, 2], each: asked}`` has prefixes of ages,
+and of ages by sex.
+
 ``normalise: rows`` divides the weight of each query by its squared length (the sum of its squared entries),
 so that long queries, which count many rows, may have larger errors: a heuristic for low relative error (PVLDB
 2012, section 3.4). ``weight`` multiplies what that leaves. Answers, standard errors and targets stay those of
@@ -109,7 +115,8 @@ Files here:
 - ``attribute_keys.py``: how table values become cells
 - ``bin_keys.py``: bins of numbers and dates
 - ``query_words.py``: what a word means for an attribute: a block, or cells
-- ``query_keys.py``: blocks, marginals and products
+- ``block_keys.py``: blocks of queries on one attribute
+- ``query_keys.py``: marginals and products
 - ``draft.py``: a first workload file, with open places
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like

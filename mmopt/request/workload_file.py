@@ -11,9 +11,10 @@ from typing import Any
 from mmopt.errors import OptionError, PrivacyError, placed
 from mmopt.notebook import Tabular
 from mmopt.privacy.privacy_parameters import Privacy, privacy_fault
+from mmopt.request.block_keys import read_vocabularies
 from mmopt.request.domain_keys import Rules, TableOptions, read_domain, read_rules
 from mmopt.request.python_values import FILE_KEYS, file_node, united
-from mmopt.request.query_keys import read_products, read_vocabularies
+from mmopt.request.query_keys import read_products
 from mmopt.request.yaml_nodes import (
     Map,
     YamlNode,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mmopt.compiler import Instance, cones, variables
-from mmopt.errors import OptionError, SolverError, UnsuitableError
+from mmopt.errors import OptionError, SolverError, UnsuitableError, whole
 from mmopt.solvers.kernels import KERNELS, Claim, claims, is_kernel
 from mmopt.solvers.table_of_solvers import (
     SOLVERS,
@@ -69,7 +69,7 @@ def choose_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow
         if name is None or claim.name == str(name).lower():
             w, needed = instance.workload, predicted(instance, claim)
             if needed.memory > memory_limit():
-                hint = f"the workload has {w.n:,} cells and {w.m:,} queries; use fewer cells"
+                hint = f"the workload has {whole(w.n)} cells and {w.m:,} queries; use fewer cells"
                 raise too_large(instance.program.name, needed, hint)
             return claim
     if name is None:

@@ -9,7 +9,7 @@ Sets of attributes are bit masks here: bit i stands for attribute i.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,17 @@ from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, total
 from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.queries_of_tables import answers_of_product
 
-__all__ = ["MarginalStrategy", "energies", "subsets", "supersets", "volumes"]
+__all__ = [
+    "MarginalStrategy",
+    "attributes_of",
+    "energies",
+    "subsets",
+    "subsets_of",
+    "supersets",
+    "volumes",
+]
 
 CANCELLED_SHARE = (
     1e-6  # of the squared length of a query: what is left of less by a difference has too few digits
@@ -97,8 +106,9 @@ class MarginalStrategy(StrategyForm):
         out = []
         for product in products_of(workload, self.sizes):
             parts = [_split(factor) for factor in product.factors]
+            told = [i for i, (_, rest) in enumerate(parts) if (rest > 0).any()]
             sums: Array = np.zeros(product.m)
-            for mask in range(len(inverse)):
+            for mask in subsets_of(_mask(told)):  # on all others every query is exactly zero
                 # The last attribute varies fastest in a product's queries.
                 seen = kron([own[mask >> i & 1][None] for i, own in enumerate(parts)])[0]
                 sums += np.where(seen > 0, inverse[mask], 0.0) * np.where(seen > 0, seen, 0.0)
@@ -126,27 +136,65 @@ class MarginalStrategy(StrategyForm):
         TooLargeError : as many numbers as cells do not fit in memory.
         """
         require_memory((self.n,), "estimate of the data vector")
-        sizes, cells_of_a_count = self.sizes, volumes(self.sizes)
+        estimate = np.zeros(self.sizes)
+        cells_of_a_count = volumes(self.sizes)
+        for space, mean in self._means(noisy, np.flatnonzero(self.eigenvalues > 0).tolist()).items():
+            shape = [n if space >> i & 1 else 1 for i, n in enumerate(self.sizes)]
+            estimate += mean.reshape(shape) / cells_of_a_count[space]
+        return estimate.ravel()
+
+    def answered(self, workload: Workload, noisy: Array) -> Array:
+        """The queries of ``estimate`` (m,), from subspaces alone: never as many numbers as cells.
+
+        A table over the attributes U has parts on the subspaces T ⊆ U alone, each spread evenly over the
+        cells of U that it does not tell apart.
+
+        Raises
+        ------
+        UnsuitableError : a workload from a matrix. WorkloadError : one over other cells.
+        """
+        products = products_of(workload, self.sizes)
+        inside = {mask: subsets_of(mask) for mask in {_mask(p.looked_at) for p in products}}
+        means = self._means(noisy, sorted(set().union(*inside.values())))
+
+        def table(attributes: tuple[int, ...]) -> Array:
+            total = np.zeros([self.sizes[i] for i in attributes])
+            for space in inside[_mask(attributes)]:
+                if (mean := means.get(space)) is not None:
+                    shape = [self.sizes[i] if space >> i & 1 else 1 for i in attributes]
+                    total += mean.reshape(shape) / (total.size // mean.size)
+            return total
+
+        return np.concatenate([answers_of_product(product, table) for product in products])
+
+    def _means(self, noisy: Array, spaces: Sequence[int]) -> dict[int, Array]:
+        """What the marginals say of the data vector's sums over all but the attributes of each subspace.
+
+        (sizes of T,), its part of mean zero in each attribute; none where no marginal tells of it.
+        """
+        cells_of_a_count = volumes(self.sizes)
         sets = np.flatnonzero(self.weights > 0).tolist()
-        shapes = [[n if mask >> i & 1 else 1 for i, n in enumerate(sizes)] for mask in sets]
+        shapes = [[self.sizes[i] for i in attributes_of(mask)] for mask in sets]
         ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
         tables = {
             mask: part.reshape(shape) / self.weights[mask]
             for mask, shape, part in zip(sets, shapes, np.split(np.asarray(noisy, float), ends), strict=True)
         }
-        estimate = np.zeros(sizes)
-        for space in np.flatnonzero(self.eigenvalues > 0).tolist():
+        found: dict[int, Array] = {}
+        for space in spaces:
             above = [mask for mask in sets if mask & space == space]
+            if not above:
+                continue
             shares = np.square(self.weights[above] / self.weights[above].max()) * cells_of_a_count[above]
             shares /= shares.sum()
-            mean = sum(
-                share * tables[s].sum(axis=_attributes(s & ~space), keepdims=True)
-                for share, s in zip(shares, above, strict=True)
-            )
-            for i in _attributes(space):
-                mean = mean - mean.mean(axis=i, keepdims=True)
-            estimate += mean / cells_of_a_count[space]
-        return estimate.ravel()
+            mean: Array = np.zeros([self.sizes[i] for i in attributes_of(space)])
+            for share, mask in zip(shares, above, strict=True):
+                others = (at for at, i in enumerate(attributes_of(mask)) if not space >> i & 1)
+                mean = mean + share * tables[mask].sum(axis=tuple(others))
+            for axis in range(mean.ndim):
+                mean = mean - mean.mean(axis=axis, keepdims=True)
+            found[space] = mean
+        return found
 
     def fields(self) -> dict[str, Any]:
         return {"form": "marginals", **super().fields(), "sizes": np.array(self.sizes, dtype=np.int64)}
@@ -155,8 +203,21 @@ class MarginalStrategy(StrategyForm):
         return self._words(f"{int((self.weights > 0).sum())} marginals")
 
 
-def _attributes(mask: int) -> tuple[int, ...]:
+def attributes_of(mask: int) -> tuple[int, ...]:
+    """The attributes of a set, ascending."""
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def _mask(attributes: Iterable[int]) -> int:
+    return sum(1 << i for i in attributes)
+
+
+def subsets_of(mask: int) -> list[int]:
+    """Every set inside a set, itself and the empty one among them, ascending."""
+    found = [0]
+    for i in attributes_of(mask):
+        found += [own | 1 << i for own in found]
+    return found
 
 
 def volumes(sizes: Sequence[int], dtype: type = float) -> Array:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from scipy.linalg import polar
 
-from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.errors import WorkloadError
 from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import Piece, Term, terms_of
@@ -26,7 +26,6 @@ __all__ = ["SymmetricWorkload", "symmetry"]
 
 # Above this many cells the blocks of a workload without symmetry are not looked for.
 MOST_CELLS_OF_BLOCKS = 4096
-MOST_CELLS_COUNTED = 10**308
 # What an orthonormal basis may be off by.
 BASIS_TOLERANCE = 1e-8
 
@@ -104,13 +103,8 @@ def symmetry(workload: Workload, with_targets: bool) -> SymmetricWorkload | None
     Raises
     ------
     WorkloadError : with targets, when no query has one, or some query cannot be derived from those that have.
-    TooLargeError : a component, or their list, that does not fit in memory; more than 1e308 cells.
+    TooLargeError : a component, or their list, that does not fit in memory.
     """
-    if workload.n > MOST_CELLS_COUNTED:
-        raise TooLargeError(
-            "the domain has more than 1e308 cells, which no float counts",
-            hint="leave attributes out, or group their values",
-        )
     sizes, terms = terms_of(workload, with_targets)
     asked = [with_targets and term.has_target for term in terms]
     columns = zip(*(term.pieces for term in terms), strict=True)

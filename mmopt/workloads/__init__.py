@@ -13,6 +13,7 @@
 - ``frame_labels.py``: labels and entries of data frames, series and arrays
 - ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
 - ``attribute_uses.py``: which attributes no query tells apart
+- ``queries_of_tables.py``: answers from tables over the attributes that a product looks at
 - ``query_labels.py``: readable texts for queries
 - ``tidy_columns.py``: what queries say of each attribute, as columns
 - ``matrix_files.py``: arrays in .npy and .csv files

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from mmopt.workloads.blocks.range_blocks import Total
 from mmopt.workloads.workload import Workload
 
 __all__ = ["Use", "attribute_uses"]
@@ -21,9 +20,10 @@ def attribute_uses(workload: Workload) -> dict[str, Use]:
     workload that is given as a matrix are all for queries.
     """
     products = workload.products
+    told = None if products is None else {axis for product in products for axis in product.looked_at}
     uses: dict[str, Use] = {}
     for axis, attribute in enumerate(workload.domain.attributes):
-        if products is None or not all(isinstance(p.factors[axis].plain, Total) for p in products):
+        if told is None or axis in told:
             uses[attribute.name] = "queries"
         else:
             uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"

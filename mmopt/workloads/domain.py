@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.errors import TooLargeError, WorkloadError, suggest
+from mmopt.errors import TooLargeError, WorkloadError, counted, suggest, whole
 from mmopt.limits import require_memory
 from mmopt.notebook import Displayed
 from mmopt.workloads.encodings import Bins, Categories, Values, refuse_repeated
@@ -24,7 +24,7 @@ __all__ = ["Attribute", "Domain"]
 
 UNSAID = Values(())
 LABEL_SIZE = 16  # of its memory in doubles
-LARGEST_DOMAIN = 10**100  # cells; the square of their number is a double
+LARGEST_DOMAIN = 10**300  # cells; their number is a double, and so are small multiples of it
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,7 +129,7 @@ class Domain(DomainForms, Displayed):
         if not self.attributes:
             raise WorkloadError("a domain needs at least one attribute, found none")
         if self.size > LARGEST_DOMAIN:
-            raise TooLargeError(f"the domain has more than {LARGEST_DOMAIN:.0e} cells")
+            raise TooLargeError(f"the domain has more than {counted(LARGEST_DOMAIN, 'cell')}")
         refuse_repeated(self.names, lambda name: f"the domain has the attribute '{name}' twice")
 
     @staticmethod
@@ -141,7 +141,8 @@ class Domain(DomainForms, Displayed):
         return Domain((Attribute("cell", tuple(map(str, range(n))), encoding=Values(tuple(range(n)))),))
 
     def __repr__(self) -> str:
-        return f"Domain({' × '.join(f'{a.name} {a.size:,}' for a in self.attributes)}: {self.size:,} cells)"
+        shape = " × ".join(f"{a.name} {a.size:,}" for a in self.attributes)
+        return f"Domain({shape}: {whole(self.size)} cells)"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -97,6 +97,27 @@ class DomainForms:
         chosen = {"ways": ways} if of is None else {"ways": ways, "of": of}
         return read_entry(cast("Domain", self), "marginals", chosen, options)
 
+    def products(self, ways: Any, each: Any, of: Any = None, **options: object) -> Workload:
+        """Every product of so many attributes, each with the same block.
+
+        Parameters
+        ----------
+        ways, of : as ``marginals``. each : a block as in a workload file, such as "prefix".
+        options : as for ``marginal``.
+
+        Raises
+        ------
+        WorkloadError, TooLargeError : as ``marginals``.
+
+        >>> import mmopt
+        >>> mmopt.Domain.of(**{name: range(10) for name in "abcd"}).products(ways=[1, 2], each="prefix")
+        Workload(640 queries over 10,000 cells, 10 products)
+        """
+        from mmopt.request import read_entry
+
+        chosen = {"ways": ways, "each": each} | ({} if of is None else {"of": of})
+        return read_entry(cast("Domain", self), "products", chosen, options)
+
     def product(self, blocks: Any = None, /, **more: object) -> Workload:
         """Every combination of the queries of blocks, one block per attribute; attributes not named: total.
 

@@ -16,7 +16,14 @@ import scipy.sparse
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, require_memory
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, Dense, Sparse, describe_array, per_query
+from mmopt.workloads.blocks.matrix_blocks import (
+    AnyMatrix,
+    Dense,
+    Sparse,
+    describe_array,
+    per_query,
+    spelled_out,
+)
 from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Domain
 
@@ -55,6 +62,13 @@ class Group(ABC):
             own = representation[start : start + len(rows)] @ basis
             found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
         return max(found)
+
+    @abstractmethod
+    def spelled_out(self, known: dict[int, str]) -> str:
+        """What determines the queries, weights and targets, as the text that hashes are of.
+
+        known : texts of parts that several groups share, by identity; those that are new are added.
+        """
 
     def squared_norms(self) -> Array:
         """Squared L2 norm of each query, (m,)."""
@@ -149,6 +163,9 @@ class Explicit(Group):
             [self.m, self.n],
             *map(describe_array, (*sparse.arrays, self.weights, self.targets)),
         ]
+
+    def spelled_out(self, known: dict[int, str]) -> str:
+        return spelled_out(self.describe())
 
     def __repr__(self) -> str:
         return f"Explicit({self.m} × {self.n})"

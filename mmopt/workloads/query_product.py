@@ -7,16 +7,18 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import WorkloadError, whole
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, kron
-from mmopt.workloads.blocks.matrix_blocks import positive
+from mmopt.workloads.blocks.matrix_blocks import positive, spelled_out
 from mmopt.workloads.blocks.modified_blocks import Scaled, unit_rows
+from mmopt.workloads.blocks.range_blocks import Total
 from mmopt.workloads.domain import Domain
 from mmopt.workloads.encodings import describe_number, refuse_repeated
 from mmopt.workloads.query_group import Group
@@ -24,6 +26,7 @@ from mmopt.workloads.query_labels import join
 
 __all__ = ["LEAST_MISSED", "Product", "Wish", "check_products", "wishes", "with_shared_factors"]
 
+SHOWN_FACTORS = 8  # in full; of more only those that are no totals, by their place
 LEAST_MISSED = 1e-8
 """Least probability that an interval may miss: what is computed of the law of an error is off by 1e-9."""
 
@@ -97,10 +100,19 @@ class Product(Group):
             target = min(target, self.within.variance)
         object.__setattr__(self, "target", target)
 
+    @cached_property
+    def looked_at(self) -> tuple[int, ...]:
+        """The attributes, ascending, that some query tells cells apart by: whose factor is no total."""
+        known = dict(zip(map(id, self.factors), self.factors, strict=True))  # few: most share one total
+        told = {own for own, factor in known.items() if not isinstance(factor.plain, Total)}
+        return tuple([i for i, own in enumerate(map(id, self.factors)) if own in told])
+
     @property
     def weights(self) -> Array:
         """The weight of each query, (m,): that of the product times those of the factors' rows."""
         require_memory((self.m,), f"list of the weights of {self!r}")
+        if not self.has_row_weights:
+            return np.full(self.m, self.weight)
         known = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
         return self.weight * kron(known)
 
@@ -190,18 +202,23 @@ class Product(Group):
             return self.name
         words = [
             attribute.name if factor.kind == "identity" else f"{attribute.name} {factor.title}"
-            for factor, attribute in zip(self.factors, domain.attributes, strict=True)
-            if factor.kind != "total"
+            for factor, attribute in ((self.factors[i], domain.attributes[i]) for i in self.looked_at)
         ]
         return ", ".join(words) or "total"
 
-    def describe(self) -> list[object]:
-        """Plain data that determines queries, weight and target; name and wish do not matter."""
-        factors = [factor.describe() for factor in self.factors]
-        return ["product", factors, describe_number(self.weight), describe_number(self.target)]
+    def spelled_out(self, known: dict[int, str]) -> str:
+        """Of queries, weight and target: name and wish do not matter."""
+        for factor in {id(factor): factor for factor in self.factors}.values():
+            if id(factor) not in known:
+                known[id(factor)] = spelled_out(factor.describe())
+        factors = ",".join([known[id(factor)] for factor in self.factors])
+        numbers = (spelled_out(describe_number(number)) for number in (self.weight, self.target))
+        return f'["product",[{factors}],{",".join(numbers)}]'
 
     def __repr__(self) -> str:
-        return f"Product({' ⊗ '.join(map(repr, self.factors))}, {self.m} × {self.n})"
+        told = [f"{i}: {self.factors[i]!r}" for i in self.looked_at]
+        factors = told if len(self.factors) > SHOWN_FACTORS else map(repr, self.factors)
+        return f"Product({' ⊗ '.join(factors)}, {whole(self.m)} × {whole(self.n)})"
 
 
 def wishes(blocks: Sequence[Group]) -> list[tuple[slice, Wish]]:
@@ -218,6 +235,7 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
     """WorkloadError unless there is a product, each fits the domain, and no name stands twice."""
     if not products:
         raise WorkloadError("the workload has no queries, expected at least one product")
+    shape = domain.shape
     for i, product in enumerate(products):
         where = f"product {i}" if product.name is None else f"product '{product.name}'"
         if len(product.factors) != len(domain.attributes):
@@ -225,6 +243,8 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
                 f"{where} has {len(product.factors)} factors, "
                 f"the domain has {len(domain.attributes)} attributes"
             )
+        if tuple([factor.size for factor in product.factors]) == shape:
+            continue
         for attribute, factor in zip(domain.attributes, product.factors, strict=True):
             if factor.size != attribute.size:
                 raise WorkloadError(
@@ -240,10 +260,15 @@ def with_shared_factors(products: Sequence[Product]) -> tuple[Product, ...]:
     first: dict[Implicit, Implicit] = {}
     known: dict[int, Implicit] = {}
     found = []
+    shared: set[int] = set()
     for product in products:
+        if shared.issuperset(map(id, product.factors)):  # most, where there are many
+            found.append(product)
+            continue
         for factor in product.factors:
             if id(factor) not in known:
                 known[id(factor)] = first.setdefault(factor, factor)
+                shared.add(id(known[id(factor)]))
         factors = tuple([known[id(factor)] for factor in product.factors])
         is_shared = all(map(operator.is_, factors, product.factors))
         found.append(product if is_shared else replace(product, factors=factors))

@@ -6,6 +6,7 @@ All derived arrays are computed once, when first asked for, and are read-only.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +14,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import WorkloadError, whole
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
-from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest
+from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, spelled_out
 from mmopt.workloads.domain import Domain
 from mmopt.workloads.frame_labels import check_labels, labelled
 from mmopt.workloads.python_forms import WorkloadForms
@@ -305,7 +306,9 @@ class Workload(WorkloadForms, Summand, Tabular):
         Names of queries and of groups do not matter. Equal matrices described differently (a prefix product
         and the same rows as a matrix) differ.
         """
-        return digest([self.domain.describe(), [block.describe() for block in self.blocks]])
+        known: dict[int, str] = {}
+        blocks = (f"{',' if at else ''}{block.spelled_out(known)}" for at, block in enumerate(self.blocks))
+        return digest(itertools.chain([f"[{spelled_out(self.domain.describe())},["], blocks, ["]]"]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Workload) and self.hash == other.hash
@@ -314,7 +317,10 @@ class Workload(WorkloadForms, Summand, Tabular):
         return int(self.hash[:15], 16)
 
     def __repr__(self) -> str:
-        targets = int(np.isfinite(self.targets).sum())
+        targets = sum(
+            b.m * math.isfinite(b.target) if isinstance(b, Product) else int(np.isfinite(b.targets).sum())
+            for b in self.blocks
+        )
         with_targets = f", {targets:,} with a target" if targets else ""
         kind = f"{len(self.blocks)} product{'s' * (len(self.blocks) > 1)}" if self.products else "matrix"
-        return f"Workload({self.m:,} queries over {self.n:,} cells, {kind}{with_targets})"
+        return f"Workload({self.m:,} queries over {whole(self.n)} cells, {kind}{with_targets})"

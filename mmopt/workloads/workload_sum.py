@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import scipy.sparse
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import WorkloadError, whole
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import Product, with_shared_factors
@@ -114,7 +114,7 @@ def _check_domains(first: Domain, second: Domain) -> None:
 
 def _difference(one: Attribute, other: Attribute) -> str:
     if one.size != other.size:
-        return f"{one.size:,} cells in the first and {other.size:,} in the second"
+        return f"{whole(one.size)} cells in the first and {whole(other.size)} in the second"
     for cell, (mine, theirs) in enumerate(zip(one.labels, other.labels, strict=True)):
         if mine != theirs:
             return f"'{mine}' as cell {cell} of the first and '{theirs}' of the second"

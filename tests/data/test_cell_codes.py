@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmopt.data import data_vector
-from mmopt.data.cell_codes import cell_code
+from mmopt.data.cell_codes import code_of, reading_of
 from mmopt.errors import DataError
 from mmopt.request import parse_request
 from mmopt.workloads import Attribute, Bins, Domain
@@ -264,7 +264,7 @@ def test_infinite_dates_of_a_database_fall_into_open_bins(kind: str) -> None:
         (Bins.of_dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 1)), [1, 0, 1, 1]),
     ):
         attribute = Attribute("a", bins.labels(), encoding=bins)
-        code = cell_code(attribute, ibis.table({"a": kind.lower()}, name="t").a, "t")
+        code = code_of(attribute, reading_of(attribute, ibis.table({"a": kind.lower()}, name="t").a, "t"))
         query = connection.compile(code.name("code").as_table())
         assert connection.raw_sql(query).fetchnumpy()["code"].tolist() == codes
     connection.disconnect()

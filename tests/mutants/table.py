@@ -992,9 +992,9 @@ MUTANTS = (
         ("_bin", "[] if math.isinf(edge) else [outside]", "[] if math.isinf(edge) else [0]"),
         ("_bin", "reading.number < _edge(", "reading.number <= _edge("),
         ("_bin", "among(0, len(edges))", "among(0, len(codes) - 2)"),
-        ("cell_code", "rest = ibis.literal(size + OUTSIDE", "rest = ibis.literal(0"),
-        ("cell_code", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
-        ("_read", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
+        ("code_of", "rest = ibis.literal(size + OUTSIDE", "rest = ibis.literal(0"),
+        ("code_of", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
+        ("reading_of", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
     ),
     *_rows(
         "mmopt/data/text_file.py",
@@ -1031,12 +1031,7 @@ MUTANTS = (
     *_rows(
         "mmopt/workloads/attribute_uses.py",
         "workloads/test_attribute_uses.py data/test_open_table.py",
-        (
-            "attribute_uses",
-            "isinstance(p.factors[axis].plain, Total) for p",
-            "p.factors[axis].rows == 1 for p",
-        ),
-        ("attribute_uses", "not all(", "not any("),
+        ("attribute_uses", "axis in told", "axis not in told"),
         (
             "attribute_uses",
             '"drop" in (attribute.outside, attribute.missing)',
@@ -1047,7 +1042,22 @@ MUTANTS = (
         "mmopt/data/data_vector.py",
         "data/test_data_vector.py data/test_errors.py",
         ("_filled", "kept &= target >= 0", "kept |= target >= 0"),
-        ("_targets", "MISSING: attribute.missing", "MISSING: attribute.outside"),
+    ),
+    *_rows(
+        "mmopt/data/row_rules.py",
+        "data/test_data_vector.py data/test_errors.py",
+        ("targets_of", "MISSING: attribute.missing", "MISSING: attribute.outside"),
+    ),
+    *_rows(
+        "mmopt/data/marginal_counts.py",
+        "data/test_marginal_counts.py",
+        ("_in_cells", "targets_of(a)[a.size + k] < 0", "targets_of(a)[a.size + k] >= 0"),
+        ("_beside", "== a.size + beside", "== a.size"),
+    ),
+    *_rows(
+        "mmopt/workloads/query_product.py",
+        "workloads/test_attribute_uses.py data/test_open_table.py",
+        ("looked_at", "isinstance(factor.plain, Total)", "factor.rows == 1"),
     ),
     # -- what a plan and a strategy say
     *_rows(

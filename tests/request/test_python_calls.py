@@ -62,7 +62,7 @@ def test_calls_add_up_to_the_file() -> None:
     assert sum(calls) == parse_request(FILE + text).workload
 
 
-ENTRY = "expected marginal, marginals, product, name, weight, max_variance"
+ENTRY = "expected marginal, marginals, product, products, name, weight, max_variance"
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from functools import reduce
 
@@ -13,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Location, TooLargeError
 from mmopt.request import parse_request
-from mmopt.request.query_keys import Budget
+from mmopt.request.block_keys import Budget
 from mmopt.request.yaml_nodes import Scalar
 from mmopt.workloads import Workload
 
@@ -256,3 +257,40 @@ def test_subworkloads() -> None:
     )
     assert w.products is not None
     assert [p.subworkload for p in w.products] == ["basics"] * 4 + [None, "basics"]
+
+
+@pytest.mark.quick
+def test_products_of_every_set_of_attributes() -> None:
+    """As they are written one by one; a name may stand for another block of each attribute."""
+    every = workload("  - products: {ways: [0, 2], each: prefix, of: [sex, race, age]}")
+    apart = ["{}", "{sex: prefix, race: prefix}", "{sex: prefix, age: prefix}", "{race: prefix, age: prefix}"]
+    assert every == workload("\n".join(f"  - product: {blocks}" for blocks in apart))
+    named = """domain: {sex: {values: [F, M]}, age: {bins: [0, 18, 65]}}
+predicates: {sex: {asked: identity}, age: {asked: prefix}}
+workload:
+"""
+    one = parse_request(f"{named}  - {{products: {{ways: [1, 2], each: asked}}, name: by, weight: 2.0}}\n")
+    entries = ("{sex: identity}", "{age: prefix}", "{sex: identity, age: prefix}")
+    other = "\n".join(f"  - {{product: {blocks}, weight: 2.0}}" for blocks in entries)
+    assert one.workload == parse_request(f"{named}{other}\n").workload
+    assert [name for name, _ in one.workload.groups()] == ["by: sex", "by: age", "by: sex, age"]
+
+
+def test_products_over_more_cells_than_doubles_square() -> None:
+    names = "".join(f"  a{i}: {{range: [0, 10], width: 1}}\n" for i in range(300))
+    text = f"domain:\n{names}workload:\n  - products: {{ways: 1, each: prefix}}\n"
+    found = parse_request(text).workload
+    assert found.n == 10**300
+    assert repr(found) == "Workload(3,000 queries over 10^300 cells, 300 products)"
+    assert repr(found.products[7]) == "Product(7: prefix(10), 10 × 10^300)"
+    shared = {id(factor) for product in found.products for factor in product.factors}
+    assert len(shared) == 2
+    with pytest.raises(TooLargeError) as raised:
+        _ = found.gram
+    assert str(raised.value).startswith(
+        "the Gram matrix has 10^300 × 10^300 entries, 7.45e+591 GiB; the limit is 4 GiB"
+    )
+    # The hash is that of the text of all parts, as it was before parts were spelled out once.
+    described = [["product", [f.describe() for f in p.factors], (1.0).hex(), "inf"] for p in found.products]
+    told = [json.loads(product.spelled_out({})) for product in found.products[:2]]
+    assert told == json.loads(json.dumps(described[:2]))

@@ -9,7 +9,7 @@ import pytest
 from implicit_twins import check_block
 
 from mmopt.request import parse_request
-from mmopt.request.query_keys import BLOCK_FORMS
+from mmopt.request.block_keys import BLOCK_FORMS
 from mmopt.request.query_words import BLOCK_NUMBERS, BLOCK_WORDS
 from mmopt.workloads import Factor
 

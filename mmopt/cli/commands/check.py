@@ -11,9 +11,11 @@ import typer
 from mmopt.cli.command_inputs import read_givens, read_request
 from mmopt.cli.command_options import Given
 from mmopt.cli.command_output import say, show
-from mmopt.errors import ContradictionError, OptionError, ProgramError, suggest
+from mmopt.errors import ContradictionError, OptionError, ProgramError, TooLargeError, suggest, whole
 
 __all__ = ["check"]
+
+MOST_CELLS_LISTED = 10**9
 
 
 def check(
@@ -52,19 +54,24 @@ def _check_workload(path: str, cells: bool) -> None:
     from mmopt.answers.default_strategy import default_words
     from mmopt.privacy.privacy_parameters import privacy_warning
     from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
-    from mmopt.report.table_style import counted, storage
+    from mmopt.report.table_style import counted, few, storage
     from mmopt.workloads import attribute_uses
 
     request = read_request(path)
     workload, domain = request.workload, request.workload.domain
     if cells:
+        if domain.size > MOST_CELLS_LISTED:
+            raise TooLargeError(
+                f"the domain has {counted(domain.size, 'cell')}, of which no list is made",
+                hint="'mmopt check' without --cells says how they are numbered",
+            )
         say("# cells in row-major order: the last attribute varies fastest")
         say("\t".join(("cell", *domain.names)))
         for i in range(domain.size):
             say("\t".join((str(i), *domain.cell(i))))
         return
     ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
-    order = ", ".join(f"cell {i} is ({', '.join(domain.cell(i))})" for i in ends)
+    order = ", ".join(f"{_cell(i)} is ({few(domain.cell(i))})" for i in ends)
     asked = request.privacy
     warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
     sizes = workload.implicit(weighted=False).sizes()
@@ -79,7 +86,7 @@ def _check_workload(path: str, cells: bool) -> None:
         "",
         pairs_table(
             [
-                ("cells", f"{' x '.join(map(str, domain.shape))} = {workload.n:,}"),
+                ("cells", f"{few([str(n) for n in domain.shape], ' x ')} = {whole(workload.n)}"),
                 ("order", f"row-major, last attribute fastest: {order}"),
                 (
                     "queries",
@@ -108,6 +115,10 @@ def _check_workload(path: str, cells: bool) -> None:
             ]
         ),
     )
+
+
+def _cell(number: int) -> str:
+    return f"cell {number}" if number < 10**15 else "the last"
 
 
 def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:

@@ -127,14 +127,14 @@ def _measure_and_write(
     simulate: int | None,
     as_json: bool,
 ) -> None:
+    from mmopt.answers.counted_data import counted_data
     from mmopt.answers.one_call import measured
     from mmopt.answers.release_result import CHART_FILE, STRATEGY_FILE
-    from mmopt.data import data_vector
     from mmopt.mechanism.answer_columns import SIMULATED
     from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE
     from mmopt.report import answers_table
 
-    vector = data_vector(data, request.workload.domain, workload=request.workload, **asdict(request.table))
+    vector = counted_data(data, planned.plan, **asdict(request.table))
     release = measured(planned, vector, origin, simulate)
     folder = release.save(out)
     try:

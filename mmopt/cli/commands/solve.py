@@ -28,7 +28,7 @@ from mmopt.cli.command_options import (
 )
 from mmopt.cli.command_output import answer, note, run_solve
 from mmopt.cli.command_strategy import plan_of, planned_accuracy
-from mmopt.errors import OptionError, PrivacyError, WorkloadError
+from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -232,7 +232,7 @@ def _dry_run(
         "workload": {"queries": workload.m, "cells": workload.n, "hash": workload.hash},
         "problems": [problem.summary() for problem in sizes],
     }
-    head = f"{workload.m:,} queries over {workload.n:,} cells; nothing is solved"
+    head = f"{workload.m:,} queries over {whole(workload.n)} cells; nothing is solved"
     answer(as_json, summary, [head, *sizes_tables(sizes)])
     for problem in sizes:
         if problem.refusal is not None:

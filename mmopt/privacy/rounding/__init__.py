@@ -4,8 +4,10 @@ Each form of ``mmopt.strategies`` has a row in ``table_of_forms.py``: the functi
 
 - ``table_of_forms.py``: the table: how each form is rounded
 - ``integer_strategy.py``: what an integer strategy gives, and what follows from it
+- ``counted_tables.py``: counts by few attributes, where there is no data vector
 - ``integer_dense.py``: a matrix
 - ``integer_by_component.py``: a strategy by component
+- ``integer_component.py``: one component of it
 - ``integer_product.py``: the factors of a product
 - ``integer_union.py``: products side by side, and one product as a union of one
 - ``integer_marginals.py``: marginals as counts

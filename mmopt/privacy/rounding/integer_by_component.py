@@ -3,11 +3,6 @@
 On each component the workload has an integer basis B (``symmetry.queries_on_components``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
 (``integer_dense.py``), on every copy of the component. All components get the same noise.
-
-On the part of an attribute that a component chooses, the cells' counts x are taken to integers: on an even
-or odd part by sums over orbits (1_O, 1_C - 1_σ(C)); on a rest by s e_v - 1_C for each value v of its classes
-C of size s. The latter are s rows for a space of s - 1 dimensions: their Gram matrix is s² times its
-projection, so noise on them tells as much as noise on an orthonormal basis times s, which has no integers.
 """
 
 from __future__ import annotations
@@ -15,17 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
 
 import numpy as np
-import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, require_memory
-from mmopt.numerics.pseudoinverse import pinv, pseudo_factors
+from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Split
-from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, integer_product, largest_entry
+from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
+from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, integer_product
+from mmopt.privacy.rounding.integer_component import Component
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, OneNoise, Part, digest
 from mmopt.privacy.rounding.rounded_rows import (
@@ -37,133 +32,14 @@ from mmopt.privacy.rounding.rounded_rows import (
     unsupported,
 )
 from mmopt.strategies import ComponentStrategy, Neighbours, as_dense
-from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
-from mmopt.symmetry.joint_components import Chosen, Joint
 from mmopt.symmetry.queries_on_components import spanning_rows
 from mmopt.workloads import Workload
+from mmopt.workloads.queries_of_tables import answers_of_product
 
 __all__ = ["IntegerComponents", "round_by_component", "round_components"]
 
 HINT = "group values of the attributes, so that there are fewer cells"
-
-
-@dataclass(frozen=True, eq=False)
-class Component:
-    """``matrix`` (k, kept), on the sums over orbits, times the whole matrices of the rests.
-
-    The measured rows are in the order (row of ``matrix``, values of the rests).
-    """
-
-    joint: Joint
-    chosen: Chosen
-    matrix: Ints
-
-    @cached_property
-    def _parts(self) -> list[tuple[AttributeSymmetry, AttributePart]]:
-        """The chosen part of each attribute."""
-        return [(a, a.parts[k]) for a, k in zip(self.joint.attributes, self.chosen.key, strict=True)]
-
-    @cached_property
-    def _maps(self) -> tuple[scipy.sparse.csr_array, ...]:
-        return tuple(_map(a, part) for a, part in self._parts)
-
-    @property
-    def _is_rest(self) -> list[bool]:
-        return [part.kind == "rest" for _, part in self._parts]
-
-    @cached_property
-    def rest_sizes(self) -> list[int]:
-        """The sizes of the classes of the rests."""
-        rests = [(a, int(part.labels[0])) for a, part in self._parts if part.kind == "rest"]
-        return [int(a.class_sizes[np.flatnonzero(a.orbit_of_class == orbit)[0]]) for a, orbit in rests]
-
-    @property
-    def rows(self) -> int:
-        """Number of measured queries."""
-        rests = zip(self._maps, self._is_rest, strict=True)
-        return len(self.matrix) * math.prod(int(m.shape[0]) for m, is_rest in rests if is_rest)
-
-    @property
-    def orbits(self) -> Ints:
-        """(kept,) the orbit of cells of each column of ``matrix``."""
-        return self.joint.labels(self.chosen.key)[self.chosen.kept]
-
-    @property
-    def norms(self) -> Array:
-        """(kept,) the L2 length of each vector that the columns of ``matrix`` stand for."""
-        alike = math.prod(float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest")
-        return np.asarray(np.sqrt(self.joint.sizes()[self.orbits] / alike))
-
-    @property
-    def largest_entry(self) -> int:
-        """Bound on the entries over the cells, and on all sums on the way to an answer for one cell."""
-        return max(largest_entry(self.matrix), 1) * math.prod(self.rest_sizes)
-
-    def squared_norms(self) -> list[tuple[int, int]]:
-        """Each kept column's orbit of cells, and its share of their squared column norm, exactly."""
-        factor = math.prod(s * (s - 1) for s in self.rest_sizes)
-        squares = (self.matrix.astype(object) ** 2).sum(axis=0)
-        return [(int(o), int(square) * factor) for o, square in zip(self.orbits, squares, strict=True)]
-
-    def answers(self, counts: Ints) -> Ints:
-        """Exact answers for counts (n,); the caller has bounded them, and what is on the way, by 2^62."""
-        tensor = counts.reshape([len(a.classes) for a in self.joint.attributes])
-        for axis, one in enumerate(self._maps):
-            tensor = _along(one, tensor, axis)
-        flat = self._split(tensor)[self.chosen.kept]
-        return np.asarray((self.matrix @ flat).ravel(), dtype=np.int64)
-
-    def least_squares(self, noisy: Array) -> Array:
-        """The shortest x̂ (n,) that fits the answers best: the pseudo-inverse times them."""
-        values = noisy.reshape(len(self.matrix), -1)
-        scale = math.prod(float(s) ** 2 for s in self.rest_sizes)
-        norms = self.norms
-        kept = pinv(self.matrix * norms) @ values / (norms[:, None] * scale)
-        full = np.zeros((self.joint.dim(self.chosen.key), values.shape[1]))
-        full[self.chosen.kept] = kept
-        tensor = self._joined(full)
-        for axis, one in enumerate(self._maps):
-            tensor = _along(one.T, tensor, axis)
-        return tensor.ravel()
-
-    def _order(self) -> list[int]:
-        return sorted(range(len(self._maps)), key=self._is_rest.__getitem__)
-
-    def _split(self, tensor: Ints) -> Ints:
-        """Axes of sums first: (their product, that of the rests)."""
-        return tensor.transpose(self._order()).reshape(self.joint.dim(self.chosen.key), -1)
-
-    def _joined(self, matrix: Array) -> Array:
-        order = self._order()
-        shape = [self._maps[axis].shape[0] for axis in order]
-        return matrix.reshape(shape).transpose(np.argsort(order))
-
-
-def _along(matrix: scipy.sparse.csr_array, tensor: Any, axis: int) -> Any:
-    """The matrix times the tensor along an axis, in the numbers that the tensor has."""
-    moved = np.moveaxis(tensor, axis, 0)
-    product = matrix @ moved.reshape(moved.shape[0], -1)
-    return np.moveaxis(np.asarray(product).reshape(matrix.shape[0], *moved.shape[1:]), 0, axis)
-
-
-def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_array:
-    """The integer matrix (rows, size) of a part."""
-    n = len(attribute.classes)
-    values = np.arange(n)
-    if part.kind == "even":
-        entries = np.ones(n, dtype=np.int64)
-        return scipy.sparse.csr_array((entries, (attribute.orbit_of, values)), shape=(part.dim, n))
-    if part.kind == "odd":
-        member = np.equal.outer(np.arange(len(attribute.mirror)), attribute.classes).astype(np.int64)
-        first, second = attribute.pairs.T
-        return scipy.sparse.csr_array(member[first] - member[second])
-    blocks = []
-    for c in np.flatnonzero(attribute.orbit_of_class == part.labels[0]):
-        own = np.flatnonzero(attribute.classes == c)
-        block = np.zeros((len(own), n), dtype=np.int64)
-        block[:, own] = len(own) * np.eye(len(own), dtype=np.int64) - 1
-        blocks.append(block)
-    return scipy.sparse.csr_array(np.vstack(blocks))
+MOST_HELD = 2**22  # cells up to which one estimate of the data vector is cheaper than one a product
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -196,23 +72,48 @@ class IntegerComponents(OneNoise):
         heading = f"integer-components 1 {self.bits} {len(self.components)}\n"
         return digest(heading, *symmetries, *components)
 
+    @property
+    def tables(self) -> tuple[tuple[int, ...], ...] | None:
+        """Those of the components, where the workload is made of products."""
+        if self.workload.products is None:
+            return None
+        return maximal(component.axes for component in self.components)
+
     def answers(self, counts: Ints) -> Ints:
         """The exact answers (rows,) for a data vector (n,), component by component."""
-        return np.concatenate([component.answers(counts) for component in self.components])
+        return self.answers_of(WholeTable(counts, self.workload.domain.shape))
+
+    def answers_of(self, tables: CountedTables) -> Ints:
+        """The exact answers (rows,), component by component."""
+        return np.concatenate([component.answers(tables) for component in self.components])
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
+        Up to ``MOST_HELD`` cells all from one estimate of the data vector; above, for the attributes of each
+        product from the components that tell of them.
+
         Raises
         ------
-        TooLargeError : as many numbers as cells do not fit in memory.
+        TooLargeError : a table over the attributes of a product does not fit in memory.
         """
-        require_memory((self.workload.n,), "estimate of the data vector", HINT)
         ends = np.cumsum([component.rows for component in self.components])
-        x = np.zeros(self.workload.n)
-        for component, part in zip(self.components, np.split(noisy, ends[:-1]), strict=True):
-            x += component.least_squares(part.astype(np.float64))
-        return self.workload.answers(x)
+        noisy = np.asarray(noisy, dtype=np.float64)
+        parts = list(zip(self.components, np.split(noisy, ends[:-1]), strict=True))
+        shape, products = self.workload.domain.shape, self.workload.products
+
+        def table(attributes: tuple[int, ...]) -> Array:
+            require_memory(own := tuple(shape[i] for i in attributes), "estimate of the data vector", HINT)
+            total = np.zeros(own)
+            for component, part in parts:
+                if component.centred.issubset(attributes):
+                    total += component.least_squares(part, attributes)
+            return total
+
+        if products is None or self.workload.n <= MOST_HELD:
+            return self.workload.answers(table(tuple(range(len(shape)))).ravel())
+        known = cache(table)
+        return np.concatenate([answers_of_product(product, known) for product in products])
 
 
 def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:

@@ -10,10 +10,12 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
 from mmopt.privacy.rounding.rounded_rows import unsupported
 from mmopt.strategies import MarginalStrategy, Neighbours
+from mmopt.strategies.marginals_strategy import attributes_of
 from mmopt.workloads import Workload
 
 __all__ = ["IntegerMarginals", "round_marginals"]
@@ -66,12 +68,24 @@ class IntegerMarginals(InFactors):
         relatives = [part.relative for part in self.parts]
         return digest(f"integer-marginals 1 {self.sizes} {self.masks} {relatives}\n")
 
+    @property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
+        """The attributes of each marginal."""
+        return tuple(map(attributes_of, self.masks))
+
     def answers(self, counts: Ints) -> Ints:
         """The marginals of a data vector (n,), one after the other: (rows,)."""
-        table, d = counts.reshape(self.sizes), len(self.sizes)
-        return np.concatenate(
-            [table.sum(axis=tuple(i for i in range(d) if not mask >> i & 1)).ravel() for mask in self.masks]
-        )
+        return self.answers_of(WholeTable(counts, self.sizes))
+
+    def answers_of(self, tables: CountedTables) -> Ints:
+        """The marginals, one after the other: (rows,)."""
+        return np.concatenate([tables.of(attributes).ravel() for attributes in self.tables])
+
+    def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
+        """Least-squares estimates (m,), by the subspaces that each query is on; never the data vector."""
+        scales = self._relatives if deviations is None else deviations
+        scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
+        return self.strategy(scales).answered(self.workload, scaled)
 
     def strategy(self, deviations: Array) -> MarginalStrategy:
         """Marginals whose weights are one over the deviations."""

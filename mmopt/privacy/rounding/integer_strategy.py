@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.errors import OptionError
+from mmopt.errors import DataError, OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import not_below
+from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_arithmetic import root_above
 from mmopt.strategies import Neighbours, StrategyForm
 from mmopt.workloads import Workload
@@ -103,6 +104,23 @@ class Measured(ABC):
     @abstractmethod
     def answers(self, counts: Ints) -> Ints:
         """The exact answers (rows,) for a data vector (n,)."""
+
+    @property
+    def tables(self) -> tuple[tuple[int, ...], ...] | None:
+        """The sets of attributes whose tables of counts ``answers_of`` needs; None where it cannot be."""
+        return None
+
+    def answers_of(self, tables: CountedTables) -> Ints:
+        """``answers`` from ``tables``, with no data vector.
+
+        Raises
+        ------
+        DataError : there are no such tables: the answers need the data vector.
+        """
+        raise DataError(
+            "the data are tables of counts, and this strategy is measured on a data vector",
+            hint="count the rows with mmopt.data.data_vector",
+        )
 
     @abstractmethod
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:

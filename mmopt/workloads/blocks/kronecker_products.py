@@ -27,7 +27,7 @@ class Kron(Implicit):
     def __init__(self, parts: Sequence[Implicit]) -> None:
         if not parts:
             raise WorkloadError("a Kronecker product needs at least one matrix, found none")
-        super().__init__(math.prod(part.size for part in parts), math.prod(part.rows for part in parts))
+        super().__init__(math.prod([part.size for part in parts]), math.prod([part.rows for part in parts]))
         self.full_rank = all(part.full_rank for part in parts)
         self.parts = tuple(parts)
 
@@ -92,7 +92,7 @@ class Kron(Implicit):
         return float(reduce(times_up, [np.asarray(part.largest_power(norm)) for part in self.parts]))
 
     def holdings(self) -> Iterator[tuple[int, int]]:
-        for part in self.parts:
+        for part in {id(part): part for part in self.parts}.values():  # one is counted once
             yield from part.holdings()
 
     def describe(self) -> list[object]:

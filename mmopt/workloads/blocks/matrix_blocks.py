@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ __all__ = [
     "digest",
     "per_query",
     "positive",
+    "spelled_out",
 ]
 
 AnyMatrix: TypeAlias = npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
@@ -284,9 +285,17 @@ def column_classes(matrix: Array) -> Ints:
     return ordered(np.where(columns.any(axis=1), inverse.reshape(-1), -1).astype(np.int64))
 
 
-def digest(description: object) -> str:
-    """SHA-256, hexadecimal, of plain data (lists, text, numbers)."""
-    return hashlib.sha256(json.dumps(description, separators=(",", ":")).encode()).hexdigest()
+def spelled_out(description: object) -> str:
+    """Plain data (lists, text, numbers) as the text that hashes are of."""
+    return json.dumps(description, separators=(",", ":"))
+
+
+def digest(pieces: Iterable[str]) -> str:
+    """SHA-256, hexadecimal, of texts, one after the other."""
+    found = hashlib.sha256()
+    for piece in pieces:
+        found.update(piece.encode())
+    return found.hexdigest()
 
 
 def describe_array(array: npt.ArrayLike) -> list[object]:

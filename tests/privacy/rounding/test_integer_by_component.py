@@ -14,6 +14,7 @@ from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.mechanism import measure, plan
 from mmopt.numerics.split_arrays import lift
 from mmopt.privacy import Privacy
+from mmopt.privacy.rounding.counted_tables import WholeTable
 from mmopt.privacy.rounding.integer_by_component import IntegerComponents
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
@@ -88,6 +89,21 @@ def test_estimates_are_least_squares(rng: np.random.Generator) -> None:
     noisy = rng.integers(-(2**30), 2**30, size=found.rows)
     expected = w.queries @ (np.linalg.pinv(matrix_of(found).astype(float)) @ noisy)
     assert found.estimate(noisy) == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.draws(6)
+def test_estimates_need_no_data_vector(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Product by product, from the components that tell of its attributes."""
+    w = drawn(rng, 1)
+    _, found = rounded(w)
+    noisy = rng.integers(-(2**30), 2**30, size=found.rows)
+    held = found.estimate(noisy)
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_by_component.MOST_HELD", 0)
+    assert found.estimate(noisy) == pytest.approx(held, abs=1e-8 * np.abs(held).max())
+    x = rng.integers(0, 1000, size=w.n)
+    tables = WholeTable(x, w.domain.shape)
+    assert found.tables is not None and all(tables.of(own).sum() == x.sum() for own in found.tables)
+    np.testing.assert_array_equal(found.answers_of(tables), matrix_of(found) @ x)
 
 
 def test_queries_below_full_rank_on_a_component() -> None:

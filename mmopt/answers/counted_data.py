@@ -1,0 +1,39 @@
+"""The rows of a table, counted as a planned release needs them: by cells, or by few attributes."""
+
+from __future__ import annotations
+
+import math
+
+from mmopt.data import DataVector, MarginalCounts, data_vector, marginal_counts
+from mmopt.mechanism import Plan
+
+__all__ = ["counted_data"]
+
+MOST_CELLS = 2**22
+"""Cells up to which they are counted one by one: one query, whatever is measured."""
+
+
+def counted_data(
+    data: object,
+    plan: Plan,
+    *,
+    table: str | None = None,
+    weight: str | None = None,
+    delimiter: str | None = None,
+) -> DataVector | MarginalCounts:
+    """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
+
+    Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
+    """
+    workload, tables = plan.workload, plan.integer.tables
+    if tables is None or workload.n <= max(
+        MOST_CELLS, *(_entries(own, workload.domain.shape) for own in tables)
+    ):
+        return data_vector(
+            data, workload.domain, workload=workload, table=table, weight=weight, delimiter=delimiter
+        )
+    return marginal_counts(data, workload, sets=tables, table=table, weight=weight, delimiter=delimiter)
+
+
+def _entries(attributes: tuple[int, ...], sizes: tuple[int, ...]) -> int:
+    return math.prod(sizes[i] for i in attributes)

@@ -1,0 +1,69 @@
+"""The rows of an opened table as codes of cells, one column an attribute: an expression, not yet computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmopt.data.cell_codes import code_of, reading_of
+from mmopt.data.open_table import TableColumns
+from mmopt.data.weight_column import weight_fault, weight_of
+from mmopt.workloads.domain import Attribute
+
+__all__ = ["code_name", "coded_rows", "counted", "in_steps", "integers"]
+
+
+def code_name(place: int) -> str:
+    """The column with the codes of the attribute that is read at this place."""
+    return f"code{place}"
+
+
+def coded_rows(opened: TableColumns, read: Sequence[Attribute], weight: str | None) -> Any:
+    """An Ibis table with the code of each attribute, named as ``code_name`` says; may be asked for once.
+
+    With a weight also ``fault`` and ``weight``, as in ``weight_column``. Without, of no attributes, all that
+    is told is the number of rows.
+    """
+    rows, columns = opened.rows()
+    readings = [reading_of(a, columns[a.column], opened.name) for a in read]
+    fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight)}
+    if not (readings or fault):
+        return rows
+    seen = {f"{name}{i}": own for i, one in enumerate(readings) for name, own in one.columns().items()}
+    weights = {} if weight is None else {"weight": weight_of(columns[weight], fault["fault"])}
+    inner = rows.select(**seen, **fault, **weights)
+    codes = {
+        code_name(i): code_of(a, one.named({name: inner[f"{name}{i}"] for name in one.columns()}))
+        for i, (a, one) in enumerate(zip(read, readings, strict=True))
+    }
+    return inner.select(**codes, **{name: inner[name] for name in (*fault, *weights)})
+
+
+@contextmanager
+def in_steps() -> Iterator[None]:
+    """Within, a select of a select stays one, so that what has a name there is computed once a row."""
+    import ibis
+
+    known = ibis.options.sql.fuse_selects
+    ibis.options.sql.fuse_selects = False
+    try:
+        yield
+    finally:
+        ibis.options.sql.fuse_selects = known
+
+
+def counted(coded: Any, by: Sequence[str], weight: str | None) -> Any:
+    """The rows of each group of ``by``; with a weight those that they stand for, and the lines."""
+    sums = {"rows": coded.count()} if weight is None else {"rows": coded.weight.sum(), "lines": coded.count()}
+    grouped = coded.group_by(list(by)).aggregate(**sums) if by else coded.aggregate(**sums)
+    with in_steps():
+        return grouped.to_pyarrow()
+
+
+def integers(result: Any, name: str) -> NDArray[np.int64]:
+    """A column of counts; NULL, the sum of no rows, is 0."""
+    return np.asarray(result[name].fill_null(0).to_numpy(), np.int64)
