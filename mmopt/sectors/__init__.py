@@ -12,4 +12,6 @@ and W = L B the queries.
 
 - ``measures.py``: mixtures of products of measures
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
+- ``sector_layout.py``: where the functions of sectors stand in a vector, queries as combinations of them
+- ``sector_operators.py``: matrices on them; ``equal_operators.py``: of equal attributes
 """

@@ -22,8 +22,10 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.sector_layout import SectorLayout
@@ -44,7 +46,8 @@ __all__ = [
     "symmetrised",
 ]
 
-Blocks = Mapping[tuple[int, int, int], Array]
+Numbers = npt.NDArray[Any]
+Blocks = Mapping[tuple[int, int, int], Numbers]
 
 NAMES = ("trivial", "standard", "sym", "alt")
 """Of the components, in order."""
@@ -150,8 +153,9 @@ def _over_root(value: float, k: int) -> float:
 
 
 def blocks_of(k: int, components: tuple[Array, Array, Array, Array]) -> Blocks:
-    """From components to blocks."""
+    """From components to blocks; zero where there are not as many attributes as a block is about."""
     trivial, standard, sym, alt = components
+    sym, alt = sym * (k > 3), alt * (k > 2)  # what is not there is not left to cancel
     s, t = len(sym), len(alt)
     c = s - t
     js, ja = pair_basis(c)
@@ -170,7 +174,7 @@ def blocks_of(k: int, components: tuple[Array, Array, Array, Array]) -> Blocks:
         of_one = (o - 4 / k) / (k - 2) if k > 2 else 0.0
         return np.asarray(t22 / pairs + d22 * of_one + sym * ((o == 2) - 1 / pairs - of_one))
 
-    return {
+    blocks = {
         (0, 0, 0): np.array([[t00]]),
         (0, 1, 0): t01[None] / math.sqrt(k),
         (0, 2, 0): t02[None] @ js / math.sqrt(pairs),
@@ -188,6 +192,7 @@ def blocks_of(k: int, components: tuple[Array, Array, Array, Array]) -> Blocks:
         + ja.T @ (d33 - alt) @ ja / k,
         (2, 2, 0): js.T @ overlapping(0) @ js,
     }
+    return {kind: block if k >= sum(kind[:2]) - kind[2] else 0.0 * block for kind, block in blocks.items()}
 
 
 def components_of(k: int, blocks: Blocks) -> tuple[Array, Array, Array, Array]:
@@ -232,7 +237,7 @@ def components_of(k: int, blocks: Blocks) -> tuple[Array, Array, Array, Array]:
     return trivial, standard, sym, alt
 
 
-def applied(blocks: Blocks, k: int, vector: Array) -> Array:
+def applied(blocks: Blocks, k: int, vector: Numbers) -> Numbers:
     """The matrix times a vector (r,), in the numbers that both have: sums over pairs, O(k² c²) numbers.
 
     Whole numbers are added modulo 2⁶⁴, which is exact where the result is below 2⁶³ in size.
@@ -260,12 +265,12 @@ def applied(blocks: Blocks, k: int, vector: Array) -> Array:
     return np.concatenate([none, own.ravel(), pair.ravel()])
 
 
-def _turned(pairs: Array, c: int) -> Array:
+def _turned(pairs: Numbers, c: int) -> Numbers:
     """(…, c²) the coefficients of (j, i) for those of (i, j)."""
     return np.ascontiguousarray(np.swapaxes(pairs.reshape(-1, c, c), 1, 2)).reshape(pairs.shape)
 
 
-def between(blocks: Blocks, rows: tuple[int, ...], columns: tuple[int, ...]) -> Array:
+def between(blocks: Blocks, rows: tuple[int, ...], columns: tuple[int, ...]) -> Numbers:
     """The part (cᵃ, cᵇ) of the matrix for two sets of attributes, each in its own order."""
     both = [i for i in rows if i in columns]
     c = len(blocks[1, 0, 0])
