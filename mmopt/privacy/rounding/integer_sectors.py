@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints, frozen
+from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
 from mmopt.privacy.rounding.integer_cores import DenseCore, IntegerCore
 from mmopt.privacy.rounding.integer_equal_core import EqualCore
@@ -26,34 +26,14 @@ from mmopt.sectors.sector_operators import DenseOperator, change_of_functions
 from mmopt.strategies import Neighbours, SectorStrategy
 from mmopt.workloads import Workload
 
-__all__ = ["IntegerSectors", "Marginals", "MarginalsOfCells", "indicator_sums", "round_sectors"]
+__all__ = ["IntegerSectors", "indicator_sums", "round_sectors"]
 
 
-class Marginals(Protocol):
-    """Counts of the rows of a table by the values of few attributes."""
-
-    def of(self, attributes: tuple[int, ...]) -> Ints:
-        """Counts by the values of these attributes, an axis each, in this order; of none the rows."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class MarginalsOfCells:
-    """Those of a data vector: counts (n,), and the attributes' sizes."""
-
-    counts: Ints
-    shape: tuple[int, ...]
-
-    def of(self, attributes: tuple[int, ...]) -> Ints:
-        others = tuple(i for i in range(len(self.shape)) if i not in attributes)
-        return np.asarray(self.counts.reshape(self.shape).sum(axis=others), dtype=np.int64)
-
-
-def indicator_sums(layout: SectorLayout, marginals: Marginals) -> Ints:
+def indicator_sums(layout: SectorLayout, tables: CountedTables) -> Ints:
     """(r,) the sums over the rows of a table of the indicators of a layout's sectors, exactly."""
     found = np.empty(layout.size, dtype=np.int64)
     for one in layout.sets:
-        table = marginals.of(one)
+        table = tables.of(one)
         for axis, i in enumerate(one):
             if (label := layout.labels[i]).max() + 1 < len(label):
                 merged = np.zeros((int(label.max()) + 1, *np.delete(table.shape, axis)), dtype=np.int64)
@@ -86,11 +66,18 @@ class IntegerSectors(OneNoise):
         heading = f"integer-sectors 1 {self.bits} {kind} {layout.shape} {layout.sets}\n"
         return digest(heading, *layout.labels, *self.core.pieces)
 
-    def answers(self, counts: Ints | Marginals) -> Ints:
-        """The exact answers (rows,) for marginals, or for a data vector (n,)."""
-        layout = self.core.layout
-        marginals = MarginalsOfCells(counts, layout.shape) if isinstance(counts, np.ndarray) else counts
-        return self.core.apply(indicator_sums(layout, marginals))
+    @property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
+        """The largest sectors."""
+        return maximal(self.core.layout.sets)
+
+    def answers(self, counts: Ints) -> Ints:
+        """The exact answers (rows,) for a data vector (n,)."""
+        return self.answers_of(WholeTable(counts, self.core.layout.shape))
+
+    def answers_of(self, tables: CountedTables) -> Ints:
+        """The exact answers (rows,), whatever the number of cells."""
+        return self.core.apply(indicator_sums(self.core.layout, tables))
 
     @cached_property
     def rounded(self) -> SectorStrategy:
