@@ -137,7 +137,7 @@ class DenseCore(IntegerCore):
                     for own, c in zip((one, other), counts, strict=True)
                 )
                 often = 1.0 if one == other else 2.0
-                block = often * gram[rows, columns].astype(np.float64).reshape(*counts[0], *counts[1])
+                block = often * gram[rows, columns].astype(np.float64).reshape([*counts[0], *counts[1]])
                 union = tuple(sorted({*one, *other}))
                 letters = ascii_lowercase[: len(union)]
                 places = "".join(letters[union.index(i)] for i in (*one, *other))
