@@ -15,14 +15,28 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, frozen, require_memory
 from mmopt.workloads import Implicit, Product
 
-__all__ = ["SectorLayout", "active", "sets_of"]
+__all__ = ["Asked", "SectorLayout", "active", "sets_of"]
 
 _NEAR = 1e-9  # of a query's largest entry: differences below it are rounding errors
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Queries of one attribute.
+
+    flat : (rows, o) their means on classes, as combinations of (1, functions). varies : (rows,) whether these
+    are not constant. rest : (rows, d) what is left, of sum 0 on each class; exactly 0 where that is rounding.
+    """
+
+    flat: Array
+    varies: npt.NDArray[np.bool_]
+    rest: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +45,7 @@ class SectorLayout:
 
     Parameters
     ----------
-    labels : (dᵢ,) an attribute: the class of each value, from 0; what is asked is constant on classes.
+    labels : (dᵢ,) an attribute: the class of each value, from 0. Functions are constant on classes.
     functions : (oᵢ - 1, oᵢ) an attribute: the functions on its classes; with 1 they are independent.
     sets : the sectors, increasing numbers of attributes each, with all their subsets, none twice.
 
@@ -112,18 +126,16 @@ class SectorLayout:
             self._inverses[id(own)] = np.linalg.inv(np.vstack([np.ones(own.shape[1]), own]))
         return self._inverses[id(own)]
 
-    def coefficients(self, attribute: int, factor: Implicit) -> tuple[Array, Ints]:
-        """Queries of an attribute as combinations of (1, functions), (rows, oᵢ), and what each looks at.
-
-        The latter, (rows,), is 0 where a query is constant, 1 where it is constant on classes, else 2.
-        """
+    def asked(self, attribute: int, factor: Implicit) -> Asked:
+        """Queries of an attribute as combinations of (1, functions), and what they are beside them."""
         entries, label = factor.matrix(), self.labels[attribute]
-        _, first = np.unique(label, return_index=True)
-        kept = entries[:, first]
         size = _NEAR * np.abs(entries).max(axis=1, keepdims=True)
-        finer = (np.abs(entries - kept[:, label]) > size).any(axis=1)
-        varies = (np.abs(entries - entries[:, :1]) > size).any(axis=1)
-        return kept @ self.inverse(attribute), np.where(finer, 2, varies.astype(np.int64))
+        member = np.equal.outer(label, np.arange(int(label.max()) + 1))
+        means = entries @ (member / member.sum(axis=0))
+        rest = entries - means[:, label]
+        rest[np.abs(rest) <= size] = 0.0
+        varies = (np.abs(means - means[:, :1]) > size).any(axis=1)
+        return Asked(means @ self.inverse(attribute), varies, rest)
 
     def indicators(self) -> SectorLayout:
         """The same sectors of indicators [class = v], v >= 1: whole numbers, nonnegative, the same span."""

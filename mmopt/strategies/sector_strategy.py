@@ -2,14 +2,15 @@
 
 A = s C B: B the functions of a layout of sectors (r, n), C an invertible matrix on them. As many rows are
 measured as there are functions. A query of few attributes is a combination L of the functions in their
-sectors, its estimate L C⁻¹ y / s, with variance L (CᵀC)⁻¹ Lᵀ / s².
+sectors, its estimate L C⁻¹ y / s, with variance L (CᵀC)⁻¹ Lᵀ / s². Beside the functions of classes of values
+there may be components with rests, each with a C of its own; a query is then the sum of what it is on each.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,8 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import times_up
 from mmopt.sectors.equal_operators import NAMES, EqualOperator
+from mmopt.sectors.queries_on_sectors import QueriesOnSectors
+from mmopt.sectors.rest_components import RestComponent, Rests
 from mmopt.sectors.sector_layout import SectorLayout, active, sets_of
 from mmopt.sectors.sector_operators import DenseOperator, Operator
 from mmopt.strategies.product_strategy import products_of
@@ -38,6 +41,7 @@ class SectorStrategy(StrategyForm):
     ----------
     layout : the functions B. core : C, invertible.
     largest : proved to be at least the largest column norm of core · B. scale : above 0.
+    rests : further components, on the same classes and functions, of different rests; measured after C.
 
     Raises
     ------
@@ -49,18 +53,33 @@ class SectorStrategy(StrategyForm):
     core: Operator
     largest: float
     scale: float = 1.0
+    rests: tuple[RestComponent, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.core.size != self.layout.size:
-            raise OptionError(
-                f"the core is for {self.core.size} functions, the sectors have {self.layout.size}"
-            )
-        if not all(np.isfinite(part).all() for part in self.core.parts.values()):
-            raise OptionError("the core has NaN or infinite entries, expected finite numbers")
+        object.__setattr__(self, "rests", tuple(self.rests))
+        for one in self.components:
+            if one.core.size != one.layout.size:
+                raise OptionError(
+                    f"the core is for {one.core.size} functions, the sectors have {one.layout.size}"
+                )
+            if not all(np.isfinite(part).all() for part in one.core.parts.values()):
+                raise OptionError("the core has NaN or infinite entries, expected finite numbers")
         for what, value in (("largest column", self.largest), ("scale", self.scale)):
             if not 0 < value < math.inf:
                 raise OptionError(f"the {what} is {value!r}, expected a finite number above 0")
-        _ = self._covariance
+        try:
+            _ = [one.covariance for one in self.components]
+        except np.linalg.LinAlgError:
+            raise OptionError("the core has no inverse: some functions would not be measured") from None
+
+    @cached_property
+    def components(self) -> tuple[RestComponent, ...]:
+        """All components; the first without rests."""
+        return (RestComponent((), self.layout, self.core), *self.rests)
+
+    @cached_property
+    def _queries(self) -> QueriesOnSectors:
+        return QueriesOnSectors(self.layout, {one.rests: one for one in self.components})
 
     @property
     def norm(self) -> int:
@@ -69,7 +88,7 @@ class SectorStrategy(StrategyForm):
 
     @property
     def p(self) -> int:
-        return self.layout.size
+        return sum(one.rows for one in self.components)
 
     @property
     def n(self) -> int:
@@ -82,121 +101,57 @@ class SectorStrategy(StrategyForm):
 
     def implicit(self) -> Implicit:
         """A (p, n) as a matrix, for few cells; TooLargeError beyond the memory limit."""
-        return Dense(self.scale * self._on_cells(self.core))
-
-    def _on_cells(self, core: Operator) -> Array:
         require_memory((self.p, self.n), "strategy matrix")
         codes = np.stack(np.unravel_index(np.arange(self.n), self.layout.shape), axis=1)
-        return np.stack([core.apply(column) for column in self.layout.values(codes).T], axis=1)
+        return Dense(self.scale * np.concatenate([one.matrix(codes) for one in self.components]))
 
     def divided(self, by: float) -> SectorStrategy:
         return replace(self, scale=self.scale / by)
 
     # -- the errors of queries -----------------------------------------------------------------------
 
-    @cached_property
-    def _inverse(self) -> Operator:
-        try:
-            return self.core.inverse()
-        except np.linalg.LinAlgError:
-            raise OptionError("the core has no inverse: some functions would not be measured") from None
-
-    @cached_property
-    def _covariance(self) -> Operator:
-        """(CᵀC)⁻¹, of the estimates of the functions at scale 1."""
-        return self._inverse.transposed().gram()
-
     def variances(self, workload: Workload) -> Array:
         require_memory((workload.m,), "list of the queries' variances")
         products = products_of(workload, self.layout.shape)
-        return np.concatenate([self._told(product) for product in products])
+        return np.concatenate([self._queries.variances(product) / self.scale**2 for product in products])
 
     def squared_error(self, workload: Workload) -> float:
         products = products_of(workload, self.layout.shape)
         return math.fsum(
-            product.weight * float(_weigh(product) @ self._told(product)) for product in products
+            product.weight * float(_weigh(product) @ self._queries.variances(product) / self.scale**2)
+            for product in products
         )
-
-    @cached_property
-    def _known(self) -> dict[Hashable, Array]:
-        return {}
-
-    def _told(self, product: Product) -> Array:
-        """Variances (m,) of a product's queries; those of equal factors on like sectors are found once."""
-        which = active(product)
-        place = (self.core.kind_of(which), tuple(product.factors[i].plain for i in which))
-        if place not in self._known:
-            self._known[place] = self._variances_of(product, which)
-        return self._known[place]
-
-    def _variances_of(self, product: Product, which: tuple[int, ...]) -> Array:
-        """Rows that look at the same attributes at a time."""
-        each = [self.layout.coefficients(i, product.factors[i].plain) for i in which]
-        found = np.full([len(looks) for _, looks in each], np.inf)
-        for chosen in itertools.product(*(sorted(set(looks.tolist())) for _, looks in each)):
-            own = tuple(i for i, look in zip(which, chosen, strict=True) if look)
-            if 2 in chosen or own not in self.layout.starts:
-                continue
-            rows = [np.flatnonzero(looks == look) for (_, looks), look in zip(each, chosen, strict=True)]
-            parts = [
-                coefs[at] if look else coefs[at, :1]
-                for (coefs, _), at, look in zip(each, rows, chosen, strict=True)
-            ]
-            found[np.ix_(*rows)] = self._lengths(own, parts).reshape([len(at) for at in rows])
-        return found.ravel()
-
-    def _lengths(self, attributes: tuple[int, ...], parts: list[Array]) -> Array:
-        """diag(L Σ Lᵀ) / s² for L the Kronecker product of ``parts``, Σ the covariance in these sectors."""
-        block = self._covariance.block(self.layout, attributes)
-        require_memory((math.prod(map(len, parts)), len(block)), "queries of a product on their sectors")
-        rows = kron([np.ones((1, 1)), *parts])
-        return np.asarray(np.einsum("ij,ij->i", rows @ block, rows)) / self.scale**2
 
     # -- estimates -----------------------------------------------------------------------------------
 
-    def functions_from(self, noisy: Array) -> Array:
-        """(r,) the estimated sums of the functions over the rows of data, from noisy answers (r,)."""
-        return self._inverse.apply(np.asarray(noisy, dtype=np.float64)) / self.scale
+    def functions_from(self, noisy: Array) -> dict[Rests, Array]:
+        """By component (r, Π s): the estimated sums of its functions over the rows of data.
+
+        noisy : (p,) noisy answers.
+        """
+        ends = np.cumsum([one.rows for one in self.components])
+        split = np.split(np.asarray(noisy, dtype=np.float64) / self.scale, ends[:-1])
+        return {
+            one.rests: one.apply(one.inverse, part.reshape(one.layout.size, -1))
+            for one, part in zip(self.components, split, strict=True)
+        }
 
     def answers_from(self, workload: Workload, noisy: Array) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (p,), without the cells.
 
-        Every query must be supported.
-
         Raises
         ------
-        TooLargeError : more queries than fit in memory.
+        TooLargeError : more queries than fit in memory. OptionError : a query that is not supported.
         """
         require_memory((workload.m,), "estimates of the queries")
-        sums, found = self.functions_from(noisy), []
-        for product in products_of(workload, self.layout.shape):
-            which = active(product)
-            parts = [self._coefficients(i, product.factors[i].plain) for i in which]
-            seen = tuple(at for at, (_, looks) in enumerate(parts) if looks.any())
-            table = sums[self.layout.place(tuple(which[at] for at in seen))]
-            table = table.reshape([parts[at][0].shape[1] if at in seen else 1 for at in range(len(which))])
-            for at, (coefs, _) in enumerate(parts):
-                own = coefs if at in seen else coefs[:, :1]
-                table = np.moveaxis(np.tensordot(own, table, axes=(1, at)), 0, at)
-            found.append(table.ravel())
-        return np.concatenate(found)
-
-    @cached_property
-    def _kept(self) -> dict[tuple[int, Implicit], tuple[Array, Ints]]:
-        return {}
-
-    def _coefficients(self, attribute: int, factor: Implicit) -> tuple[Array, Ints]:
-        own = (id(self.layout.functions[attribute]), factor)
-        if own not in self._kept:
-            self._kept[own] = self.layout.coefficients(attribute, factor)
-        return self._kept[own]
+        sums = self.functions_from(noisy)
+        products = products_of(workload, self.layout.shape)
+        return np.concatenate([self._queries.answers(product, sums) for product in products])
 
     def estimate(self, noisy: Array) -> Array:
-        """(…, n) the shortest data vector whose functions are as estimated; for few cells."""
-        flat = np.reshape(noisy, (-1, self.p))
-        functions = np.stack([self.functions_from(own) for own in flat])
-        inverse = np.linalg.pinv(self._on_cells(DenseOperator(np.eye(self.p))))
-        return np.asarray((functions @ inverse.T).reshape(*np.shape(noisy)[:-1], self.n))
+        """(…, n) the shortest data vector that fits best, A⁺ y; for few cells."""
+        inverse = np.linalg.pinv(self.implicit().matrix())
+        return np.asarray(noisy @ inverse.T)
 
     # -- saved, and shown ----------------------------------------------------------------------------
 
@@ -204,17 +159,16 @@ class SectorStrategy(StrategyForm):
         layout = self.layout
         is_equal = isinstance(self.core, EqualOperator)
         kept = range(1 if is_equal else len(layout.shape))
-        most = max(map(len, layout.sets))
-        padded = [[*one, *[-1] * (most - len(one))] for one in (() if is_equal else layout.sets)]
         return {
             "form": "sectors",
             "attributes": len(layout.shape),
             "labels": {str(i): layout.labels[i] for i in kept},
             "functions": {str(i): layout.functions[i] for i in kept},
-            "sets": np.array(padded, dtype=np.int64).reshape(-1, most),
+            "sets": _padded(() if is_equal else layout.sets),
             "core": dict(self.core.parts),
             "largest": self.largest,
             "scale": self.scale,
+            "rests": {str(at): _fields_of(one) for at, one in enumerate(self.rests)},
         }
 
     @classmethod
@@ -223,7 +177,7 @@ class SectorStrategy(StrategyForm):
         at = range(count)
         core: Operator
         if "matrix" in parts:
-            sets = tuple(tuple(int(i) for i in own if i >= 0) for own in fields["sets"])
+            sets = _sets(fields["sets"])
             core = DenseOperator(parts["matrix"])
         else:
             sets = sets_of(list(itertools.combinations(at, 2)))
@@ -232,13 +186,36 @@ class SectorStrategy(StrategyForm):
             at = [0] * count  # type: ignore[assignment]
         labels = tuple(fields["labels"][str(i)] for i in at)
         functions = tuple(fields["functions"][str(i)] for i in at)
-        return cls(SectorLayout(labels, functions, sets), core, fields["largest"], fields["scale"])
+        rests = []
+        for own in fields.get("rests", {}).values():
+            layout = SectorLayout(labels, functions, _sets(own["sets"]))
+            places = tuple((int(i), int(o)) for i, o in own["rests"])
+            rests.append(RestComponent(places, layout, DenseOperator(own["matrix"])))
+        layout = SectorLayout(labels, functions, sets)
+        return cls(layout, core, fields["largest"], fields["scale"], tuple(rests))
 
     def __repr__(self) -> str:
-        return self._words(f"{self.p:,} functions of {len(self.layout.shape)} attributes")
+        return self._words(f"{self.p:,} queries of few of {len(self.layout.shape)} attributes")
 
 
 def _weigh(product: Product) -> Array:
     """(m,) the weights of a product's rows, without its own."""
     factors = [product.factors[i] for i in active(product)]
     return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])
+
+
+def _padded(sets: tuple[tuple[int, ...], ...]) -> Ints:
+    """Sets as rows of one length, filled up with -1."""
+    most = max(map(len, sets), default=0)
+    return np.array([[*one, *[-1] * (most - len(one))] for one in sets], dtype=np.int64).reshape(
+        len(sets), most
+    )
+
+
+def _sets(padded: Ints) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(i) for i in own if i >= 0) for own in padded)
+
+
+def _fields_of(component: RestComponent) -> dict[str, Any]:
+    places = np.array(component.rests, dtype=np.int64)
+    return {"rests": places, "sets": _padded(component.layout.sets), **component.core.parts}

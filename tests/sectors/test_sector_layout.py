@@ -25,7 +25,7 @@ def test_queries_are_combinations_of_functions(rng: np.random.Generator) -> None
     for product in workload.products or ():
         rows = np.ones((1, 1))
         for i in active(product):
-            rows = np.kron(rows, own.coefficients(i, product.factors[i])[0])
+            rows = np.kron(rows, own.asked(i, product.factors[i]).flat)
         found.append(rows @ values[own.place(active(product))])
     np.testing.assert_allclose(np.concatenate(found), workload.matrix, atol=tolerances.RECOMPUTED)
 
@@ -34,12 +34,14 @@ def test_what_a_query_looks_at() -> None:
     functions = (np.array([[0.0, 1.0]]),)
     own = SectorLayout((np.array([0, 0, 1, 1]),), functions, ((), (0,)))
     asked = predicates([np.array([0, 0, 1, 1]), np.ones(4), np.array([1, 0, 0, 0])])
-    coefficients, looks = own.coefficients(0, asked)
-    assert looks.tolist() == [1, 0, 2]
-    np.testing.assert_allclose(coefficients[:2], [[0, 1], [1, 0]], atol=tolerances.RECOMPUTED)
-    assert own.coefficients(0, prefix(4))[1].tolist() == [2, 1, 2, 0]
-    assert own.coefficients(0, total(4))[1].tolist() == [0]
-    assert own.coefficients(0, identity(4))[1].tolist() == [2] * 4
+    found = own.asked(0, asked)
+    assert found.varies.tolist() == [True, False, True]
+    np.testing.assert_allclose(found.flat, [[0, 1], [1, 0], [0.5, -0.5]], atol=tolerances.RECOMPUTED)
+    np.testing.assert_allclose(found.rest, [[0] * 4] * 2 + [[0.5, -0.5, 0, 0]], atol=tolerances.RECOMPUTED)
+    assert not found.rest[:2].any()
+    rests = own.asked(0, prefix(4)).rest
+    assert rests.any(axis=1).tolist() == [True, False, True, False]
+    assert not own.asked(0, total(4)).varies.any() and own.asked(0, identity(4)).rest.any(axis=1).all()
 
 
 def test_all_subsets_of_sets() -> None:

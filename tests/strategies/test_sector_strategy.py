@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tolerances
-from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of
+from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import OptionError
 from mmopt.sectors.sector_operators import DenseOperator
@@ -25,7 +27,7 @@ def test_errors_and_answers_of_equal_attributes_are_those_of_the_matrix(
 ) -> None:
     strategy = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1), 0.3)
     workload, a = prefixes((d,) * k), strategy.implicit().matrix()
-    inverse = workload.matrix @ np.linalg.pinv(a)
+    inverse = workload.queries @ np.linalg.pinv(a)
     noisy = rng.normal(size=strategy.p)
     for own in (strategy, as_matrix(strategy)):
         near(own.variances(workload), np.square(inverse).sum(axis=1))
@@ -46,6 +48,27 @@ def test_of_sets_of_three_attributes_and_weights_of_rows(rng: np.random.Generato
     near(strategy.squared_error(workload), workload.weights @ np.square(inverse).sum(axis=1))
     noisy = rng.normal(size=strategy.p)
     near(strategy.answers_from(workload, noisy), inverse @ noisy)
+
+
+@pytest.mark.draws(2)
+def test_values_that_are_alike(rng: np.random.Generator) -> None:
+    strategy, workload = with_rests(rng)
+    a = strategy.implicit().matrix()
+    inverse = workload.queries @ np.linalg.pinv(a)
+    near(inverse @ a, workload.queries)
+    near(strategy.variances(workload), np.square(inverse).sum(axis=1))
+    near(strategy.squared_error(workload), workload.weights @ np.square(inverse).sum(axis=1))
+    noisy = rng.normal(size=strategy.p)
+    near(strategy.answers_from(workload, noisy), inverse @ noisy)
+    near(workload.queries @ strategy.estimate(noisy), inverse @ noisy)
+    fields = {name: own for name, own in strategy.fields().items() if name != "form"}
+    near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
+    near(strategy.divided(2.0).implicit().matrix(), a / 2)
+    without = replace(strategy, rests=strategy.rests[1:])
+    assert np.isinf(without.variances(workload)[:3]).all() and not without.supports(workload)
+    with pytest.raises(OptionError) as error:
+        without.answers_from(workload, noisy[: without.p])
+    assert error.value.message == "the strategy does not support the queries whose answers are asked"
 
 
 def test_what_no_sector_has_is_not_supported(rng: np.random.Generator) -> None:
@@ -69,7 +92,7 @@ def test_more_cells_than_can_be_counted(rng: np.random.Generator) -> None:
     noisy = rng.normal(size=strategy.p)
     answers = strategy.answers_from(workload, noisy)
     near(answers[9], answers[-1])
-    near(strategy.core.apply(strategy.functions_from(noisy)), noisy)
+    near(strategy.core.apply(strategy.functions_from(noisy)[()][:, 0]), noisy)
 
 
 def test_refused(rng: np.random.Generator) -> None:

@@ -14,7 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_cores import SECONDS, IntegerCore
+from mmopt.privacy.rounding.sums_on_sectors import sums_of
 from mmopt.sectors.count_form import CountForm, count_form
 from mmopt.sectors.equal_operators import Blocks, EqualOperator, Numbers, applied, between, components_of
 from mmopt.sectors.largest_by_counts import largest_by_counts
@@ -62,8 +64,8 @@ class EqualCore(IntegerCore):
     def pieces(self) -> tuple[Ints, ...]:
         return tuple(self.blocks[kind] for kind in sorted(self.blocks))
 
-    def apply(self, vector: Ints) -> Ints:
-        return applied(self.blocks, self.k, vector)
+    def answers(self, tables: CountedTables) -> Ints:
+        return applied(self.blocks, self.k, sums_of(self.layout, (), tables)[:, 0])
 
     @cached_property
     def largest_square(self) -> int:

@@ -7,7 +7,7 @@ basis of the same space: nothing is lost but what rounding adds to variances, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,32 +16,16 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
-from mmopt.privacy.rounding.integer_cores import DenseCore, IntegerCore
+from mmopt.privacy.rounding.integer_cores import DenseCore, IntegerCore, IntegerPart
 from mmopt.privacy.rounding.integer_equal_core import EqualCore
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
 from mmopt.privacy.rounding.rounded_rows import check_loss, choose_bits, rint, unsupported
 from mmopt.sectors.equal_operators import EqualOperator, change_of_equal, symmetrised
-from mmopt.sectors.sector_layout import SectorLayout
-from mmopt.sectors.sector_operators import DenseOperator, change_of_functions
+from mmopt.sectors.sector_operators import change_of_functions
 from mmopt.strategies import Neighbours, SectorStrategy
 from mmopt.workloads import Workload
 
-__all__ = ["IntegerSectors", "indicator_sums", "round_sectors"]
-
-
-def indicator_sums(layout: SectorLayout, tables: CountedTables) -> Ints:
-    """(r,) the sums over the rows of a table of the indicators of a layout's sectors, exactly."""
-    found = np.empty(layout.size, dtype=np.int64)
-    for one in layout.sets:
-        table = tables.of(one)
-        for axis, i in enumerate(one):
-            if (label := layout.labels[i]).max() + 1 < len(label):
-                merged = np.zeros((int(label.max()) + 1, *np.delete(table.shape, axis)), dtype=np.int64)
-                np.add.at(merged, label, np.moveaxis(table, axis, 0))
-                table = np.moveaxis(merged, 0, axis)
-        kept = np.asarray(table)[(slice(1, None),) * len(one)].ravel()
-        found[layout.starts[one] : layout.starts[one] + len(kept)] = kept
-    return found
+__all__ = ["IntegerSectors", "round_sectors"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +37,8 @@ class IntegerSectors(OneNoise):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """All rows: they get the same noise."""
-        return (Part(self.core.layout.size, self.squared_sensitivity, self.core.largest_answer * MAX_ROWS),)
+        rows = self.core.layout.size + sum(part.rows for part in self.core.rests)
+        return (Part(rows, self.squared_sensitivity, self.core.largest_answer * MAX_ROWS),)
 
     def squared_sensitivities(self) -> list[int]:
         """A proved bound on the largest squared column norm, and for other neighbours one that it implies."""
@@ -63,13 +48,15 @@ class IntegerSectors(OneNoise):
     def hash(self) -> str:
         """sha256 (hex) of bits, the classes of values, the sectors, and the integers in row-major order."""
         layout, kind = self.core.layout, type(self.core).__name__
-        heading = f"integer-sectors 1 {self.bits} {kind} {layout.shape} {layout.sets}\n"
+        sets = [layout.sets, *(part.layout.sets for part in self.core.rests)]
+        heading = f"integer-sectors 1 {self.bits} {kind} {layout.shape} {sets}\n"
         return digest(heading, *layout.labels, *self.core.pieces)
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:
-        """The largest sectors."""
-        return maximal(self.core.layout.sets)
+        """The largest sectors, with the attributes of rests."""
+        beside = ((*one, *(i for i, _ in part.rests)) for part in self.core.rests for one in part.layout.sets)
+        return maximal([*self.core.layout.sets, *beside])
 
     def answers(self, counts: Ints) -> Ints:
         """The exact answers (rows,) for a data vector (n,)."""
@@ -77,7 +64,7 @@ class IntegerSectors(OneNoise):
 
     def answers_of(self, tables: CountedTables) -> Ints:
         """The exact answers (rows,), whatever the number of cells."""
-        return self.core.apply(indicator_sums(self.core.layout, tables))
+        return self.core.answers(tables)
 
     @cached_property
     def rounded(self) -> SectorStrategy:
@@ -100,11 +87,10 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
     """
     if not strategy.supports(workload):
         raise unsupported()
-    layout = strategy.layout.indicators()
     # A column of K is a sum of 2^w columns of cells, with signs: its squared length stays below 2^60.
-    order = max(map(len, layout.sets))
+    order = max(len(one) for component in strategy.components for one in component.layout.sets)
     bits = choose_bits(strategy.largest_column * 2.0 ** max(order - 1, 0))
-    core = _core(strategy, layout, bits)
+    core = _core(strategy, bits)
     rounded = _rounded(core, bits)
     variances = rounded.variances(workload)
     return IntegerSectors(
@@ -119,21 +105,28 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
     )
 
 
-def _core(strategy: SectorStrategy, layout: SectorLayout, bits: int) -> IntegerCore:
-    """rint(2^bits C U)."""
-    scaled: Callable[[Array], Array] = lambda real: np.ldexp(strategy.scale * real, bits)  # noqa: E731
+def _core(strategy: SectorStrategy, bits: int) -> IntegerCore:
+    """rint(2^bits C U), of rests over the numbers of their values."""
+
+    def rounded(real: Array, over: int = 1) -> Ints:
+        return rint(np.ldexp(strategy.scale / over * real, bits))
+
+    layout = strategy.layout.indicators()
     if isinstance(strategy.core, EqualOperator):
         real = strategy.core.times(change_of_equal(strategy.layout, layout))
-        blocks = symmetrised(real.blocks)
-        return EqualCore(layout, {kind: rint(scaled(block)) for kind, block in blocks.items()})
-    change = change_of_functions(strategy.layout, layout)
-    assert isinstance(strategy.core, DenseOperator)
-    return DenseCore(layout, rint(scaled(strategy.core.matrix @ change.matrix)))
+        return EqualCore(layout, {kind: rounded(own) for kind, own in symmetrised(real.blocks).items()})
+    parts = []
+    for one in strategy.components:
+        own = one.layout.indicators()
+        matrix = np.asarray(one.core.parts["matrix"]) @ change_of_functions(one.layout, own).matrix
+        parts.append(IntegerPart(one.rests, own, rounded(matrix, math.prod(one.sizes))))
+    return DenseCore(layout, tuple(parts))
 
 
 def _rounded(core: IntegerCore, bits: int) -> SectorStrategy:
     largest = float(np.nextafter(np.sqrt(float(core.largest_square)), np.inf))
-    return SectorStrategy(core.layout, core.operator, largest, 2.0**-bits)
+    rests = tuple(part.real for part in core.rests)
+    return SectorStrategy(core.layout, core.operator, largest, 2.0**-bits, rests)
 
 
 def _squared(core: IntegerCore, neighbours: Neighbours) -> int:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import tolerances
-from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of
+from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import measure, plan
@@ -39,7 +39,7 @@ def check(strategy: SectorStrategy, workload: Workload, rng: np.random.Generator
     assert integer.answers(x).tolist() == (k @ x.astype(object)).tolist()
     real = np.ldexp(k.astype(float), -integer.bits)
     np.testing.assert_allclose(real, strategy.implicit().matrix(), atol=2.0**-integer.bits * workload.n)
-    inverse = workload.matrix @ np.linalg.pinv(real)
+    inverse = workload.queries @ np.linalg.pinv(real)
     np.testing.assert_allclose(integer.variances, np.square(inverse).sum(axis=1), rtol=tolerances.RECOMPUTED)
     coefficients = np.column_stack([integer.estimate(unit) for unit in np.eye(integer.rows)])
     covariance = np.ldexp(coefficients, integer.bits) @ np.ldexp(coefficients, integer.bits).T
@@ -47,7 +47,7 @@ def check(strategy: SectorStrategy, workload: Workload, rng: np.random.Generator
     np.testing.assert_allclose(covariance, inverse @ inverse.T, atol=tolerances.RECOMPUTED * size)
     # Without noise the truth: no bias.
     np.testing.assert_allclose(
-        integer.estimate(integer.answers(x)), workload.matrix @ x, rtol=tolerances.RECOMPUTED, atol=1e-6
+        integer.estimate(integer.answers(x)), workload.queries @ x, rtol=tolerances.RECOMPUTED, atol=1e-6
     )
     return integer
 
@@ -80,6 +80,17 @@ def test_tables_of_columns_have_the_largest_one(
     monkeypatch.setattr(integer_cores, "_FEW", 0)
     found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
     assert exact <= found <= exact * (1 + LOOSE)
+
+
+@pytest.mark.draws(2)
+def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured by one row a value: the same Gram matrix as of an orthonormal basis."""
+    strategy, workload = with_rests(rng)
+    exact = check(strategy, workload, rng)
+    assert exact.tables == ((0, 1), (0, 2), (1, 2))
+    monkeypatch.setattr(integer_cores, "_FEW", 0)
+    found = round_sectors(strategy, workload, ADD_REMOVE)
+    assert exact.squared_sensitivity <= found.squared_sensitivity <= exact.squared_sensitivity * (1 + LOOSE)
 
 
 def test_other_neighbours(rng: np.random.Generator) -> None:
