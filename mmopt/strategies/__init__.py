@@ -9,7 +9,8 @@ Each form is a row of ``FORMS`` and a file.
 - ``product_strategy.py``: a Kronecker product, one strategy per attribute
 - ``union_strategy.py``: products side by side
 - ``marginals_strategy.py``: weighted marginals
-- ``sector_strategy.py``: one on the row space of queries of few attributes
+- ``sector_strategy.py``: one on the row space of queries of few attributes; ``measured_parts.py``: made of
+  the components that a program knows
 - ``baselines/``: what people use without optimising
 """
 
