@@ -30,9 +30,10 @@ __all__ = ["IntegerSectors", "round_sectors"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegerSectors(OneNoise):
-    """core : the integers, on indicators."""
+    """core : the integers, on indicators. rounded : 2^-bits times them, in floating point."""
 
     core: IntegerCore
+    rounded: SectorStrategy
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -66,11 +67,6 @@ class IntegerSectors(OneNoise):
         """The exact answers (rows,), whatever the number of cells."""
         return self.core.answers(tables)
 
-    @cached_property
-    def rounded(self) -> SectorStrategy:
-        """2^-bits times the integers, in floating point."""
-        return _rounded(self.core, self.bits)
-
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Estimates (m,) of the unweighted queries from noisy answers (rows,), by the integers' inverse."""
         return self.rounded.answers_from(self.workload, np.ldexp(noisy, -self.bits))
@@ -102,6 +98,7 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
         bits=bits,
         loss=check_loss(variances, strategy.variances(workload), bits),
         core=core,
+        rounded=rounded,
     )
 
 
