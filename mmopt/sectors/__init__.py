@@ -15,5 +15,6 @@ and W = L B the queries.
 - ``sector_layout.py``: where the functions of sectors stand in a vector, queries as combinations of them
 - ``queries_on_sectors.py``: their variances and answers
 - ``rest_components.py``: what is asked of single values that are alike
-- ``sector_operators.py``: matrices on them; ``equal_operators.py``: of equal attributes
+- ``sector_operators.py``: matrices on them; ``equal_operators.py``, ``equal_blocks.py``: of
+  equal attributes
 """

@@ -20,7 +20,8 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import times_up
-from mmopt.sectors.equal_operators import NAMES, EqualOperator
+from mmopt.sectors.equal_blocks import NAMES
+from mmopt.sectors.equal_operators import EqualOperator
 from mmopt.sectors.queries_on_sectors import QueriesOnSectors
 from mmopt.sectors.rest_components import RestComponent, Rests
 from mmopt.sectors.sector_layout import SectorLayout, active, sets_of

@@ -7,13 +7,8 @@ import pytest
 import tolerances
 from sector_examples import equal_operator, matrix_of, pairs
 
-from mmopt.sectors.equal_operators import (
-    EqualOperator,
-    applied,
-    change_of_equal,
-    components_of,
-    symmetrised,
-)
+from mmopt.sectors.equal_blocks import applied, components_of, symmetrised
+from mmopt.sectors.equal_operators import EqualOperator, change_of_equal
 from mmopt.sectors.sector_operators import change_of_functions
 
 SHAPES = [(2, 3), (3, 2), (3, 3), (4, 2), (5, 3), (6, 1)]
