@@ -27,4 +27,9 @@ and W = L B the queries.
 - ``count_form.py``: f as a polynomial in the counts of values; ``count_halves.py``: its values at all counts;
   ``largest_by_counts.py``: the largest; ``cut_densities.py``: laws of measures that are its positive part
 - ``count_profiles.py``: f, and densities of the same kind, in orthonormal coordinates
+- ``sector_layout.py``: where the functions of sectors stand in a vector, queries as combinations of them
+- ``queries_on_sectors.py``: their variances and answers
+- ``rest_components.py``: what is asked of single values that are alike
+- ``sector_operators.py``: matrices on them; ``equal_operators.py``, ``equal_blocks.py``: of
+  equal attributes
 """

@@ -9,6 +9,8 @@ Each form is a row of ``FORMS`` and a file.
 - ``product_strategy.py``: a Kronecker product, one strategy per attribute
 - ``union_strategy.py``: products side by side
 - ``marginals_strategy.py``: weighted marginals
+- ``sector_strategy.py``: one on the row space of queries of few attributes; ``measured_parts.py``: made of
+  the components that a program knows
 - ``baselines/``: what people use without optimising
 """
 
@@ -20,6 +22,7 @@ from mmopt.strategies.dense_strategy import Strategy, as_dense
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
+from mmopt.strategies.sector_strategy import SectorStrategy
 from mmopt.strategies.strategy_form import StrategyForm, largest_ratio, normalise, privacy_cost
 from mmopt.strategies.union_strategy import UnionStrategy
 
@@ -32,6 +35,7 @@ __all__ = [
     "Neighbours",
     "NeighboursLike",
     "ProductStrategy",
+    "SectorStrategy",
     "Strategy",
     "StrategyForm",
     "UnionStrategy",
@@ -50,6 +54,7 @@ FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
         "product": ProductStrategy,
         "union": UnionStrategy,
         "marginals": MarginalStrategy,
+        "sectors": SectorStrategy,
     }
 )
 """Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them."""

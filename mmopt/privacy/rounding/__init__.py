@@ -11,6 +11,9 @@ Each form of ``mmopt.strategies`` has a row in ``table_of_forms.py``: the functi
 - ``integer_product.py``: the factors of a product
 - ``integer_union.py``: products side by side, and one product as a union of one
 - ``integer_marginals.py``: marginals as counts
+- ``integer_sectors.py``: a strategy on a row space
+- ``integer_cores.py``, ``integer_equal_core.py``: its integers, as matrices and of equal attributes
+- ``sums_on_sectors.py``: what they are multiplied by, from tables of counts
 - ``integer_arithmetic.py``: integer arithmetic without overflow
 - ``rounded_rows.py``: how real rows become integers, and what must not be lost by it
 """

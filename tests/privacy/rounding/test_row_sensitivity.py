@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, reject, settings, strategies as st
 from numerics.test_participation import patterns
 from privacy.rounding.test_integer_product import columns_normalised
+from sector_examples import layout, strategy_of
 from strategies.test_neighbours import stream
 
 from mmopt import solve
@@ -19,6 +20,7 @@ from mmopt.errors import WorkloadError
 from mmopt.privacy.rounding.integer_by_component import round_components
 from mmopt.privacy.rounding.integer_strategy import Measured
 from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.sectors.sector_operators import DenseOperator
 from mmopt.strategies import ComponentStrategy, Neighbours, Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy
@@ -26,7 +28,8 @@ from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, total
 
-FORMS = ("matrix", "covariance", "components", "product", "union", "marginals")
+FORMS = ("matrix", "covariance", "components", "product", "union", "marginals", "sectors")
+GAUSSIAN = ("covariance", "components", "sectors")
 INSIDE, OUTSIDE, MISSING = ("0", "1.5", "2e0", "3"), ("-1", "1e400", "old", "inf", "true", "7"), ("", "nan")
 
 
@@ -100,6 +103,11 @@ def rounded(form: str, norm: int, domain: Domain, rng: np.random.Generator) -> p
         weights = np.zeros(2 ** len(sizes))
         weights[masks] = rng.uniform(0.2, 1.0, len(masks))
         return partial(round_any, MarginalStrategy(sizes, weights, norm), w)
+    if form == "sectors":
+        sets = [tuple(i for i in range(len(sizes)) if mask >> i & 1) for mask in masks]
+        own = layout(rng, sizes, sets)
+        core = np.eye(own.size) + rng.uniform(-1, 1, (own.size, own.size)) / own.size
+        return partial(round_any, strategy_of(own, DenseOperator(core)), w)
     heavy = np.ones((1, w.n)) * rng.choice([0.0, 1.0, 30.0])
     signs = rng.choice([0.0, 1.0, -1.0], (2, w.n)) * rng.uniform(0.1, 2.0)
     dense = np.vstack([np.eye(w.n), heavy, signs])
@@ -116,7 +124,7 @@ def exact(norm: int, difference: np.ndarray) -> int:
 @pytest.mark.some(1, "form")
 @pytest.mark.parametrize(
     ("form", "norm"),
-    [(f, n) for f in FORMS for n in (1, 2) if n == 2 or f not in ("covariance", "components")],
+    [(f, n) for f in FORMS for n in (1, 2) if n == 2 or f not in GAUSSIAN],
 )
 @settings(max_examples=5, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32))

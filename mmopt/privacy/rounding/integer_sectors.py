@@ -1,0 +1,131 @@
+"""A strategy on a row space rounded to integers; answered from marginals, never from the cells.
+
+A row of data has indicators b' = Π [xᵢ = vᵢ], vᵢ >= 1, of the values of few attributes, and the strategy is
+A = C U b' with the change U of functions; rint(2^bits C U) b' is measured. Indicators are whole numbers and a
+basis of the same space: nothing is lost but what rounding adds to variances, and estimates have no bias.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mmopt.numerics.arrays import Array, Ints, frozen
+from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
+from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
+from mmopt.privacy.rounding.integer_cores import DenseCore, IntegerCore, IntegerPart
+from mmopt.privacy.rounding.integer_equal_core import EqualCore
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
+from mmopt.privacy.rounding.rounded_rows import check_loss, choose_bits, rint, unsupported
+from mmopt.sectors.equal_blocks import symmetrised
+from mmopt.sectors.equal_operators import EqualOperator, change_of_equal
+from mmopt.sectors.sector_operators import change_of_functions
+from mmopt.strategies import Neighbours, SectorStrategy
+from mmopt.workloads import Workload
+
+__all__ = ["IntegerSectors", "round_sectors"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntegerSectors(OneNoise):
+    """core : the integers, on indicators. rounded : 2^-bits times them, in floating point."""
+
+    core: IntegerCore
+    rounded: SectorStrategy
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """All rows: they get the same noise."""
+        rows = self.core.layout.size + sum(part.rows for part in self.core.rests)
+        return (Part(rows, self.squared_sensitivity, self.core.largest_answer * MAX_ROWS),)
+
+    def squared_sensitivities(self) -> list[int]:
+        """A proved bound on the largest squared column norm, and for other neighbours one that it implies."""
+        return [_squared(self.core, self.neighbours)]
+
+    @cached_property
+    def hash(self) -> str:
+        """sha256 (hex) of bits, the classes of values, the sectors, and the integers in row-major order."""
+        layout, kind = self.core.layout, type(self.core).__name__
+        sets = [layout.sets, *(part.layout.sets for part in self.core.rests)]
+        heading = f"integer-sectors 1 {self.bits} {kind} {layout.shape} {sets}\n"
+        return digest(heading, *layout.labels, *self.core.pieces)
+
+    @property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
+        """The largest sectors, with the attributes of rests."""
+        beside = ((*one, *(i for i, _ in part.rests)) for part in self.core.rests for one in part.layout.sets)
+        return maximal([*self.core.layout.sets, *beside])
+
+    def answers(self, counts: Ints) -> Ints:
+        """The exact answers (rows,) for a data vector (n,)."""
+        return self.answers_of(WholeTable(counts, self.core.layout.shape))
+
+    def answers_of(self, tables: CountedTables) -> Ints:
+        """The exact answers (rows,), whatever the number of cells."""
+        return self.core.answers(tables)
+
+    def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
+        """Estimates (m,) of the unweighted queries from noisy answers (rows,), by the integers' inverse."""
+        return self.rounded.answers_from(self.workload, np.ldexp(noisy, -self.bits))
+
+
+def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neighbours) -> IntegerSectors:
+    """Round a strategy on a row space as the module says.
+
+    Raises
+    ------
+    WorkloadError : a strategy that does not support the workload; functions too far apart in size for
+        64-bit integers.
+    PrivacyError : neighbours for which columns have to be compared.
+    """
+    if not strategy.supports(workload):
+        raise unsupported()
+    # A column of K is a sum of 2^w columns of cells, with signs: its squared length stays below 2^60.
+    order = max(len(one) for component in strategy.components for one in component.layout.sets)
+    bits = choose_bits(strategy.largest_column * 2.0 ** max(order - 1, 0))
+    core = _core(strategy, bits)
+    rounded = _rounded(core, bits)
+    variances = rounded.variances(workload)
+    return IntegerSectors(
+        workload=workload,
+        neighbours=neighbours,
+        norm=2,
+        variances=frozen(variances),
+        squared_sensitivity=_squared(core, neighbours),
+        bits=bits,
+        loss=check_loss(variances, strategy.variances(workload), bits),
+        core=core,
+        rounded=rounded,
+    )
+
+
+def _core(strategy: SectorStrategy, bits: int) -> IntegerCore:
+    """rint(2^bits C U), of rests over the numbers of their values."""
+
+    def rounded(real: Array, over: int = 1) -> Ints:
+        return rint(np.ldexp(strategy.scale / over * real, bits))
+
+    layout = strategy.layout.indicators()
+    if isinstance(strategy.core, EqualOperator):
+        real = strategy.core.times(change_of_equal(strategy.layout, layout))
+        return EqualCore(layout, {kind: rounded(own) for kind, own in symmetrised(real.blocks).items()})
+    parts = []
+    for one in strategy.components:
+        own = one.layout.indicators()
+        matrix = np.asarray(one.core.parts["matrix"]) @ change_of_functions(one.layout, own).matrix
+        parts.append(IntegerPart(one.rests, own, rounded(matrix, math.prod(one.sizes))))
+    return DenseCore(layout, tuple(parts))
+
+
+def _rounded(core: IntegerCore, bits: int) -> SectorStrategy:
+    largest = float(np.nextafter(np.sqrt(float(core.largest_square)), np.inf))
+    rests = tuple(part.real for part in core.rests)
+    return SectorStrategy(core.layout, core.operator, largest, 2.0**-bits, rests)
+
+
+def _squared(core: IntegerCore, neighbours: Neighbours) -> int:
+    return bound_by_column(core.largest_square, 2, neighbours, is_nonnegative=False)

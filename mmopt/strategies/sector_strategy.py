@@ -1,0 +1,222 @@
+"""A strategy on the row space of queries of few attributes: over any number of cells, none of which it has.
+
+A = s C B: B the functions of a layout of sectors (r, n), C an invertible matrix on them. As many rows are
+measured as there are functions. A query of few attributes is a combination L of the functions in their
+sectors, its estimate L C⁻¹ y / s, with variance L (CᵀC)⁻¹ Lᵀ / s². Beside the functions of classes of values
+there may be components with rests, each with a C of its own; a query is then the sum of what it is on each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import OptionError
+from mmopt.numerics.arrays import Array, Ints, require_memory
+from mmopt.numerics.outward import times_up
+from mmopt.sectors.equal_blocks import NAMES
+from mmopt.sectors.equal_operators import EqualOperator
+from mmopt.sectors.queries_on_sectors import QueriesOnSectors
+from mmopt.sectors.rest_components import RestComponent, Rests
+from mmopt.sectors.sector_layout import SectorLayout, active, sets_of
+from mmopt.sectors.sector_operators import DenseOperator, Operator
+from mmopt.strategies.product_strategy import products_of
+from mmopt.strategies.strategy_form import StrategyForm
+from mmopt.workloads import Dense, Implicit, Product, Workload
+from mmopt.workloads.blocks.kronecker_products import kron
+
+__all__ = ["SectorStrategy"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SectorStrategy(StrategyForm):
+    """A = scale · core · B, measured with Gaussian noise; nothing is of the size of the cells. Immutable.
+
+    Parameters
+    ----------
+    layout : the functions B. core : C, invertible.
+    largest : proved to be at least the largest column norm of core · B. scale : above 0.
+    rests : further components, on the same classes and functions, of different rests; measured after C.
+
+    Raises
+    ------
+    OptionError : a core of another size, with entries that are not finite or without an inverse; a largest
+        column or scale that is not finite and positive.
+    """
+
+    layout: SectorLayout
+    core: Operator
+    largest: float
+    scale: float = 1.0
+    rests: tuple[RestComponent, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rests", tuple(self.rests))
+        for one in self.components:
+            if one.core.size != one.layout.size:
+                raise OptionError(
+                    f"the core is for {one.core.size} functions, the sectors have {one.layout.size}"
+                )
+            if not all(np.isfinite(part).all() for part in one.core.parts.values()):
+                raise OptionError("the core has NaN or infinite entries, expected finite numbers")
+        for what, value in (("largest column", self.largest), ("scale", self.scale)):
+            if not 0 < value < math.inf:
+                raise OptionError(f"the {what} is {value!r}, expected a finite number above 0")
+        try:
+            _ = [one.covariance for one in self.components]
+        except np.linalg.LinAlgError:
+            raise OptionError("the core has no inverse: some functions would not be measured") from None
+
+    @cached_property
+    def components(self) -> tuple[RestComponent, ...]:
+        """All components; the first without rests."""
+        return (RestComponent((), self.layout, self.core), *self.rests)
+
+    @cached_property
+    def _queries(self) -> QueriesOnSectors:
+        return QueriesOnSectors(self.layout, {one.rests: one for one in self.components})
+
+    @property
+    def norm(self) -> int:
+        """2: the core mixes functions, and L1 norms of its columns are not known."""
+        return 2
+
+    @property
+    def p(self) -> int:
+        return sum(one.rows for one in self.components)
+
+    @property
+    def n(self) -> int:
+        return math.prod(self.layout.shape)
+
+    @property
+    def largest_column(self) -> float:
+        """As it was proved for the core, times the scale, rounded upwards."""
+        return float(times_up(self.scale, self.largest))
+
+    def implicit(self) -> Implicit:
+        """A (p, n) as a matrix, for few cells; TooLargeError beyond the memory limit."""
+        require_memory((self.p, self.n), "strategy matrix")
+        codes = np.stack(np.unravel_index(np.arange(self.n), self.layout.shape), axis=1)
+        return Dense(self.scale * np.concatenate([one.matrix(codes) for one in self.components]))
+
+    def divided(self, by: float) -> SectorStrategy:
+        return replace(self, scale=self.scale / by)
+
+    # -- the errors of queries -----------------------------------------------------------------------
+
+    def variances(self, workload: Workload) -> Array:
+        require_memory((workload.m,), "list of the queries' variances")
+        products = products_of(workload, self.layout.shape)
+        return np.concatenate([self._queries.variances(product) / self.scale**2 for product in products])
+
+    def squared_error(self, workload: Workload) -> float:
+        products = products_of(workload, self.layout.shape)
+        return math.fsum(
+            product.weight * float(_weigh(product) @ self._queries.variances(product) / self.scale**2)
+            for product in products
+        )
+
+    # -- estimates -----------------------------------------------------------------------------------
+
+    def functions_from(self, noisy: Array) -> dict[Rests, Array]:
+        """By component (r, Π s): the estimated sums of its functions over the rows of data.
+
+        noisy : (p,) noisy answers.
+        """
+        ends = np.cumsum([one.rows for one in self.components])
+        split = np.split(np.asarray(noisy, dtype=np.float64) / self.scale, ends[:-1])
+        return {
+            one.rests: one.apply(one.inverse, part.reshape(one.layout.size, -1))
+            for one, part in zip(self.components, split, strict=True)
+        }
+
+    def answers_from(self, workload: Workload, noisy: Array) -> Array:
+        """Least-squares estimates (m,) of the unweighted queries from noisy answers (p,), without the cells.
+
+        Raises
+        ------
+        TooLargeError : more queries than fit in memory. OptionError : a query that is not supported.
+        """
+        require_memory((workload.m,), "estimates of the queries")
+        sums = self.functions_from(noisy)
+        products = products_of(workload, self.layout.shape)
+        return np.concatenate([self._queries.answers(product, sums) for product in products])
+
+    def estimate(self, noisy: Array) -> Array:
+        """(…, n) the shortest data vector that fits best, A⁺ y; for few cells."""
+        inverse = np.linalg.pinv(self.implicit().matrix())
+        return np.asarray(noisy @ inverse.T)
+
+    # -- saved, and shown ----------------------------------------------------------------------------
+
+    def fields(self) -> dict[str, Any]:
+        layout = self.layout
+        is_equal = isinstance(self.core, EqualOperator)
+        kept = range(1 if is_equal else len(layout.shape))
+        return {
+            "form": "sectors",
+            "attributes": len(layout.shape),
+            "labels": {str(i): layout.labels[i] for i in kept},
+            "functions": {str(i): layout.functions[i] for i in kept},
+            "sets": _padded(() if is_equal else layout.sets),
+            "core": dict(self.core.parts),
+            "largest": self.largest,
+            "scale": self.scale,
+            "rests": {str(at): _fields_of(one) for at, one in enumerate(self.rests)},
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> SectorStrategy:
+        count, parts = fields["attributes"], fields["core"]
+        at = range(count)
+        core: Operator
+        if "matrix" in parts:
+            sets = _sets(fields["sets"])
+            core = DenseOperator(parts["matrix"])
+        else:
+            sets = sets_of(list(itertools.combinations(at, 2)))
+            trivial, standard, sym, alt = (parts[name] for name in NAMES)
+            core = EqualOperator(count, (trivial, standard, sym, alt))
+            at = [0] * count  # type: ignore[assignment]
+        labels = tuple(fields["labels"][str(i)] for i in at)
+        functions = tuple(fields["functions"][str(i)] for i in at)
+        rests = []
+        for own in fields.get("rests", {}).values():
+            layout = SectorLayout(labels, functions, _sets(own["sets"]))
+            places = tuple((int(i), int(o)) for i, o in own["rests"])
+            rests.append(RestComponent(places, layout, DenseOperator(own["matrix"])))
+        layout = SectorLayout(labels, functions, sets)
+        return cls(layout, core, fields["largest"], fields["scale"], tuple(rests))
+
+    def __repr__(self) -> str:
+        return self._words(f"{self.p:,} queries of few of {len(self.layout.shape)} attributes")
+
+
+def _weigh(product: Product) -> Array:
+    """(m,) the weights of a product's rows, without its own."""
+    factors = [product.factors[i] for i in active(product)]
+    return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])
+
+
+def _padded(sets: tuple[tuple[int, ...], ...]) -> Ints:
+    """Sets as rows of one length, filled up with -1."""
+    most = max(map(len, sets), default=0)
+    return np.array([[*one, *[-1] * (most - len(one))] for one in sets], dtype=np.int64).reshape(
+        len(sets), most
+    )
+
+
+def _sets(padded: Ints) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(i) for i in own if i >= 0) for own in padded)
+
+
+def _fields_of(component: RestComponent) -> dict[str, Any]:
+    places = np.array(component.rests, dtype=np.int64)
+    return {"rests": places, "sets": _padded(component.layout.sets), **component.core.parts}

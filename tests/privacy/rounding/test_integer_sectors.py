@@ -1,0 +1,159 @@
+"""Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import tolerances
+from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
+
+from mmopt.errors import PrivacyError, WorkloadError
+from mmopt.mechanism import measure, plan
+from mmopt.privacy import Privacy
+from mmopt.privacy.rounding import integer_cores
+from mmopt.privacy.rounding.integer_sectors import IntegerSectors, round_sectors
+from mmopt.sectors.sector_operators import DenseOperator
+from mmopt.strategies import ADD_REMOVE, Neighbours, SectorStrategy
+from mmopt.workloads import Workload
+
+LOOSE = 1e-9  # of a proved largest square, relative: what rounding may add to it
+
+
+def dense(integer: IntegerSectors) -> np.ndarray:
+    """The integers on all cells, as Python's."""
+    units = np.eye(integer.workload.n, dtype=np.int64)
+    return np.column_stack([integer.answers(unit) for unit in units]).astype(object)
+
+
+def check(strategy: SectorStrategy, workload: Workload, rng: np.random.Generator) -> IntegerSectors:
+    """Everything that a release rests on, against the integers as a matrix."""
+    integer = round_sectors(strategy, workload, ADD_REMOVE)
+    k = dense(integer)
+    exact = max((k**2).sum(axis=0))
+    assert exact <= integer.squared_sensitivity <= exact * (1 + LOOSE) + 1
+    assert integer.squared_sensitivities() == [integer.squared_sensitivity]
+    assert max(abs(k).ravel()) <= integer.parts[0].largest_answer
+    x = rng.integers(0, 1000, workload.n)
+    assert integer.answers(x).tolist() == (k @ x.astype(object)).tolist()
+    real = np.ldexp(k.astype(float), -integer.bits)
+    np.testing.assert_allclose(real, strategy.implicit().matrix(), atol=2.0**-integer.bits * workload.n)
+    inverse = workload.queries @ np.linalg.pinv(real)
+    np.testing.assert_allclose(integer.variances, np.square(inverse).sum(axis=1), rtol=tolerances.RECOMPUTED)
+    coefficients = np.column_stack([integer.estimate(unit) for unit in np.eye(integer.rows)])
+    covariance = np.ldexp(coefficients, integer.bits) @ np.ldexp(coefficients, integer.bits).T
+    size = float(np.abs(covariance).max())
+    np.testing.assert_allclose(covariance, inverse @ inverse.T, atol=tolerances.RECOMPUTED * size)
+    # Without noise the truth: no bias.
+    np.testing.assert_allclose(
+        integer.estimate(integer.answers(x)), workload.queries @ x, rtol=tolerances.RECOMPUTED, atol=1e-6
+    )
+    return integer
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 3), (4, 3), (5, 2)])
+def test_of_equal_attributes(rng: np.random.Generator, k: int, d: int) -> None:
+    strategy, workload = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1)), prefixes((d,) * k)
+    by_blocks = check(strategy, workload, rng)
+    as_one = check(as_matrix(strategy), workload, rng)
+    assert by_blocks.squared_sensitivity >= as_one.squared_sensitivity and by_blocks.hash != as_one.hash
+
+
+def test_of_other_attributes(rng: np.random.Generator) -> None:
+    sizes, sets = (2, 3, 4, 2), [(0, 1), (1, 2), (2, 3)]
+    own = layout(rng, sizes, sets)
+    core = DenseOperator(np.eye(own.size) + rng.uniform(-1, 1, (own.size,) * 2) / own.size)
+    check(strategy_of(own, core), prefixes(sizes, sets), rng)
+
+
+@pytest.mark.draws(3)
+def test_tables_of_columns_have_the_largest_one(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As over more cells than are looked at one by one; also of entries that need the whole of 64 bits."""
+    sizes, sets = (2, 3, 4, 2), [(0, 1, 2), (2, 3)]
+    own = layout(rng, sizes, sets)
+    strategy = strategy_of(own, DenseOperator(np.eye(own.size) + rng.uniform(-0.1, 0.1, (own.size,) * 2)))
+    exact = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
+    monkeypatch.setattr(integer_cores, "_FEW", 0)
+    found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
+    assert exact <= found <= exact * (1 + LOOSE)
+
+
+@pytest.mark.draws(2)
+def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured by one row a value: the same Gram matrix as of an orthonormal basis."""
+    strategy, workload = with_rests(rng)
+    exact = check(strategy, workload, rng)
+    assert exact.tables == ((0, 1), (0, 2), (1, 2))
+    monkeypatch.setattr(integer_cores, "_FEW", 0)
+    found = round_sectors(strategy, workload, ADD_REMOVE)
+    assert exact.squared_sensitivity <= found.squared_sensitivity <= exact.squared_sensitivity * (1 + LOOSE)
+
+
+def test_other_neighbours(rng: np.random.Generator) -> None:
+    strategy, workload = strategy_of(pairs(rng, 3, 2), equal_operator(rng, 3, 1)), prefixes((2,) * 3)
+    one = round_sectors(strategy, workload, ADD_REMOVE)
+    replaced = round_sectors(strategy, workload, Neighbours.of("replace-one"))
+    k = dense(one)
+    moved = max(sum((a - b) ** 2) for a, b in itertools.combinations(k.T, 2))
+    assert moved <= replaced.squared_sensitivity == 4 * one.squared_sensitivity
+    assert round_sectors(strategy, workload, Neighbours("rows", 3)).squared_sensitivity == (
+        9 * one.squared_sensitivity
+    )
+    with pytest.raises(PrivacyError, match="its columns are not compared"):
+        round_sectors(strategy, workload, Neighbours("participation", 2, 2))
+
+
+def test_not_supported(rng: np.random.Generator) -> None:
+    strategy = strategy_of(layout(rng, (2, 2), [(0,)]), DenseOperator(np.eye(2)))
+    with pytest.raises(WorkloadError) as error:
+        round_sectors(strategy, prefixes((2, 2)), ADD_REMOVE)
+    assert error.value.message == (
+        "the strategy does not support the workload: some query is no combination of its rows"
+    )
+
+
+class Tables:
+    """Counts of rows by at most two of their attributes."""
+
+    def __init__(self, rows: np.ndarray, size: int) -> None:
+        self.rows, self.sizes = rows, (size,) * rows.shape[1]
+
+    def of(self, attributes: tuple[int, ...]) -> np.ndarray:
+        found = np.zeros([self.sizes[i] for i in attributes], dtype=np.int64)
+        for row in self.rows:
+            found[tuple(row[list(attributes)])] += 1
+        return found
+
+
+def test_over_cells_that_cannot_be_counted(rng: np.random.Generator) -> None:
+    """10^12: answers from tables; their estimates are the counts, whatever the cells hold."""
+    k, d = 12, 10
+    own = pairs(rng, k, d)
+    strategy = SectorStrategy(own, equal_operator(rng, k, d - 1), 500.0)
+    workload = prefixes((d,) * k, [(0,), (3, 7), (10, 11)])
+    integer = round_sectors(strategy, workload, ADD_REMOVE)
+    rows = rng.integers(0, d, (200, k))
+    answers = integer.answers_of(Tables(rows, d))
+    assert len(answers) == integer.rows == 1 + 12 * 9 + 66 * 81
+    below = [(rows[:, i][:, None] <= np.arange(d)).astype(int) for i in range(k)]
+    truth = [below[0].sum(axis=0), *((below[i].T @ below[j]).ravel() for i, j in ((3, 7), (10, 11)))]
+    np.testing.assert_allclose(integer.estimate(answers), np.concatenate(truth), atol=1e-6)
+    # A column is as long as the proof says at most.
+    for cell in rng.integers(0, d, (20, k)):
+        column = integer.answers_of(Tables(cell[None], d)).astype(object)
+        assert (column**2).sum() <= integer.squared_sensitivity
+
+
+def test_released_with_the_errors_that_are_planned(rng: np.random.Generator) -> None:
+    workload = prefixes((3,) * 3)
+    strategy = strategy_of(pairs(rng, 3, 3), equal_operator(rng, 3, 2))
+    planned = plan(workload, strategy, Privacy(rho=0.5))
+    x = rng.integers(0, 50, workload.n)
+    drawn = [measure(planned, x, simulate_seed=seed).estimates for seed in range(60)]
+    off = (np.array(drawn) - workload.answers(x)) / planned.standard_errors
+    assert 0.5 < np.square(off).mean() < 2.0
+    assert measure(planned, x).private

@@ -1,0 +1,95 @@
+"""Workloads of few attributes, layouts of their sectors and random strategies on them, for tests."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mmopt.sectors.equal_operators import EqualOperator
+from mmopt.sectors.rest_components import RestComponent
+from mmopt.sectors.sector_layout import SectorLayout, sets_of
+from mmopt.sectors.sector_operators import DenseOperator, Operator
+from mmopt.strategies import SectorStrategy
+from mmopt.testing.census_workloads import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+
+
+def prefixes(sizes: Sequence[int], sets: Iterable[tuple[int, ...]] | None = None) -> Workload:
+    """Prefixes of the attributes of each set; by default of each one and each two."""
+    k = len(sizes)
+    own = [s for w in (1, 2) for s in itertools.combinations(range(k), w)] if sets is None else list(sets)
+    factors = [(total(n), prefix(n)) for n in sizes]
+    return Workload.from_products(
+        domain_of(*sizes), [Product(tuple(factors[i][i in one] for i in range(k))) for one in own]
+    )
+
+
+def layout(rng: np.random.Generator, sizes: Sequence[int], sets: Sequence[tuple[int, ...]]) -> SectorLayout:
+    """Sectors of random functions, the same ones on attributes of one size."""
+    functions = {n: rng.normal(size=(n - 1, n)) for n in sizes}
+    labels = {n: np.arange(n) for n in sizes}
+    return SectorLayout(tuple(labels[n] for n in sizes), tuple(functions[n] for n in sizes), sets_of(sets))
+
+
+def pairs(rng: np.random.Generator, k: int, d: int) -> SectorLayout:
+    """All sets of at most two of k attributes of d values."""
+    return layout(rng, (d,) * k, list(itertools.combinations(range(k), 2)))
+
+
+def with_rests(rng: np.random.Generator) -> tuple[SectorStrategy, Workload]:
+    """Values of the first attribute all alike, of the third in two classes; the second has a class each."""
+    labels = (np.zeros(3, dtype=np.int64), np.arange(2), np.array([0, 1, 0, 1, 1]))
+    functions = (np.zeros((0, 1)), rng.normal(size=(1, 2)), rng.normal(size=(1, 2)))
+
+    def component(rests: tuple[tuple[int, int], ...], *sets: tuple[int, ...]) -> RestComponent:
+        own = SectorLayout(labels, functions, sets_of(sets))
+        matrix = np.eye(own.size) + rng.uniform(-0.3, 0.3, (own.size, own.size))
+        return RestComponent(rests, own, DenseOperator(matrix))
+
+    whole = component((), (0, 1), (1, 2), (0, 2))
+    classes = [component(((2, o),), (1,), (0,)) for o in (0, 1)]
+    both = [component(((0, 0), (2, o)), ()) for o in (0, 1)]
+    rests = (component(((0, 0),), (1,), (2,)), *classes, *both)
+    kinds = ((total(3), identity(3)), (total(2), prefix(2)), (total(5), identity(5)))
+    products = [
+        Product(tuple(kinds[i][i in one] for i in range(3)), weight=1.0 + len(one))
+        for one in ((0,), (0, 1), (1, 2), (0, 2))
+    ]
+    workload = Workload.from_products(domain_of(3, 2, 5), products)
+    return strategy_of(whole.layout, whole.core, 0.8, rests), workload
+
+
+def equal_operator(rng: np.random.Generator, k: int, c: int) -> EqualOperator:
+    """Near the identity; of few attributes the parts that are not there are the identity's."""
+    s, t = c * (c + 1) // 2, c * (c - 1) // 2
+    trivial, standard, sym, alt = (
+        np.eye(n) + rng.uniform(-1, 1, (n, n)) / (2 * n or 1) for n in (1 + c + s, c + s + t, s, t)
+    )
+    if k == 2:
+        standard[c : c + s], standard[:, c : c + s] = 0.0, 0.0
+        standard[c : c + s, c : c + s], alt = np.eye(s), np.eye(t)
+    return EqualOperator(k, (trivial, standard, np.eye(s) if k < 4 else sym, alt))
+
+
+def matrix_of(operator: Operator) -> np.ndarray:
+    """The whole of it, column by column."""
+    return np.column_stack([operator.apply(unit) for unit in np.eye(operator.size)])
+
+
+def strategy_of(
+    own: SectorLayout, core: Operator, scale: float = 1.0, rests: Sequence[RestComponent] = ()
+) -> SectorStrategy:
+    """With the largest column as it is found in floats, a little more."""
+    columns = SectorStrategy(own, core, 1.0, 1.0, tuple(rests)).implicit().matrix()
+    largest = float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-12)
+    return SectorStrategy(own, core, largest, scale, tuple(rests))
+
+
+def as_matrix(strategy: SectorStrategy) -> SectorStrategy:
+    """The same with its core as one matrix."""
+    return SectorStrategy(
+        strategy.layout, DenseOperator(matrix_of(strategy.core)), strategy.largest, strategy.scale
+    )

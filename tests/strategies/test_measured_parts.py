@@ -1,0 +1,91 @@
+"""From components of row spaces to what is measured: the same profile and the same errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tolerances
+from sector_examples import prefixes
+
+from mmopt.sectors.equal_attributes import equal_space
+from mmopt.sectors.plain_space import plain_space
+from mmopt.sectors.row_space import RowSpace
+from mmopt.strategies import SectorStrategy
+from mmopt.strategies.measured_parts import measured_parts
+from mmopt.testing.census_workloads import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix, total
+
+
+def mixed() -> Workload:
+    """Values all alike, none alike, and some: of the last one class is asked as a whole."""
+    some = predicates([np.array([1, 1, 0, 0, 0]), np.array([0, 0, 1, 0, 0])])
+    kinds = ((total(3), identity(3)), (total(2), prefix(2)), (total(5), some))
+    sets = ((0,), (0, 1), (1, 2), (0, 2))
+    return Workload.from_products(
+        domain_of(3, 2, 5), [Product(tuple(kinds[i][i in one] for i in range(3))) for one in sets]
+    )
+
+
+CASES = {
+    "equal-2": (equal_space, prefixes((3, 3))),
+    "equal-3": (equal_space, prefixes((3,) * 3)),
+    "equal-4": (equal_space, prefixes((2,) * 4)),
+    "equal-1-way": (equal_space, prefixes((3,) * 3, [(0,), (1,), (2,)])),
+    "plain": (plain_space, prefixes((2, 3, 4), [(0, 1), (1, 2)])),
+    "alike": (plain_space, mixed()),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> tuple[RowSpace, Workload]:
+    make, workload = CASES[request.param]
+    return make(workload), workload
+
+
+def strategy_for(space: RowSpace, factors: list[np.ndarray]) -> tuple[SectorStrategy, float]:
+    found = measured_parts(space, factors)
+    return SectorStrategy(found.layout, found.core, 1.0, 1.0, found.rests), found.added
+
+
+@pytest.mark.quick
+@pytest.mark.draws(2)
+def test_lengths_and_errors_are_those_of_the_parts(
+    rng: np.random.Generator, case: tuple[RowSpace, Workload]
+) -> None:
+    space, workload = case
+    factors = [np.eye(d) + rng.uniform(-0.3, 0.3, (d, d)) / d for d in space.space.dims]
+    strategy, added = strategy_for(space, factors)
+    assert added == 0.0
+    a = strategy.implicit().matrix()
+    mean = float(space.space.multiplicities @ [np.square(own).sum() for own in factors])
+    np.testing.assert_allclose(np.square(a).sum(axis=0).mean(), mean, rtol=tolerances.RECOMPUTED)
+    lengths = np.square(a).sum(axis=0)
+    parts = [own.T @ own for own in factors]
+    largest = space.largest(parts, 10.0)
+    np.testing.assert_allclose(lengths.max(), largest.upper, rtol=tolerances.RECOMPUTED)
+    # Σ μ tr R N⁻¹ Rᵀ, and least squares from the rows that are measured.
+    error = sum(
+        often * float(np.trace(root @ np.linalg.inv(part) @ root.T))
+        for often, root, part in zip(space.space.multiplicities, space.root.parts, parts, strict=True)
+    )
+    np.testing.assert_allclose(strategy.squared_error(workload), error, rtol=tolerances.RECOMPUTED)
+    inverse = workload.queries @ np.linalg.pinv(a)
+    np.testing.assert_allclose(strategy.squared_error(workload), np.square(inverse).sum(), rtol=1e-8)
+
+
+@pytest.mark.draws(2)
+def test_what_no_query_asks_is_measured_with_next_to_no_weight(rng: np.random.Generator) -> None:
+    """Two queries of an attribute of three values tell two functions of three."""
+    few = predicates([np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])])
+    workload = Workload.from_products(domain_of(4, 2), [Product((few, prefix(2)))])
+    space = plain_space(workload)
+    factors = [np.asarray(root) for root in space.root.parts]
+    strategy, added = strategy_for(space, factors)
+    assert 0 < added < 1e-5 * max(float(np.square(own).sum()) for own in factors)
+    error = float(sum(space.space.multiplicities * [len(root) for root in factors]))  # N = H: Σ μ rank
+    np.testing.assert_allclose(strategy.squared_error(workload), error, rtol=1e-4)
+    assert strategy.supports(workload) and strategy.squared_error(workload) <= error
+    longest = space.largest([np.eye(d) for d in space.space.dims], 10.0).upper
+    before = space.largest([own.T @ own for own in factors], 10.0).upper
+    assert np.square(strategy.implicit().matrix()).sum(axis=0).max() <= before + added * longest
