@@ -12,13 +12,15 @@ from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.arrays import Array
 from mmopt.workloads import Implicit, Workload
 
-__all__ = ["FewProduct", "Terms", "products_of_few", "terms_by_sector"]
+__all__ = ["FewProduct", "Key", "Terms", "products_of_few", "terms_by_sector"]
 
 MOST_ATTRIBUTES = 8
 """Attributes that one product may look at here: it lies in 2^this many sectors."""
 
-Terms = dict[tuple[int, ...], float]
-"""Weights of Kronecker products, by the identities (``id``) of their Gram matrices."""
+Key = tuple[int, int]
+"""An attribute and the identity (``id``) of a factor's Gram matrix on it."""
+Terms = dict[tuple[Key, ...], float]
+"""Weights of Kronecker products, by their factors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,19 +77,22 @@ def _looks(workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[Implicit
         yield attributes, tuple(factors[i] for i in attributes), product.weight
 
 
-def terms_by_sector(products: Sequence[FewProduct]) -> dict[tuple[int, ...], Terms]:
+def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
     """Of each sector the weights of the Kronecker products of contrasts in it: w Π of the others' means.
 
-    The mean of a Gram matrix G is 1ᵀ G 1 / d², the squared length of the queries' means over the values.
+    bases : (dᵢ,) an attribute, of sum 1. The mean of a Gram matrix G is baseᵀ G base, the squared length of
+    the queries' means.
     """
     found: dict[tuple[int, ...], Terms] = defaultdict(lambda: defaultdict(float))
-    grams = {id(gram): gram for product in products for gram in product.grams}
-    means = {key: float(gram.mean()) for key, gram in grams.items()}
+    means: dict[tuple[int, int], float] = {}
+    for product in products:
+        for i, gram in zip(product.attributes, product.grams, strict=True):
+            if (i, id(gram)) not in means:
+                means[i, id(gram)] = float(bases[i] @ gram @ bases[i])
     for product in products:
         keyed = list(zip(product.attributes, map(id, product.grams), strict=True))
         for size in range(len(keyed) + 1):
             for chosen in itertools.combinations(keyed, size):
-                others = math.prod(means[key] for i, key in keyed if (i, key) not in chosen)
-                terms = found[tuple(i for i, _ in chosen)]
-                terms[tuple(key for _, key in chosen)] += product.weight * others
+                others = math.prod(means[key] for key in keyed if key not in chosen)
+                found[tuple(i for i, _ in chosen)][chosen] += product.weight * others
     return found

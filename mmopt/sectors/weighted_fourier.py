@@ -26,16 +26,18 @@ def weighted_fourier_error(workload: Workload) -> float:
     products = products_of_few(workload)
     grams = {id(gram): gram for product in products for gram in product.grams}
     spectra = {key: _spectrum(gram) for key, gram in grams.items()}
+    sums = {key: float(np.sqrt(spectrum).sum()) for key, spectrum in spectra.items()}
+    bases = [np.full(attribute.size, 1 / attribute.size) for attribute in workload.domain.attributes]
     total = 0.0
-    for terms in terms_by_sector(products).values():
+    for terms in terms_by_sector(products, bases).values():
         if len(terms) == 1:
             [(keys, weight)] = terms.items()
-            total += math.sqrt(weight) * math.prod(float(np.sqrt(spectra[key]).sum()) for key in keys)
+            total += math.sqrt(weight) * math.prod(sums[key] for _, key in keys)
             continue
         asked = np.zeros(1)
         for keys, weight in terms.items():
             product = np.full(1, weight)
-            for key in keys:
+            for _, key in keys:
                 product = np.multiply.outer(product, spectra[key]).ravel()
             asked = asked + product
         total += float(np.sqrt(asked).sum())

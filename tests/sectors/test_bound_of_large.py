@@ -20,9 +20,6 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
-BELOW = 2e-3
-"""What leaving out the smallest eigenvalues costs a bound in these cases, at most."""
-
 
 def mixed(sizes: tuple[int, int, int], rng: np.random.Generator) -> Workload:
     """Different factors on the same attribute, weights, a pair that nobody asks for."""
@@ -53,7 +50,7 @@ def test_resolvents_and_means_are_those_over_the_cells(rng: np.random.Generator)
         assert share == pytest.approx((singular**2 / (singular**2 + shift)).sum(), rel=tolerances.RECOMPUTED)
     found = product_bound(products, factors)
     exact = singular.sum() ** 2
-    assert exact * (1 - BELOW) <= found.bound <= exact
+    assert exact * (1 - tolerances.RESOLVENTS) <= found.bound <= exact
     # f by the same inequality in place of the square root, so that only rounding remains
     root = rational_root(gram.least, gram.trace)
     lengths = (rows.T**2 @ root.at(singular**2)) / measure
@@ -74,14 +71,14 @@ def test_the_rational_root_is_below_the_root(rng: np.random.Generator) -> None:
         x = np.exp(rng.uniform(math.log(least) - 9, math.log(largest), 5000))
         x = np.append(x, [0.0, least, largest])
         assert (root.at(x) <= np.sqrt(x)).all()
-        assert root.at(np.array([largest])) >= math.sqrt(largest) * (1 - 2 * BELOW)
+        assert root.at(np.array([largest])) >= math.sqrt(largest) * (1 - 2 * tolerances.RESOLVENTS)
 
 
 @pytest.mark.parametrize(("sizes", "best"), [((10, 10), 719.6935), ((6,) * 3, 915.633), ((6,) * 4, 2664.895)])
 def test_best_product_measures(sizes: tuple[int, ...], best: float) -> None:
     """The figures are those of dense searches over product measures."""
     found = best_product_bound(up_to(sizes, 2))
-    assert best * (1 - BELOW) <= found.bound <= best * (1 + 1e-6)
+    assert best * (1 - tolerances.RESOLVENTS) <= found.bound <= best * (1 + 1e-6)
     assert max(np.abs(mean - 1).max() for mean in found.means) < 1e-2
 
 

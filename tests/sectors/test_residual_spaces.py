@@ -11,7 +11,8 @@ import tolerances
 from few_attributes import dense, up_to
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.sectors.residual_spaces import ResidualStrategy, residual_strategy
+from mmopt.sectors.products_of_few import products_of_few
+from mmopt.sectors.residual_spaces import ResidualStrategy, residual_strategy, strategy_at
 from mmopt.sectors.weighted_fourier import weighted_fourier_error
 from mmopt.testing.census_workloads import domain_of, marginals
 from mmopt.workloads import Product, Workload
@@ -49,15 +50,16 @@ def mixed(rng: np.random.Generator, sizes: tuple[int, ...]) -> Workload:
 def test_error_and_lengths_are_those_of_the_strategy_over_the_cells(rng: np.random.Generator) -> None:
     sizes = (2, 3, 4)
     workload = mixed(rng, sizes)
-    strategy = residual_strategy(workload)
+    bases = tuple(1.5 * rng.dirichlet(np.ones(n)) - 0.5 / n for n in sizes)
+    strategy = strategy_at(products_of_few(workload), bases)
     x, w = dense_strategy(strategy, sizes), dense(workload)
     lengths = x.diagonal()
     assert strategy.lengths(cells_of(sizes)) == pytest.approx(lengths, rel=tolerances.RECOMPUTED)
     assert lengths.max() <= strategy.largest * (1 + tolerances.RECOMPUTED)
     assert strategy.largest == pytest.approx(1, rel=tolerances.RECOMPUTED)
     inverse = np.linalg.pinv(x, hermitian=True, rcond=1e-10)
-    assert w @ inverse @ x == pytest.approx(w, abs=1e-7)
-    assert strategy.error == pytest.approx(np.vdot(w.T @ w, inverse), rel=tolerances.FINE)
+    assert w @ inverse @ x == pytest.approx(w, abs=tolerances.INTEGERS)
+    assert strategy.error == pytest.approx(np.vdot(w.T @ w, inverse), rel=tolerances.FROM_SQUARES)
 
 
 @pytest.mark.draws(2)
