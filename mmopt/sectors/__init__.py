@@ -32,4 +32,15 @@ and W = L B the queries.
 - ``rest_components.py``: what is asked of single values that are alike
 - ``sector_operators.py``: matrices on them; ``equal_operators.py``, ``equal_blocks.py``: of
   equal attributes
+
+Row spaces too large for one matrix, from the products' Gram matrices alone:
+
+- ``products_of_few.py``: products as what they ask of the attributes that they look at, and of each sector
+- ``attribute_design.py``: the best strategy for one attribute, from a Gram matrix
+- ``residual_spaces.py``: sectors solved one by one (QuerySmasher; on marginals ResidualPlanner)
+- ``residual_bases.py``: the same at the best bases, next to the optimum
+- ``weighted_fourier.py``: the error of weighted Fourier factorisations
+- ``rational_root.py``: the square root from below by resolvents, with proof
+- ``pair_gram.py``, ``pair_resolvents.py``: queries of two attributes under a product measure, and resolvents
+- ``bound_of_large.py``: a lower bound at a product measure, and the best such measure
 """
