@@ -15,7 +15,6 @@ and W = L B the queries.
 - ``measures.py``: mixtures of products of measures
 - ``moments_rounding.py``: what computed moments of products are off by
 - ``proved_bound.py``: a lower bound of every strategy's total error, from a measure's moments, proved
-- ``root_rounding.py``: what the root of the queries is off by
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
 - ``shifted_tables.py``: tables of the same sum with smaller maxima
 - ``table_elimination.py``: the largest value of a sum of tables by dynamic programming
