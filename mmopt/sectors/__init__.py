@@ -12,4 +12,6 @@ and W = L B the queries.
 
 - ``measures.py``: mixtures of products of measures
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
+- ``moment_roots.py``: roots of the moments of a measure, with what is proved of them
+- ``sector_cells.py``: the cells of a row space, as a space that programs are evaluated on
 """
