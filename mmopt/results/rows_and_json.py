@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import ADD_REMOVE, ComponentStrategy
+from mmopt.strategies import ADD_REMOVE, ComponentStrategy, SectorStrategy
 
 __all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
@@ -50,7 +51,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *(
             (("not dense", _components_words(s.strategy)),)
-            if isinstance(s.strategy, ComponentStrategy)
+            if isinstance(s.strategy, ComponentStrategy | SectorStrategy)
             else ()
         ),
         ("status", str(s.status)),
@@ -138,10 +139,15 @@ def _name(step: str) -> str:
 
 
 def levels(value: Value) -> tuple[Array, Array]:
-    """The values of a vector, and how many of its entries have each: 1, or the sizes of the orbits."""
+    """The values of a vector, and how many of its entries have each: 1, or the sizes of the orbits.
+
+    Of a measure of cells that are not listed the weights of its products.
+    """
     if isinstance(value, Level):
         assert value.space.sizes is not None
         return np.asarray(value.values), value.space.sizes
+    if isinstance(value, Measure):  # by its products
+        return value.mixture.weights, np.ones(value.mixture.count)
     return np.asarray(value), np.ones(np.shape(value))
 
 
@@ -165,6 +171,8 @@ def _count(number: int) -> str:
 def _components_words(strategy: Any) -> str:
     """How a strategy splits, and the size of what is never formed."""
     n, p = strategy.n, strategy.p
+    if isinstance(strategy, SectorStrategy):
+        return f"strategy in the space of the queries: {p:,} functions of few attributes each"
     gigabytes = 8.0 * float(n) * float(p) / 2**30
     size = f"{gigabytes:,.1f}" if gigabytes < 1e6 else f"{gigabytes:.1e}"
     return (

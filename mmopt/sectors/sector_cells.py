@@ -23,7 +23,7 @@ from mmopt.sectors.measures import Mixture
 from mmopt.sectors.moment_roots import moments_of
 from mmopt.sectors.row_space import RowSpace
 
-__all__ = ["SectorCells"]
+__all__ = ["SECONDS_OF_LARGEST", "SectorCells"]
 
 SECONDS_OF_LARGEST = 60.0
 SECONDS_OF_LONGEST = 5.0
