@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
-__all__ = ["DenseSectors", "dense_sectors", "few_of_many"]
+__all__ = ["DenseSectors", "dense_sectors", "few_of_many", "ways"]
 
 
 class DenseSectors(RowSpace):
@@ -119,4 +119,16 @@ def few_of_many(rng: np.random.Generator, most: int = 5) -> Workload:
         chosen = {i: blocks[int(rng.integers(3))](sizes[i]) for i in pair}
         factors = tuple(chosen.get(i, f.total(size)) for i, size in enumerate(sizes))
         products.append(Product(factors, weight=float(rng.choice([1.0, 0.5, 3.0]))))
+    return Workload.from_products(domain_of(*sizes), products)
+
+
+def ways(sizes: Sequence[int], order: int = 2, block: Callable[[int], f.Factor] = f.prefix) -> Workload:
+    """A block of each attribute and of each set of up to ``order`` of them."""
+    blocks = [block(size) for size in sizes]
+    totals = [f.total(size) for size in sizes]
+    products = [
+        Product(tuple(b if i in own else t for i, (b, t) in enumerate(zip(blocks, totals, strict=True))))
+        for count in range(1, order + 1)
+        for own in itertools.combinations(range(len(sizes)), count)
+    ]
     return Workload.from_products(domain_of(*sizes), products)

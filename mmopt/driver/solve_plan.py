@@ -180,7 +180,8 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
         return SolvePlan(*other)
     if isinstance(found, TooLargeError):
         raise found
-    return found
+    is_said = not isinstance(other, str) or other == found
+    return found if is_said else f"{found}; nor in the space of the queries: {other}"
 
 
 def _fits_dense(workload: Workload) -> bool:

@@ -153,14 +153,17 @@ def levels(value: Value) -> tuple[Array, Array]:
 
 def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
     cost = s.privacy_cost
+    rho = rounded(cost**2 / 2, 6, up=True)
+    first = ("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}")
+    if isinstance(s.strategy, SectorStrategy):  # cells are not listed
+        return [first]
     profile, sizes = levels(s.profile)
     free = int(sizes[levels(s.slack)[0] > 0].sum())
     words = f"Δ² at {_count(s.strategy.n - free)} of {_count(s.strategy.n)} cells"
     if free:
         least = rounded(profile.min() / cost**2, 4, up=True)
         words += f", down to {least} Δ² (cells with slack: {_count(free)})"
-    rho = rounded(cost**2 / 2, 6, up=True)
-    return [("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}"), ("profile", words)]
+    return [first, ("profile", words)]
 
 
 def _count(number: int) -> str:
@@ -184,6 +187,7 @@ def _components_words(strategy: Any) -> str:
 def summary(solution: Solution) -> dict[str, Any]:
     """The figures as one JSON object."""
     s, derived = solution, {}
+    is_in_sectors = isinstance(s.strategy, SectorStrategy)
     if s.derived_bound is not None:
         figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)
         derived = dict(zip(("derived_bound", "derived_grade", "derived_gap"), figures, strict=True))
@@ -220,7 +224,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         **({} if s.strategy.neighbours == ADD_REMOVE else {"neighbours": str(s.strategy.neighbours)}),
         "sensitivity": s.sensitivity,
         "privacy_cost": s.privacy_cost if s.covariance is not None else None,
-        "profile": _profile(s) if s.covariance is not None else None,
+        "profile": _profile(s) if s.covariance is not None and not is_in_sectors else None,
         "rmse": s.rmse,
         "iterations": s.iterations,
         "seconds": dict(s.seconds),

@@ -21,7 +21,7 @@ def why_not_of_few(workload: Workload) -> str:
     """Why the space of the queries is no way to look at a workload; "" where it is one."""
     if workload.products is None:
         return "its queries are a matrix"
-    asked = {tuple(i for i, f in enumerate(p.factors) if f.kind != "total") for p in workload.products}
+    asked = _looked_at(workload)
     order = max(map(len, asked))
     if order > MOST_ATTRIBUTES_OF_A_QUERY:
         return f"a query looks at {order} attributes, more than {MOST_ATTRIBUTES_OF_A_QUERY}"
@@ -40,4 +40,12 @@ def row_space_of(workload: Workload) -> RowSpace:
     ------
     TooLargeError : a component that does not fit in memory, before any is made.
     """
-    return equal_space(workload) if equal_attributes(workload) else plain_space(workload)
+    # Of single attributes the plain one is small, and a strategy on it is known by one matrix.
+    is_equal = max(map(len, _looked_at(workload))) == 2 and equal_attributes(workload)
+    return equal_space(workload) if is_equal else plain_space(workload)
+
+
+def _looked_at(workload: Workload) -> set[tuple[int, ...]]:
+    """The attributes that each product looks at."""
+    products = workload.products or ()
+    return {tuple(i for i, f in enumerate(p.factors) if f.kind != "total") for p in products}

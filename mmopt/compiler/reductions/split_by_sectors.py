@@ -15,17 +15,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.reductions.split_by_symmetry import obstacle
+from mmopt.compiler.reductions.split_by_symmetry import TARGET_SOURCES, obstacle
 from mmopt.language import Checked
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.split_arrays import Level, Split
+from mmopt.sectors.asked_queries import as_targets, asked_sources
 from mmopt.sectors.choose_space import row_space_of, why_not_of_few
 from mmopt.sectors.sector_cells import SECONDS_OF_LARGEST, SectorCells
 from mmopt.workloads import Workload
 
-__all__ = ["SOURCES", "by_sectors"]
+__all__ = ["by_sectors", "on_row_space"]
 
-SOURCES = frozenset({"workload.root"})
-"""What is known of a workload in the space of its queries."""
+ROOT = frozenset({"workload.root"})
 
 
 def by_sectors(
@@ -42,10 +42,26 @@ def by_sectors(
     why = obstacle(checked, givens) or why_not_of_few(workload)
     if why:
         return why
-    taken = {d.source for d in checked.program.givens if d.name not in givens} - SOURCES
-    if taken:
-        return f"it takes {min(map(str, taken))}, which is not known in the space of the queries"
-    rows = row_space_of(workload)
-    cells = SectorCells.of(rows, workload.n, seconds)
-    root = Split(rows.root.rows, cells, rows.root.parts)
-    return bind(checked, workload, givens, {"workload.root": root}), f"space of the queries: {cells.words}"
+    taken = {d.source for d in checked.program.givens if d.name not in givens}
+    of_targets = bool(taken & TARGET_SOURCES)
+    other = taken - (TARGET_SOURCES if of_targets else ROOT)
+    if other:
+        return f"it takes {min(map(str, other))}, which is not known in the space of the queries"
+    if of_targets and not workload.has_all_targets:
+        return "queries without a target are not known there"
+    rows = row_space_of(as_targets(workload) if of_targets else workload)
+    return on_row_space(checked, workload, givens, SectorCells.of(rows, workload.n, seconds))
+
+
+def on_row_space(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SectorCells
+) -> tuple[Instance, str] | str:
+    """The program bound to a row space, and the line on its size; or why it is not."""
+    sources: dict[str, Split | Level] | str
+    if {d.source for d in checked.program.givens} & TARGET_SOURCES:
+        sources = asked_sources(cells.rows, cells, workload)
+    else:
+        sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
+    if isinstance(sources, str):
+        return sources
+    return bind(checked, workload, givens, sources), f"space of the queries: {cells.words}"

@@ -225,12 +225,13 @@ def _norm(a: Array) -> float:
 def _off(workload: Workload, source: str | None, rows: Any, size: float) -> float:
     """N(E) at most, of a source as it stands in the environment; ``size``: N of that."""
     rounding = _relative(workload, source, rows)
+    if isinstance(rows, Split) and isinstance(rows.columns, Spanned):
+        # N(E B) is at most the error with N = the identity, at the scale at which its longest column is 1.
+        length = size if source == "workload.basis" else _length(rows) / (1 - rounding)
+        return rounding * length * math.sqrt(rows.columns.longest) * GROW
     if source == "workload.basis":
         return rounding * size * (1.0 if isinstance(rows, Split) else float(np.sqrt(workload.n)))
     found = rounding and rounding / (1 - rounding) * _length(rows)
-    if isinstance(rows, Split) and isinstance(rows.columns, Spanned):
-        # N(E B) is at most the error with N = the identity at the scale at which its longest column is 1.
-        return found * math.sqrt(rows.columns.longest) * GROW
     return min(found, root_rounding(workload, rows)[1] * size) if isinstance(rows, Split) else found
 
 
