@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, require_memory
+from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.sectors.equal_attributes import EqualAttributes
 from mmopt.sectors.pair_roots import query_rows
@@ -25,7 +25,7 @@ from mmopt.workloads import Product, Workload
 __all__ = ["as_targets", "asked_sources"]
 
 # Of each component rows t, and the number of the orbit that each is of; sizes of the orbits, their targets.
-Asked = tuple[list[tuple[Array, Array]], list[float], list[float]]
+Asked = tuple[list[tuple[Array, Ints]], list[float], list[float]]
 
 
 def as_targets(workload: Workload) -> Workload:
@@ -58,7 +58,7 @@ def asked_sources(rows: RowSpace, cells: Space, workload: Workload) -> dict[str,
     queries = Space(
         cells.multiplicities,
         tuple(len(own) for own, _ in parts),
-        labels=tuple(np.asarray(label, dtype=np.int64) for _, label in parts),
+        labels=tuple(label for _, label in parts),
         sizes=np.array(sizes),
         total=workload.m,
     )
@@ -74,7 +74,7 @@ def _equal(rows: EqualAttributes, products: Sequence[Product]) -> Asked | str:
     """By kinds of products: the queries of one choice of attributes stand for all."""
     k = len(rows.shape)
     places = {0: 1, 1: k, 2: k * (k - 1)}
-    found: list[tuple[list[Array], list[Array]]] = [([], []) for _ in rows.space.dims]
+    found: list[tuple[list[Array], list[Ints]]] = [([], []) for _ in rows.space.dims]
     sizes: list[float] = []
     targets: list[float] = []
     standing = 0
@@ -92,7 +92,7 @@ def _equal(rows: EqualAttributes, products: Sequence[Product]) -> Asked | str:
         return "products that stand there several times have no targets there"
     dims = rows.space.dims
     parts = [
-        (np.vstack([np.zeros((0, d)), *own]), np.concatenate([np.zeros(0), *labels]))
+        (np.vstack([np.zeros((0, d)), *own]), np.concatenate([np.zeros(0, dtype=np.int64), *labels]))
         for (own, labels), d in zip(found, dims, strict=True)
     ]
     return parts, sizes, targets
@@ -114,7 +114,7 @@ def _plain(rows: PlainSpace, products: Sequence[Product]) -> Asked:
         here = slice(top, top + product.m)
         for sector in component.sectors:
             if set(sector) <= set(each):
-                block = np.ones((1, 1))
+                block: Array = np.ones((1, 1))
                 for i, own in each.items():
                     block = np.kron(block, own[:, 1:] if i in sector else own[:, :1])
                 found[here, places[sector]] = block

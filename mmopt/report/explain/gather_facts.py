@@ -25,7 +25,7 @@ from mmopt.report.explain.explanation_text import as_text
 from mmopt.report.frames import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
-from mmopt.strategies import ComponentStrategy, SectorStrategy
+from mmopt.strategies import ComponentStrategy, SectorStrategy, as_dense
 from mmopt.workloads import Workload
 
 __all__ = ["Explanation", "Step", "explain"]
@@ -155,7 +155,7 @@ def _steps(program: Program, instance: Instance | None, solution: Solution | Non
             found = solution.steps.get(step.name) if solution else None
             out.append(Step(step.name, _step(step, instance, env, found)))
             if found is not None:
-                env[f"{step.name}.strategy"] = np.asarray(found.strategy.matrix)
+                env[f"{step.name}.strategy"] = np.asarray(as_dense(found.strategy).matrix)
                 env[f"{step.name}.objective"] = found.objective
     return tuple(out)
 
