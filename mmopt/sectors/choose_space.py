@@ -40,9 +40,7 @@ def row_space_of(workload: Workload) -> RowSpace:
     ------
     TooLargeError : a component that does not fit in memory, before any is made.
     """
-    # Of single attributes the plain one is small, and a strategy on it is known by one matrix.
-    is_equal = max(map(len, _looked_at(workload))) == 2 and equal_attributes(workload)
-    return equal_space(workload) if is_equal else plain_space(workload)
+    return equal_space(workload) if equal_attributes(workload) else plain_space(workload)
 
 
 def _looked_at(workload: Workload) -> set[tuple[int, ...]]:

@@ -39,7 +39,7 @@ class RowSpace(ABC):
     root: Split
     """The queries L up to rotation, from abstract rows to ``space``: LᵀL by component, weighted."""
     root_rounding: float
-    """At least ‖root - an exact one‖ / ‖root‖ (Frobenius, all components), in the exact basis near ours."""
+    """At least ‖root - an exact one‖ / ‖root‖ (Frobenius, all components), in an exact basis near ours."""
     shape: tuple[int, ...]
     """Orbits of the values of each attribute."""
 
