@@ -13,5 +13,7 @@ and W = L B the queries.
 - ``measures.py``: mixtures of products of measures
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
 - ``moment_roots.py``: roots of the moments of a measure, with what is proved of them
+- ``choose_space.py``: which row space a workload has
+- ``asked_queries.py``: queries with targets on it; ``pair_queries.py``: those of equal attributes
 - ``sector_cells.py``: the cells of a row space, as a space that programs are evaluated on
 """

@@ -17,7 +17,7 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.sectors.equal_attributes import EqualAttributes
-from mmopt.sectors.pair_roots import query_rows
+from mmopt.sectors.pair_queries import query_rows
 from mmopt.sectors.plain_space import PlainSpace
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Product, Workload
