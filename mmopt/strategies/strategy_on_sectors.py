@@ -1,4 +1,4 @@
-"""A strategy on the row space of queries of few attributes, as a program has it; its largest column, proved."""
+"""A strategy on the row space of few attributes, as a program has it; its longest column is proved."""
 
 from __future__ import annotations
 

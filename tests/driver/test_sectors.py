@@ -54,7 +54,7 @@ def test_a_solution_is_saved_and_verified(solved: tuple[Workload, Solution], tmp
     assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
     assert isinstance(solution.strategy, SectorStrategy)
     assert solution.sensitivity <= 1.0
-    assert solution.objective == pytest.approx(solution.error, rel=tolerances.SHAPE)
+    assert solution.objective == pytest.approx(solution.error, rel=tolerances.PUBLISHED)
     again = Solution.load(solution.save(tmp_path / "found"))
     assert again == solution
     found = mmopt.verify(again, workload)
