@@ -334,7 +334,10 @@ class Recheck:
         same = same and s.strategy.neighbours == meant.neighbours
         of_parts = ComponentStrategy | SectorStrategy
         if isinstance(s.strategy, SectorStrategy):  # its largest column is stated, and has to be proved again
-            same = same and s.strategy.largest_column >= meant.largest_column * (1.0 - CLOSE)
+            at_least = meant.largest * (1.0 - CLOSE) if isinstance(meant, SectorStrategy) else np.inf
+            same = same and s.strategy.largest >= at_least
+            if covariance is not None and isinstance(meant, SectorStrategy):
+                same = same and close(s.strategy.scale, meant.scale)
         if isinstance(s.strategy, of_parts) or isinstance(meant, of_parts):
             same = same and same_array(gram_of(s.strategy), gram_of(meant))
         elif same and meant.norm == 2:

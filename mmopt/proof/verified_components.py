@@ -69,7 +69,9 @@ def _own_sectors(checked: Checked, workload: Workload, givens: Mapping[str, Any]
 def gram_of(strategy: AnyStrategy) -> Split | None:
     """AᵀA by component; None for a strategy that is a matrix."""
     if isinstance(strategy, SectorStrategy):
-        grams = [strategy.scale**2 * part for part in strategy.core.gram().parts.values()]
+        # Up to the scale: the largest column, by which it is scaled, may be proved better another time.
+        cores = [own.core.gram().parts for own in strategy.components]
+        grams = [part for own in cores for part in own.values()]
         space = Space(np.ones(len(grams)), tuple(map(len, grams)))
         return Split(space, space, tuple(grams))
     if not isinstance(strategy, ComponentStrategy):

@@ -27,6 +27,7 @@ __all__ = ["SECONDS_OF_LARGEST", "SectorCells"]
 
 SECONDS_OF_LARGEST = 60.0
 SECONDS_OF_LONGEST = 5.0
+LEAST_SECONDS = 1.0  # when the time is over
 # A diagonal that is so near to a known multiple is not searched again; in relation to its largest entry.
 NEAR_MULTIPLE = 1e-9
 MOST_KNOWN = 8
@@ -74,7 +75,8 @@ class SectorCells(Spanned):
     def largest_entry(self, parts: Sequence[Array]) -> float:
         found = min((self._from(*known, parts) for known in self._known), default=math.inf)
         if not found < math.inf:
-            found = self.rows.largest(parts, min(self.seconds, time_left())).upper
+            seconds = min(self.seconds, max(time_left(), LEAST_SECONDS))
+            found = self.rows.largest(parts, seconds).upper
             self.note(parts, found)
         return found
 

@@ -37,6 +37,7 @@ NEXT_GAP = 0.5  # of the gap of one point, for that of the next
 SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 ARRAYS, OPERATIONS = 24, 2e3  # of the size of the components that are held; decompositions of all of them
 SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of another measure that are tried
+SHARE_OF_PROOF = 0.3  # of a time limit
 SECONDS_OF_LARGEST = 20.0  # that a maximum may take, in all designs together, more or less
 
 
@@ -70,7 +71,7 @@ def points(
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
-        stop = pace.stop(count, done=has_stalled)
+        stop = pace.stop(count, done=has_stalled) or _stop_in_time(clock)
         if design.gap <= pace.wanted or stop:
             yield _point(cells, design, count, stop)
             if stop:
@@ -79,6 +80,11 @@ def points(
         else:
             yield Point({}, {}, count, "", estimate=(design.value, design.bound))
     yield _point(cells, design, len(gaps), clock.stop(done=True))
+
+
+def _stop_in_time(clock: Clock) -> Stop | None:
+    """Whether what is left of the time is needed to prove a largest column."""
+    return Stop.STOPPED if clock.left < SHARE_OF_PROOF * (clock.left + clock.elapsed) else None
 
 
 def _point(cells: SectorCells, design: Design, count: int, stop: Stop | None) -> Point:

@@ -71,6 +71,8 @@ def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
     strategy, measure = solution.strategy, solution.multipliers["sensitivity"]
     assert isinstance(strategy, SectorStrategy)
     assert isinstance(measure, Measure)
+    far = mmopt.verify(replace(solution, strategy=replace(strategy, scale=strategy.scale * 1.01)), workload)
+    assert not all(row.holds for row in far.rows)
     less = replace(strategy, largest=strategy.largest * (1 - 1e-6))
     other = Mixture(measure.mixture.weights, tuple(own[:, ::-1].copy() for own in measure.mixture.factors))
     x = solution.variables["X"]
