@@ -95,7 +95,8 @@ def plan_solve(
     """The plan of a solve.
 
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
-    instance is by component, if a kernel solves it, and its solution stays so; else it is over the cells.
+    instance is by component, if a kernel solves it, and its solution stays so; over more than ``MOST_CELLS``
+    it is else in the space of the queries, where these look at few attributes. Else it is over the cells.
     ``reduce`` False: over the cells, whatever their number. ``solver``: the one that the caller names.
 
     Raises
@@ -107,7 +108,8 @@ def plan_solve(
     is_large = workload.n > MOST_CELLS
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel(solver))):
         largest = None if is_large else int(SMALL_COMPONENT * workload.n)
-        found = _by_component(checked, workload, givens or {}, largest)
+        asked = checked, workload, givens or {}
+        found = _without_cells(*asked) if is_large else _by_component(*asked, largest)
         if isinstance(found, SolvePlan):
             return found
         if is_large:
@@ -157,11 +159,40 @@ def _by_component(
     return SolvePlan(*found)
 
 
+def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str:
+    """The plan by component, or in the space of the queries where that is no way; or why there is neither."""
+    try:
+        found: SolvePlan | str | TooLargeError = _by_component(checked, workload, givens, None)
+    except TooLargeError as error:
+        found = error
+    if isinstance(found, SolvePlan):
+        return found
+    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+
+    try:
+        with one_thread():
+            other = by_sectors(checked, workload, givens)
+    except TooLargeError:
+        if _fits_dense(workload):
+            return str(found)
+        raise
+    if not isinstance(other, str) and is_claimed(other[0], None):
+        return SolvePlan(*other)
+    if isinstance(found, TooLargeError):
+        raise found
+    is_said = not isinstance(other, str) or other == found
+    return found if is_said else f"{found}; nor in the space of the queries: {other}"
+
+
+def _fits_dense(workload: Workload) -> bool:
+    return DENSE_ARRAYS * 8 * workload.n**2 <= memory_limit()
+
+
 def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     """Refuse what does not fit in memory, with the reason why it is not solved by component."""
-    one, limit = 8 * workload.n**2, memory_limit()
-    if DENSE_ARRAYS * one <= limit:
+    if _fits_dense(workload):
         return
+    one, limit = 8 * workload.n**2, memory_limit()
     raise TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {whole(workload.n)} cells one matrix "
         f"alone takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of "

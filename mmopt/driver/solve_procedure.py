@@ -26,7 +26,7 @@ from mmopt.limits import require_memory, require_time
 from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import Strategy
+from mmopt.strategies import Strategy, as_dense
 
 __all__ = ["solve_closed", "solve_procedure"]
 
@@ -114,7 +114,7 @@ class _Run:
             solved.strategy.drop_factors()
         self.everything.append((step.name, solved))
         known = {**solved.multipliers, **solved.variables}
-        known |= {"strategy": solved.strategy.matrix, "objective": np.asarray(solved.objective)}
+        known |= {"strategy": as_dense(solved.strategy).matrix, "objective": np.asarray(solved.objective)}
         self.env |= {f"{step.name}.{name}": value for name, value in plain(known).items()}
 
 

@@ -7,6 +7,7 @@
 - ``matrix_functions.py``: functions of matrices that numpy lacks; atoms are evaluated by them
 - ``unformed_products.py``: matrix products without the matrices that need not be formed
 - ``split_arrays.py``: matrices and vectors that a symmetry splits into components
+- ``spanned_cells.py``: the same over cells that are too many to list, known by functions of them
 - ``balls.py``: numbers with a proved error bound: midpoint and radius
 - ``ball_functions.py``: exponentials, eigenvalues, roots, polar factors with error bounds
 - ``ball_inverse.py``: inverses with error bounds

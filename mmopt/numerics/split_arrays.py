@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -36,6 +36,7 @@ __all__ = [
     "Level",
     "Space",
     "Split",
+    "Unlisted",
     "absolute_sum",
     "arrays_of",
     "as_value",
@@ -71,6 +72,8 @@ class Space:
     total: int | None = None
     orbits: Callable[[], Ints] | None = None
     bases: Callable[[int], Any] | None = None
+
+    is_listed: ClassVar[bool] = True  # False: coordinates are too many for a number each (``spanned_cells``)
 
     @property
     def count(self) -> int:
@@ -111,7 +114,9 @@ class Space:
         """Whether a matrix on one of the spaces can be multiplied with one on the other."""
         if self is other:
             return True
-        if self.dims != other.dims or not np.array_equal(self.multiplicities, other.multiplicities):
+        if self.dims != other.dims or self.is_listed != other.is_listed:
+            return False
+        if not np.array_equal(self.multiplicities, other.multiplicities):
             return False
         if self.sizes is None or other.sizes is None:
             return self.sizes is other.sizes
@@ -157,6 +162,10 @@ class Split:
         """The shape of the dense matrix, in Python ints."""
         return self.rows.size, self.columns.size
 
+    @property
+    def is_listed(self) -> bool:
+        return self.rows.is_listed and self.columns.is_listed
+
 
 @dataclass(frozen=True, eq=False)
 class Level:
@@ -164,6 +173,19 @@ class Level:
 
     space: Space
     values: Any
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The shape of the dense vector, in a Python int."""
+        return (self.space.size,)
+
+
+class Unlisted:
+    """A vector over coordinates that are not listed, with the ``space`` of these (``spanned_cells``)."""
+
+    space: Space
+    arrays: tuple[Any, ...]  # what it is made of
+    is_listed: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int]:
@@ -212,29 +234,33 @@ def floored(matrix: Split | Array) -> Any:
 
 
 def is_structured(value: Any) -> bool:
-    """Whether a value is known by components or levels."""
-    return isinstance(value, Split | Level)
+    """Whether a value is known by components or levels, or is a vector over what is not listed."""
+    return isinstance(value, Split | Level | Unlisted)
 
 
 def as_value(value: Any) -> Any:
     """An array of floats; what is split stays so."""
-    return value if isinstance(value, Split | Level) else np.asarray(value, dtype=float)
+    return value if is_structured(value) else np.asarray(value, dtype=float)
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers as floats, everything else as it is: what the evaluator takes."""
-    return {n: v if isinstance(v, Split | Level) or np.ndim(v) else float(v) for n, v in values.items()}
+    return {n: v if is_structured(v) or np.ndim(v) else float(v) for n, v in values.items()}
 
 
 def arrays_of(value: Any) -> tuple[Any, ...]:
     """What a value is made of: itself, its parts, or the values of its orbits."""
+    if isinstance(value, Unlisted):
+        return value.arrays
     return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
 
 
 def each_array(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with each of its arrays changed."""
+    """The value with each of its arrays changed; what is not listed stays as it is."""
     if isinstance(value, Split):
         return replace(value, parts=tuple(map(change, value.parts)))
+    if isinstance(value, Unlisted):
+        return value
     return replace(value, values=change(value.values)) if isinstance(value, Level) else change(value)
 
 
@@ -245,6 +271,8 @@ def is_finite(value: Any) -> bool:
 
 def absolute_sum(value: Any) -> float:
     """The sum of the absolute values of a vector's entries."""
+    if isinstance(value, Unlisted):  # a measure, which is not negative: its first array has the weights
+        return float(value.arrays[0].sum())
     if isinstance(value, Level):
         return float(np.abs(value.values) @ value.space.sizes)
     return float(np.abs(value).sum())

@@ -15,7 +15,7 @@ from mmopt.driver.judge.violations import undefined_objective, worst_line
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.strategies import Strategy, normalise
+from mmopt.strategies import Strategy, as_dense, normalise
 
 __all__ = ["SAME", "changes", "check_feasible", "kept"]
 
@@ -48,7 +48,8 @@ def kept(
 
     Up to a rotation of its rows for norm 2. None when the repair changed more than the scale.
     """
-    meant, covariance, _ = meaning(instance, env, multipliers)
+    found, covariance, _ = meaning(instance, env, multipliers)
+    meant = as_dense(found)
     if meant.norm == 1:
         one, other, power = strategy.matrix, meant.matrix, 1
     else:

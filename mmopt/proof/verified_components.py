@@ -13,22 +13,25 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.bound_on_total_error import l2_by_component
+from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_by_sectors
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked
 from mmopt.language.atoms.argument_types import Dim
+from mmopt.numerics.spanned_cells import Measure, Spanned
 from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.results import Solution
-from mmopt.strategies import AnyStrategy, ComponentStrategy
+from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy
 from mmopt.symmetry.joint_components import Cells
 from mmopt.workloads import Workload
+
+SECONDS_OF_RECHECK = 300.0
 
 __all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "proved_by_component"]
 
 
 def own_components(
-    solution: Solution, strategy: ComponentStrategy, checked: Checked, workload: Workload
+    solution: Solution, strategy: ComponentStrategy | SectorStrategy, checked: Checked, workload: Workload
 ) -> Instance:
     """The program on the workload's own components, with the solution's givens and basis.
 
@@ -41,6 +44,8 @@ def own_components(
     basis = solution.bases.get("basis")
     if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
         raise ResultError("arrays are passed, of which nothing is known by component")
+    if isinstance(strategy, SectorStrategy):
+        return _own_sectors(checked, workload, givens)
     found = by_components(checked, workload, givens, basis)
     if found is None:
         raise ResultError("the workload has none for this program")
@@ -51,8 +56,24 @@ def own_components(
     return found[0]
 
 
+def _own_sectors(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> Instance:
+    """The program in the space of the queries; what was cut off by the time there gets more of it here."""
+    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+
+    found = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
+    if isinstance(found, str):
+        raise ResultError(found)
+    return found[0]
+
+
 def gram_of(strategy: AnyStrategy) -> Split | None:
     """AᵀA by component; None for a strategy that is a matrix."""
+    if isinstance(strategy, SectorStrategy):
+        # Up to the scale: the largest column, by which it is scaled, may be proved better another time.
+        cores = [own.core.gram().parts for own in strategy.components]
+        grams = [part for own in cores for part in own.values()]
+        space = Space(np.ones(len(grams)), tuple(map(len, grams)))
+        return Split(space, space, tuple(grams))
     if not isinstance(strategy, ComponentStrategy):
         return None
     parts = tuple(part.T @ part for part in strategy.split.parts)
@@ -89,6 +110,9 @@ def _on(value: Any, spaces: list[Space | None]) -> Any:
     match value, spaces:
         case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
             return Split(rows, columns, value.parts)
+        case Measure(), [Spanned() as space]:
+            fits = [own.shape[1] for own in value.mixture.factors] == list(space.rows.shape)  # type: ignore[attr-defined]
+            return Measure(space, value.mixture) if fits else None
         case Level(), [Space() as space] if space.sizes is not None:
             return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None
         case _, [] if np.shape(value) == ():
@@ -127,6 +151,9 @@ def _same_cells(one: Cells, two: Cells) -> bool:
 
 def proved_by_component(workload: Workload, multipliers: Any) -> float | None:
     """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
-    instance, by_component = l2_by_component(workload)
     offered = {"sensitivity": multipliers}
+    if isinstance(multipliers, Measure):
+        instance = l2_by_sectors(workload, 0.0)
+        return bound_of(instance, placed_multipliers(instance, offered))
+    instance, by_component = l2_by_component(workload)
     return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)

@@ -1,7 +1,8 @@
 """Values by component as plain numbers and arrays, and back: rows of the table in ``saved_fields``.
 
 The cells are kept by the symmetries of the attributes that they come from: everything else of their space is
-made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted.
+made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted. Of cells
+that are not listed the sizes of the components are kept: ``verify`` finds the rest from the workload.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ResultError
+from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level, Space, Split
+from mmopt.sectors.measures import Mixture
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint
 
-__all__ = ["READERS", "Value", "plain_level", "plain_split"]
+__all__ = ["READERS", "Value", "plain_level", "plain_measure", "plain_split"]
 
-Value = Array | Split | Level
+Value = Array | Split | Level | Measure
 Fields = dict[str, Any]
 
-MATRIX, VECTOR = "matrix by component", "vector by orbit"
+MATRIX, VECTOR, MEASURE = "matrix by component", "vector by orbit", "measure of cells"
 
 
 def plain_split(value: Split) -> Fields:
@@ -38,6 +41,17 @@ def plain_split(value: Split) -> Fields:
 def plain_level(value: Level) -> Fields:
     """A vector by orbit of cells likewise."""
     return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
+
+
+def plain_measure(value: Measure) -> Fields:
+    """A measure on cells that are not listed likewise: its products, one factor an attribute."""
+    factors = {str(i): np.asarray(own) for i, own in enumerate(value.mixture.factors)}
+    return {
+        "kind": MEASURE,
+        "space": _plain_space(value.space),
+        "weights": np.asarray(value.mixture.weights),
+        "factors": factors,
+    }
 
 
 def _require(holds: Any) -> None:
@@ -59,6 +73,12 @@ def _vector(fields: Mapping[str, Any]) -> Level:
     space, values = _space(fields["space"]), np.asarray(fields["values"], dtype=float)
     _require(space.sizes is not None and values.shape == space.sizes.shape)
     return Level(space, values)
+
+
+def _measure(fields: Mapping[str, Any]) -> Measure:
+    factors = fields["factors"]
+    own = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
+    return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), own))
 
 
 def _plain_space(space: Space) -> Fields:
@@ -136,7 +156,7 @@ def _cut(flat: Any, sizes: Any) -> list[Any]:
     return np.split(np.asarray(flat), np.cumsum(sizes, dtype=np.int64)[:-1])
 
 
-READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level]] = MappingProxyType(
-    {MATRIX: _matrix, VECTOR: _vector}
+READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = MappingProxyType(
+    {MATRIX: _matrix, VECTOR: _vector, MEASURE: _measure}
 )
 """What a mapping of this kind is restored by; ResultError or one of ``UNREADABLE`` where it does not fit."""

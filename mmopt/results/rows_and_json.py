@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import ADD_REMOVE, ComponentStrategy
+from mmopt.strategies import ADD_REMOVE, ComponentStrategy, SectorStrategy
 
 __all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
@@ -50,7 +51,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *(
             (("not dense", _components_words(s.strategy)),)
-            if isinstance(s.strategy, ComponentStrategy)
+            if isinstance(s.strategy, ComponentStrategy | SectorStrategy)
             else ()
         ),
         ("status", str(s.status)),
@@ -138,23 +139,31 @@ def _name(step: str) -> str:
 
 
 def levels(value: Value) -> tuple[Array, Array]:
-    """The values of a vector, and how many of its entries have each: 1, or the sizes of the orbits."""
+    """The values of a vector, and how many of its entries have each: 1, or the sizes of the orbits.
+
+    Of a measure of cells that are not listed the weights of its products.
+    """
     if isinstance(value, Level):
         assert value.space.sizes is not None
         return np.asarray(value.values), value.space.sizes
+    if isinstance(value, Measure):  # by its products
+        return value.mixture.weights, np.ones(value.mixture.count)
     return np.asarray(value), np.ones(np.shape(value))
 
 
 def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
     cost = s.privacy_cost
+    rho = rounded(cost**2 / 2, 6, up=True)
+    first = ("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}")
+    if isinstance(s.strategy, SectorStrategy):  # cells are not listed
+        return [first]
     profile, sizes = levels(s.profile)
     free = int(sizes[levels(s.slack)[0] > 0].sum())
     words = f"Δ² at {_count(s.strategy.n - free)} of {_count(s.strategy.n)} cells"
     if free:
         least = rounded(profile.min() / cost**2, 4, up=True)
         words += f", down to {least} Δ² (cells with slack: {_count(free)})"
-    rho = rounded(cost**2 / 2, 6, up=True)
-    return [("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}"), ("profile", words)]
+    return [first, ("profile", words)]
 
 
 def _count(number: int) -> str:
@@ -165,6 +174,8 @@ def _count(number: int) -> str:
 def _components_words(strategy: Any) -> str:
     """How a strategy splits, and the size of what is never formed."""
     n, p = strategy.n, strategy.p
+    if isinstance(strategy, SectorStrategy):
+        return f"strategy in the space of the queries: {p:,} functions of few attributes each"
     gigabytes = 8.0 * float(n) * float(p) / 2**30
     size = f"{gigabytes:,.1f}" if gigabytes < 1e6 else f"{gigabytes:.1e}"
     return (
@@ -176,6 +187,7 @@ def _components_words(strategy: Any) -> str:
 def summary(solution: Solution) -> dict[str, Any]:
     """The figures as one JSON object."""
     s, derived = solution, {}
+    is_in_sectors = isinstance(s.strategy, SectorStrategy)
     if s.derived_bound is not None:
         figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)
         derived = dict(zip(("derived_bound", "derived_grade", "derived_gap"), figures, strict=True))
@@ -212,7 +224,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         **({} if s.strategy.neighbours == ADD_REMOVE else {"neighbours": str(s.strategy.neighbours)}),
         "sensitivity": s.sensitivity,
         "privacy_cost": s.privacy_cost if s.covariance is not None else None,
-        "profile": _profile(s) if s.covariance is not None else None,
+        "profile": _profile(s) if s.covariance is not None and not is_in_sectors else None,
         "rmse": s.rmse,
         "iterations": s.iterations,
         "seconds": dict(s.seconds),

@@ -13,9 +13,10 @@ import numpy as np
 
 from mmopt.errors import Error, ResultError
 from mmopt.notebook import Displayed
+from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level, Split
 from mmopt.results import npz_file
-from mmopt.results.component_storage import READERS, plain_level, plain_split
+from mmopt.results.component_storage import READERS, plain_level, plain_measure, plain_split
 from mmopt.results.solve_status import GRADES, Status
 from mmopt.results.verification import as_text
 from mmopt.strategies import FORMS, StrategyForm
@@ -34,6 +35,8 @@ def plain(value: Any) -> Any:
         return plain_split(value)
     if isinstance(value, Level):
         return plain_level(value)
+    if isinstance(value, Measure):
+        return plain_measure(value)
     if isinstance(value, StrategyForm | Saved):
         return plain(value.fields())
     if isinstance(value, Status):

@@ -42,4 +42,8 @@ Row spaces too large for one matrix, from the products' Gram matrices alone:
 - ``rational_root.py``: the square root from below by resolvents, with proof
 - ``pair_gram.py``, ``pair_resolvents.py``: queries of two attributes under a product measure, and resolvents
 - ``bound_of_large.py``: a lower bound at a product measure, and the best such measure
+- ``moment_roots.py``: roots of the moments of a measure, with what is proved of them
+- ``choose_space.py``: which row space a workload has
+- ``asked_queries.py``: queries with targets on it; ``pair_queries.py``: those of equal attributes
+- ``sector_cells.py``: the cells of a row space, as a space that programs are evaluated on
 """

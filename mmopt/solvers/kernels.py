@@ -17,7 +17,15 @@ from mmopt.compiler.same_program import Renaming, match
 from mmopt.language import shipped
 from mmopt.numerics.split_arrays import Split
 from mmopt.resources import version
-from mmopt.solvers import banded_strategy, low_rank_halves, nuclear, p_identity, softmax_step, weighting
+from mmopt.solvers import (
+    banded_strategy,
+    low_rank_halves,
+    nuclear,
+    p_identity,
+    sector_kernel,
+    softmax_step,
+    weighting,
+)
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.solvers.table_of_solvers import Forecast, SolverRow
 
@@ -51,7 +59,7 @@ class Kernel:
         return version()
 
 
-# Each program is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
+# Each instance is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
 # dependent rows.
 KERNELS: tuple[Kernel, ...] = (
     Kernel(
@@ -61,6 +69,16 @@ KERNELS: tuple[Kernel, ...] = (
         nuclear.points,
         nuclear.needs,
         takes_arrays=True,
+        takes=lambda givens: not sector_kernel.takes(givens),
+    ),
+    Kernel(
+        "sectors",
+        "column generation on measures of the cells",
+        sector_kernel.PROGRAMS,
+        sector_kernel.points,
+        sector_kernel.needs,
+        tolerance=sector_kernel.TOLERANCE,
+        takes=sector_kernel.takes,
     ),
     Kernel(
         "weighting", "fixed point, then interior point", weighting.PROGRAMS, weighting.points, weighting.needs

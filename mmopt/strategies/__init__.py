@@ -6,6 +6,7 @@ Each form is a row of ``FORMS`` and a file.
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
 - ``dense_strategy.py``: a matrix
 - ``component_strategy.py``: a strategy that splits into components
+- ``strategy_on_sectors.py``: from a program's parts to a strategy on a row space
 - ``product_strategy.py``: a Kronecker product, one strategy per attribute
 - ``union_strategy.py``: products side by side
 - ``marginals_strategy.py``: weighted marginals

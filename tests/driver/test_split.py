@@ -236,7 +236,10 @@ def test_a_workload_without_symmetry_is_refused() -> None:
     workload = Workload.from_products(domain_of(200, 200), [prefixes])
     with pytest.raises(TooLargeError) as error:
         solve(workload)
-    words = "no two values of an attribute can be swapped, so the workload does not split"
+    words = (
+        "no two values of an attribute can be swapped, so the workload does not split; nor in the space of "
+        "the queries: its queries span 40,000 functions of 40,000 cells"
+    )
     assert f"'l2_strategy' cannot be solved by component: {words}; over 40,000 cells" in str(error.value)
 
 

@@ -9,6 +9,7 @@ workload, and a step whose ``lift`` leads back. After each step the table is gon
 - ``solve_blocks_apart.py``: groups of cells that no query joins are solved apart
 - ``solve_kronecker_factors.py``: a Kronecker product is solved factor by factor
 - ``split_by_symmetry.py``: values that can be swapped: components in place of cells
+- ``split_by_sectors.py``: queries of few of many attributes: the space of the queries in place of cells
 
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored

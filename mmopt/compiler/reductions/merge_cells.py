@@ -34,7 +34,7 @@ from mmopt.compiler.reductions.reduction_step import (
 )
 from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
-from mmopt.strategies import Strategy
+from mmopt.strategies import Strategy, as_dense
 from mmopt.symmetry.joint_components import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as factors
@@ -54,7 +54,8 @@ class MergeCells(ReductionStep):
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """Columns repeated, multipliers split evenly within a class."""
         (part,) = parts
-        strategy = Strategy(expanded(part.strategy.matrix, 1, self.classes), part.strategy.norm)
+        matrix = expanded(as_dense(part.strategy).matrix, 1, self.classes)
+        strategy = Strategy(matrix, part.strategy.norm)
         return SolvedPart(strategy, self.spread(part, "cells", self.classes), part.bound)
 
 

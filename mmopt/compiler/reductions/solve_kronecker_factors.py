@@ -28,7 +28,7 @@ from mmopt.compiler.reductions.reduction_step import (
     smaller,
 )
 from mmopt.numerics.matrix_functions import Array
-from mmopt.strategies import Strategy
+from mmopt.strategies import Strategy, as_dense
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks.factor_blocks import Factor
 
@@ -41,7 +41,7 @@ class KroneckerProduct(ReductionStep):
 
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The Kronecker products of the strategies and of the multipliers."""
-        matrix = _kron([p.strategy.matrix for p in parts])
+        matrix = _kron([as_dense(p.strategy).matrix for p in parts])
         known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
         names = [name for name in known[0] if all(name in k for k in known)]
         multipliers = {name: _kron([k[name][0] for k in known]) for name in names}

@@ -17,7 +17,7 @@ from mmopt.driver.judge.bound_claims import (
     objective_grade,
     survived,
 )
-from mmopt.driver.judge.bound_on_total_error import bound_by_component, error_bound
+from mmopt.driver.judge.bound_on_total_error import bound_by_component, bound_by_sectors, error_bound
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.point_meaning import (
     charged_error,
@@ -35,7 +35,7 @@ from mmopt.numerics.split_arrays import Split, as_value
 from mmopt.results import Solution, Status, why_not_released
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Options
-from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, as_dense
+from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, Strategy, as_dense
 
 __all__ = ["Ending", "Row", "assemble", "value_of"]
 
@@ -127,6 +127,8 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
         known = (ending.bound, as_value(named["d"])) if "d" in named else None
     if isinstance(strategy, ComponentStrategy):
         return known or bound_by_component(workload)
+    if isinstance(strategy, SectorStrategy):
+        return known or bound_by_sectors(workload)
     duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]
     return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, known=known)
 

@@ -22,7 +22,7 @@ from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Name, names_in
-from mmopt.numerics.split_arrays import Level, Split, as_value, each_array, plain
+from mmopt.numerics.split_arrays import as_value, each_array, is_structured, plain
 from mmopt.results import Grade
 from mmopt.strategies import ADD_REMOVE
 
@@ -275,7 +275,7 @@ class Sought:
             factor = factor if improved else factor**0.5
 
     def _scaled(self, value: Any, factor: float, power: float, alone: bool) -> Any:
-        if not alone or isinstance(value, Split | Level):
+        if not alone or is_structured(value):
             return each_array(value, lambda array: factor**power * array)
         side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
         is_square = np.ndim(value) == 2 and len(value) == len(value.T)
@@ -286,7 +286,7 @@ class Sought:
         found = {}
         for d in self.instance.program.choose:
             value, factor = known[d.name], 10.0 ** self.rng.uniform(-2.0, 2.0)
-            if not isinstance(value, Split | Level):
+            if not is_structured(value):
                 factor *= float(np.abs(value).max(initial=0.0)) or 1.0
                 value = draw(self.rng, d, np.shape(value))
             found[d.name] = self._scaled(value, factor, 1.0, alone=False)
@@ -294,10 +294,7 @@ class Sought:
 
 
 def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> Mapping[str, Any]:
-    return {
-        n: v if isinstance(v, Split | Level) else (1.0 - part) * v + part * inner[n]
-        for n, v in values.items()
-    }
+    return {n: v if is_structured(v) else (1.0 - part) * v + part * inner[n] for n, v in values.items()}
 
 
 def survived(

@@ -21,14 +21,22 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.driver.judge.score_point import Array, bound_of
+from mmopt.errors import UnsuitableError
 from mmopt.language import shipped
 from mmopt.numerics.matrix_functions import eigh
-from mmopt.solvers import Clock, Options, nuclear
+from mmopt.solvers import Clock, Options, nuclear, sector_kernel
 from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Workload
 
-__all__ = ["bound_by_component", "error_bound", "for_neighbours", "l2_by_component"]
+__all__ = [
+    "bound_by_component",
+    "bound_by_sectors",
+    "error_bound",
+    "for_neighbours",
+    "l2_by_component",
+    "l2_by_sectors",
+]
 
 STEPS_OF_BOUND = 40
 # Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
@@ -136,7 +144,7 @@ def _improved(root: Array, starts: Sequence[Array], steps: int, goal: float) -> 
 
 
 MOST_ITERATIONS, MOST_SECONDS = 25, 60.0  # iterations, and seconds by forecast
-GAP_BY_COMPONENT = 1e-6
+GAP_BY_COMPONENT, GAP_BY_SECTORS = 1e-6, 1e-2
 
 
 def bound_by_component(workload: Workload) -> tuple[float, Any]:
@@ -160,6 +168,21 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     return bound, multipliers["sensitivity"]
 
 
+def bound_by_sectors(workload: Workload) -> tuple[float, Any]:
+    """The same in the space of the queries, with a measure of the cells for multipliers.
+
+    Errors as ``l2_by_sectors``.
+    """
+    instance = l2_by_sectors(workload, 0.0)
+    options = Options(tolerance=GAP_BY_SECTORS, max_iterations=MOST_ITERATIONS)
+    clock = Clock(MOST_SECONDS)
+    with closing(sector_kernel.points("l2_strategy", instance.env, options, clock)) as points:
+        multipliers = next(point.multipliers for point in points if point.multipliers)
+    bound = bound_of(instance, multipliers)
+    assert bound is not None
+    return bound, multipliers["sensitivity"]
+
+
 def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     """``l2_strategy`` by component, and whether it could be.
 
@@ -169,3 +192,18 @@ def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     program = shipped("l2_strategy")
     found = by_components(program, workload, {})
     return (bind(program, workload), False) if found is None else (found[0], True)
+
+
+def l2_by_sectors(workload: Workload, seconds: float) -> Instance:
+    """``l2_strategy`` in the space of the queries; a largest entry is searched for so many seconds.
+
+    Raises
+    ------
+    UnsuitableError : a workload for which that is no way.
+    """
+    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+
+    found = by_sectors(shipped("l2_strategy"), workload, {}, seconds)
+    if isinstance(found, str):
+        raise UnsuitableError(f"the workload is not solved in the space of the queries: {found}")
+    return found[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -19,6 +20,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS, GROW, Ball, unknown
 from mmopt.numerics.matrix_functions import EPS
 from mmopt.numerics.pseudoinverse import pseudo_factors
+from mmopt.numerics.spanned_cells import Spanned
 from mmopt.numerics.split_arrays import Split
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload
@@ -223,6 +225,10 @@ def _norm(a: Array) -> float:
 def _off(workload: Workload, source: str | None, rows: Any, size: float) -> float:
     """N(E) at most, of a source as it stands in the environment; ``size``: N of that."""
     rounding = _relative(workload, source, rows)
+    if isinstance(rows, Split) and isinstance(rows.columns, Spanned):
+        # N(E B) is at most the error with N = the identity, at the scale at which its longest column is 1.
+        length = size if source == "workload.basis" else _length(rows) / (1 - rounding)
+        return rounding * length * math.sqrt(rows.columns.longest) * GROW
     if source == "workload.basis":
         return rounding * size * (1.0 if isinstance(rows, Split) else float(np.sqrt(workload.n)))
     found = rounding and rounding / (1 - rounding) * _length(rows)
@@ -231,6 +237,8 @@ def _off(workload: Workload, source: str | None, rows: Any, size: float) -> floa
 
 def _relative(workload: Workload, source: str | None, rows: Any) -> float:
     """γ or φ: what a source may be off by, of its own length."""
+    if isinstance(rows, Split) and isinstance(rows.columns, Spanned):
+        return rows.columns.rounding
     if source == "workload.basis":
         return representation_rounding(rows) if isinstance(rows, Split) else workload.representation_rounding
     if isinstance(rows, Split):

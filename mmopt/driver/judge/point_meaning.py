@@ -18,7 +18,7 @@ from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
-from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, normalise
+from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, Strategy, normalise
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -63,6 +63,10 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
     value = evaluate(m.expr, env)
     if splits(env):
         split, *noise = split_meaning(m, value, env)
+        if not split.is_listed:
+            from mmopt.strategies.strategy_on_sectors import strategy_on  # off the usual way
+
+            return strategy_on(split), noise[0], noise[1]
         return ComponentStrategy(split, m.norm), noise[0], noise[1]
     matrix = np.asarray(value, dtype=float)
     if m.kind == "strategy":
@@ -146,6 +150,10 @@ def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
 
 def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     """What the evaluation of total error may have rounded off, relatively."""
+    if isinstance(strategy, SectorStrategy):
+        sides = [strategy.core.parts, strategy.core.inverse().parts]
+        sizes = [max(float(np.linalg.norm(part)) for part in own.values()) for own in sides]
+        return max(ROUNDING_OF_ERROR, PER_CONDITION * sizes[0] * sizes[1])
     if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:
         return ROUNDING_OF_ERROR
     return max(ROUNDING_OF_ERROR, PER_CONDITION * strategy.condition(workload))

@@ -27,12 +27,12 @@ from mmopt.numerics.balls import GROW, Ball, exact
 from mmopt.numerics.matrix_functions import Array, symmetric_part
 from mmopt.numerics.split_arrays import (
     Level,
-    Split,
     absolute_sum,
     arrays_of,
     as_value,
     each_array,
     is_finite,
+    is_structured,
     plain,
 )
 from mmopt.results import gap_between
@@ -304,7 +304,7 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dic
             continue
         shape = m.declaration.shape(sizes)
         value = as_value(multipliers[m.key])
-        if not isinstance(value, Split | Level) and value.size == int(np.prod(shape)):
+        if not is_structured(value) and value.size == int(np.prod(shape)):
             # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
             value = value.reshape(shape)
         if value.shape == shape and is_finite(value):

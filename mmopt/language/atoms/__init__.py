@@ -15,4 +15,5 @@
 - ``norm_minorants.py``: the same of norms, eigenvalues and entropies
 - ``atom_cones.py``: powers as cones
 - ``component_forms.py``: what the atoms do to values that split into components
+- ``spanned_forms.py``: what they do to values over cells that are not listed
 """

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.errors import ProgramError
+from mmopt.language.atoms import spanned_forms
 from mmopt.language.atoms.component_forms import (
     each,
     on_basis,
@@ -30,7 +31,8 @@ from mmopt.language.evaluate.number_systems import Numbers
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
 from mmopt.numerics.matrix_functions import Array, symmetric_part
-from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
+from mmopt.numerics.spanned_cells import RootOfMeasure
+from mmopt.numerics.split_arrays import Level, Space, Split, Unlisted, is_structured
 from mmopt.numerics.unformed_products import Diagonal
 
 __all__ = ["ByComponent", "split_meaning", "splits", "without_form"]
@@ -67,6 +69,8 @@ class ByComponent:
             return Split(value.rows, value.columns, tuple(map(self.numbers.exact, value.parts)))
         if isinstance(value, Level):
             return Level(value.space, self.numbers.exact(value.values))
+        if isinstance(value, Unlisted):
+            return value
         return self.numbers.exact(value)
 
     def call(self, atom: str, *args: Any, **options: Any) -> Any:
@@ -79,6 +83,8 @@ class ByComponent:
         if not any(map(is_structured, args)):
             return self.numbers.call(atom, *args, **options)
         form, is_plain = ATOMS[atom].by_component, "axis" not in options
+        if form is not None and not all(map(_is_listed, args)):
+            form = spanned_forms.form
         value = form(self.numbers, atom, *args, **options) if form is not None and is_plain else None
         if value is None:
             axis = "".join(f", {name}={number}" for name, number in options.items())
@@ -90,7 +96,8 @@ class ByComponent:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term."""
-        return Diagonal(value) if isinstance(value, Level) else self.call("diag", value)
+        is_vector = isinstance(value, Level | RootOfMeasure)
+        return Diagonal(value) if is_vector else self.call("diag", value)
 
     def whole(self, term: Any) -> Any:
         """A term as a value: its parts formed."""
@@ -107,6 +114,11 @@ class ByComponent:
         if not all(isinstance(value, Split) for value in values):  # refused by name
             inverse = self.call("inv", inverted)
             return reduce(self._times, [inverse if value is inverted else value for value in values])
+        if not inverted.is_listed and len(values) < 3:
+            raise ProgramError(
+                "the inverse of a matrix over cells that are not listed has no form but between queries",
+                hint="write the whole product in one: W @ inv(X) @ W.T",
+            )
         sides = [None if side is None else side.parts for side in (left, right)]
         parts = solved(self.numbers, sides[0], inverted.parts, sides[1])
         rows = inverted.columns if left is None else left.rows
@@ -118,6 +130,8 @@ class ByComponent:
                 return Diagonal(self.call("mul", left.entries, right.entries))
             case Diagonal(), Level():
                 return self.call("mul", left.entries, right)
+            case Split(), Diagonal(entries=RootOfMeasure() as root):
+                return spanned_forms.times_root(self.numbers, left, root)
             case Diagonal(), Split():
                 same(left.entries.space, right.rows, "matmul")
                 return self._scaled(right, tuple(on_basis(self.numbers, left.entries)))
@@ -138,6 +152,8 @@ class ByComponent:
             left, right = self.whole(left), self.whole(right)
         if not (isinstance(left, Split) and isinstance(right, Split) and isinstance(inverted, Split | None)):
             return None
+        if not (left.rows.is_listed and (inverted is not None or left.columns.is_listed)):
+            return None
         same(left.rows, right.columns, "diag")
         if inverted is not None:
             same(left.columns, inverted.rows, "matmul")
@@ -156,7 +172,13 @@ class ByComponent:
         return self.call("sum", self.call("mul", self.numbers.count(copies), entries))
 
 
+def _is_listed(value: Any) -> bool:
+    return not isinstance(value, Split | Unlisted) or value.is_listed
+
+
 def _word(value: Any) -> str:
+    if isinstance(value, Unlisted):
+        return "a vector over cells that are not listed"
     if isinstance(value, Split):
         return "a matrix that splits into components"
     if isinstance(value, Level):

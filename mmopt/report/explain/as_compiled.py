@@ -16,6 +16,7 @@ from mmopt.language.check.infer_types import Scope, infer, scoped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr
 from mmopt.numerics.matrix_functions import Array
+from mmopt.numerics.spanned_cells import Spanned
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.report.explain.as_written import formula_of, name_of, relation_of
 from mmopt.report.explain.explained_facts import (
@@ -79,7 +80,7 @@ def _asked(instance: Instance) -> str:
 def _rank(instance: Instance) -> int:
     """The rank of the queries; by component a root and a representation have independent rows and columns."""
     for value in instance.env.values():
-        if isinstance(value, Split) and isinstance(value.columns, Cells):
+        if isinstance(value, Split) and isinstance(value.columns, Cells | Spanned):
             return value.rows.kept
     return instance.workload.rank
 

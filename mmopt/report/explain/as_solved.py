@@ -15,7 +15,8 @@ from mmopt.language.check.names_and_givens import AXES
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Expr
 from mmopt.numerics.matrix_functions import Array
-from mmopt.numerics.split_arrays import Level, Split, plain
+from mmopt.numerics.spanned_cells import Measure
+from mmopt.numerics.split_arrays import Level, Split, Unlisted, plain
 from mmopt.report.explain.explained_facts import SolvedFacts, SolvedLine
 from mmopt.report.solution_tables import orbit_label
 from mmopt.results import Solution
@@ -62,6 +63,8 @@ def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int |
     env: dict[str, Any] = {**instance.env, **plain(solution.variables)}
     if splits(env):
         sides = [_by_component(c, env)]
+        if any(isinstance(value, Unlisted) for value in sides[0]):
+            return None, None, "over cells that are not listed, of which the largest entry alone is known"
         if any(isinstance(value, Split) for value in sides[0]) or len(sides[0]) < 2:
             return None, None, "a matrix by component, not counted by rows"
     else:
@@ -110,6 +113,8 @@ def _labels(checked: Checked, c: Constraint, kept: Any, instance: Instance | Non
             cells, domain = kept.space, instance.workload.domain
             return lambda orbit: f"orbit {orbit} ({orbit_label(cells, domain, orbit)})"
         return lambda orbit: f"orbit {orbit}"
+    if isinstance(kept, Measure):
+        return lambda product: f"product {product} of measures of the attributes"
     left, right = checked.constraints[c.name]
     dims = ((c.family.dim,) if c.family else ()) + (left.dims or right.dims)
     names = [*(_axis(dim, checked, instance) for dim in dims), *[()] * np.ndim(kept)]

@@ -1,0 +1,67 @@
+"""Queries of few of many attributes: a program in the space of the queries, neither cells nor orbits listed.
+
+Theorem. Let X = Bᵀ N B, the rows of B functions of the cells that span the queries. Total error asks of X
+only how it acts on queries, and multipliers d enter a bound by their moments B diag(d) Bᵀ alone. At those of
+an optimum, with the moments Q, N = Rᵀ (R Q Rᵀ)^{-½} R / tr (R Q Rᵀ)^½ is optimal too (Kiefer and Wolfowitz's
+equivalence theorem, for the mean of order ½ of Pukelsheim, Optimal Design of Experiments, 1993), so that
+nothing is lost by such X. With values or attributes that can be swapped B splits into components besides.
+
+As ``split_by_symmetry`` it leaves the workload as it is and changes what stands for its arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmopt.compiler.bind import Instance, bind
+from mmopt.compiler.reductions.split_by_symmetry import TARGET_SOURCES, obstacle
+from mmopt.language import Checked
+from mmopt.numerics.split_arrays import Level, Split
+from mmopt.sectors.asked_queries import as_targets, asked_sources
+from mmopt.sectors.choose_space import row_space_of, why_not_of_few
+from mmopt.sectors.sector_cells import SECONDS_OF_LARGEST, SectorCells
+from mmopt.workloads import Workload
+
+__all__ = ["by_sectors", "on_row_space"]
+
+ROOT = frozenset({"workload.root"})
+
+
+def by_sectors(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], seconds: float = SECONDS_OF_LARGEST
+) -> tuple[Instance, str] | str:
+    """The program bound to the workload's row space, and one line on its size; or why it is not.
+
+    ``seconds``: that a largest entry of a diagonal is searched for.
+
+    Raises
+    ------
+    TooLargeError : a component that does not fit in memory.
+    """
+    why = obstacle(checked, givens) or why_not_of_few(workload)
+    if why:
+        return why
+    taken = {d.source for d in checked.program.givens if d.name not in givens}
+    of_targets = bool(taken & TARGET_SOURCES)
+    other = taken - (TARGET_SOURCES if of_targets else ROOT)
+    if other:
+        return f"it takes {min(map(str, other))}, which is not known in the space of the queries"
+    if of_targets and not workload.has_all_targets:
+        return "queries without a target are not known there"
+    rows = row_space_of(as_targets(workload) if of_targets else workload)
+    return on_row_space(checked, workload, givens, SectorCells.of(rows, workload.n, seconds))
+
+
+def on_row_space(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SectorCells
+) -> tuple[Instance, str] | str:
+    """The program bound to a row space, and the line on its size; or why it is not."""
+    sources: dict[str, Split | Level] | str
+    if {d.source for d in checked.program.givens} & TARGET_SOURCES:
+        sources = asked_sources(cells.rows, cells, workload)
+    else:
+        sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
+    if isinstance(sources, str):
+        return sources
+    return bind(checked, workload, givens, sources), f"space of the queries: {cells.words}"

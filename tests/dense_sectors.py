@@ -1,0 +1,134 @@
+"""A row space of few cells, in one component: functions of the cells are vectors, a maximum is looked up."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.split_arrays import Space, Split
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.row_space import Largest, RowSpace
+from mmopt.testing.census_workloads import domain_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.blocks import factor_blocks as f
+
+__all__ = ["DenseSectors", "dense_sectors", "few_of_many", "ways"]
+
+
+class DenseSectors(RowSpace):
+    """Of the products of a workload; ``basis`` (r, n) has orthogonal rows of length √n."""
+
+    root_rounding = 1e-14
+
+    def __init__(self, workload: Workload) -> None:
+        self.shape = workload.domain.shape
+        weighed = workload.weighed
+        bases = [_basis(size) for size in self.shape]
+        asked = [
+            [i for i, factor in enumerate(p.factors) if factor.kind != "total"]
+            for p in weighed.products or ()
+        ]
+        self.sectors = sorted(
+            {s for own in asked for k in range(len(own) + 1) for s in itertools.combinations(own, k)}
+        )
+        self.basis = np.concatenate([self._rows(bases, s) for s in self.sectors])
+        root = np.linalg.qr(weighed.matrix @ self.basis.T / workload.n)[1]
+        self.space = Space(np.ones(1), (len(self.basis),))
+        self.root = Split(self.space.abstract((len(root),)), self.space, (root,))
+
+    def _rows(self, bases: Sequence[Array], sector: Sequence[int]) -> Array:
+        out = np.ones((1, 1))
+        for i, own in enumerate(bases):
+            out = np.kron(out, own[1:] if i in sector else own[:1])
+        return out
+
+    def measure(self, mixture: Mixture) -> Array:
+        """(n,) the mixture over the cells."""
+        out = np.zeros(self.basis.shape[1])
+        for j, weight in enumerate(mixture.weights):
+            one = np.ones(1)
+            for factor in mixture.factors:
+                one = np.kron(one, factor[j] / factor[j].sum())
+            out += weight * one
+        return out
+
+    def profile(self, parts: Sequence[Array]) -> Array:
+        """(n,) f at every cell."""
+        return np.asarray(np.einsum("ax,ab,bx->x", self.basis, parts[0], self.basis))
+
+    def moments(self, mixture: Mixture) -> tuple[Array, ...]:
+        return ((self.basis * self.measure(mixture)) @ self.basis.T,)
+
+    def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
+        (q,) = self.moments(mixture)
+        return (16 * EPS * self.basis.shape[1] * float(np.trace(q)),)
+
+    def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
+        f = self.profile(parts)
+        ones = [Mixture(np.ones(1), tuple(own[[j]] for own in mixture.factors)) for j in range(mixture.count)]
+        return np.array([f @ self.measure(one) for one in ones])
+
+    def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
+        f, found = self.profile(parts), []
+        for i, size in enumerate(self.shape):
+            given = np.empty((mixture.count, size))
+            for j, v in np.ndindex(*given.shape):
+                factors = [own[[j]] for own in mixture.factors]
+                factors[i] = np.eye(size)[[v]]
+                given[j, v] = f @ self.measure(Mixture(np.ones(1), tuple(factors)))
+            found.append(given)
+        return tuple(found)
+
+    def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
+        return np.asarray(self.profile(parts)[np.ravel_multi_index(tuple(cells.T), self.shape)])
+
+    def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
+        f = self.profile(parts)
+        at = int(np.argmax(f))
+        slip = (
+            16
+            * EPS
+            * sum(self.space.dims)
+            * float(np.abs(self.basis).max()) ** 2
+            * float(np.abs(parts[0]).sum())
+        )
+        cell = np.array(np.unravel_index(at, self.shape))
+        return Largest(float(f[at]) + slip, float(f[at]), cell, is_closed=True)
+
+
+def _basis(size: int) -> Array:
+    """(size, size) rows of length √size, the first of ones."""
+    rows = np.linalg.qr(np.hstack([np.ones((size, 1)), np.tri(size)[:, 1:]]))[0].T * np.sqrt(size)
+    return np.asarray(rows * np.sign(rows[0, 0]))
+
+
+def dense_sectors(workload: Workload) -> DenseSectors:
+    """The row space of a workload of products over few cells."""
+    return DenseSectors(workload)
+
+
+def few_of_many(rng: np.random.Generator, most: int = 5) -> Workload:
+    """Three attributes; prefixes, ranges and identities of at most two of them, with weights."""
+    sizes = [int(size) for size in rng.integers(2, most, size=3)]
+    blocks = (f.prefix, f.all_range, f.identity)
+    products = []
+    for pair in itertools.combinations(range(3), 2):
+        chosen = {i: blocks[int(rng.integers(3))](sizes[i]) for i in pair}
+        factors = tuple(chosen.get(i, f.total(size)) for i, size in enumerate(sizes))
+        products.append(Product(factors, weight=float(rng.choice([1.0, 0.5, 3.0]))))
+    return Workload.from_products(domain_of(*sizes), products)
+
+
+def ways(sizes: Sequence[int], order: int = 2, block: Callable[[int], f.Factor] = f.prefix) -> Workload:
+    """A block of each attribute and of each set of up to ``order`` of them."""
+    blocks = [block(size) for size in sizes]
+    totals = [f.total(size) for size in sizes]
+    products = [
+        Product(tuple(b if i in own else t for i, (b, t) in enumerate(zip(blocks, totals, strict=True))))
+        for count in range(1, order + 1)
+        for own in itertools.combinations(range(len(sizes)), count)
+    ]
+    return Workload.from_products(domain_of(*sizes), products)

@@ -1,0 +1,199 @@
+"""Queries of few of many attributes: solved, judged, saved, verified and explained in their own space."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tolerances
+from dense_sectors import dense_sectors, few_of_many, ways
+
+import mmopt
+from mmopt import Solution, Workload
+from mmopt.compiler import Instance
+from mmopt.compiler.reductions.split_by_sectors import on_row_space
+from mmopt.driver.judge.point_meaning import meaning
+from mmopt.driver.judge.score_point import bound_of, candidate
+from mmopt.driver.solve_plan import plan_solve
+from mmopt.errors import TooLargeError
+from mmopt.language import evaluate, shipped
+from mmopt.numerics.spanned_cells import Measure
+from mmopt.numerics.split_arrays import Split
+from mmopt.sectors.asked_queries import as_targets
+from mmopt.sectors.choose_space import row_space_of
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.sector_cells import SectorCells
+from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
+from mmopt.strategies import SectorStrategy
+from mmopt.strategies.strategy_on_sectors import strategy_on
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor_blocks as f
+
+GAP = 0.1
+
+
+@pytest.fixture(scope="module", params=[(6,) * 6, (3, 4, 5, 6, 30)], ids=["equal", "plain"])
+def solved(request: pytest.FixtureRequest) -> tuple[Workload, Solution]:
+    """All prefixes of one and two attributes, over more cells than a matrix has rows."""
+    workload = ways(request.param)
+    return workload, mmopt.solve(workload, "l2_strategy", tolerance=GAP)
+
+
+@pytest.mark.quick
+def test_a_solution_is_saved_and_verified(solved: tuple[Workload, Solution], tmp_path: Path) -> None:
+    workload, solution = solved
+    assert solution.solver == "sectors"
+    assert solution.status.stop == "gap reached"
+    assert solution.bound is not None
+    assert solution.gap is not None
+    assert solution.gap <= GAP
+    assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
+    assert isinstance(solution.strategy, SectorStrategy)
+    assert solution.sensitivity <= 1.0
+    assert solution.objective == pytest.approx(solution.error, rel=tolerances.PUBLISHED)
+    again = Solution.load(solution.save(tmp_path / "found"))
+    assert again == solution
+    found = mmopt.verify(again, workload)
+    assert all(row.holds for row in found.rows), str(found)
+    json.dumps(solution.summary())
+    words = mmopt.explain("l2_strategy", workload, solution=solution).text()
+    assert "over cells that are not listed, of which the largest entry alone is known" in " ".join(
+        words.split()
+    )
+
+
+def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
+    workload, solution = solved
+    strategy, measure = solution.strategy, solution.multipliers["sensitivity"]
+    assert isinstance(strategy, SectorStrategy)
+    assert isinstance(measure, Measure)
+    far = mmopt.verify(replace(solution, strategy=replace(strategy, scale=strategy.scale * 1.01)), workload)
+    assert not all(row.holds for row in far.rows)
+    less = replace(strategy, largest=strategy.largest * (1 - 1e-6))
+    other = Mixture(measure.mixture.weights, tuple(own[:, ::-1].copy() for own in measure.mixture.factors))
+    x = solution.variables["X"]
+    assert isinstance(x, Split)
+    larger = replace(x, parts=tuple(part * (1 + 1e-6) for part in x.parts))
+    changed = {
+        "strategy": replace(solution, strategy=less),
+        "bound": replace(solution, multipliers={"sensitivity": Measure(measure.space, other)}),
+        "feasible": replace(solution, variables={"X": larger}),
+        "error bound": replace(solution, error_multipliers=Measure(measure.space, other)),
+    }
+    for what, one in changed.items():
+        rows = {row.what: row.holds for row in mmopt.verify(one, workload).rows}
+        assert not rows[what], what
+
+
+def in_sectors(workload: Workload) -> Instance:
+    cells = SectorCells.of(row_space_of(workload), workload.n)
+    found = on_row_space(shipped("l2_strategy"), workload, {}, cells)
+    assert not isinstance(found, str)
+    return found[0]
+
+
+@pytest.mark.draws(3)
+def test_the_strategy_is_that_of_the_parts(rng: np.random.Generator) -> None:
+    workload = few_of_many(rng) if rng.random() < 0.7 else ways([3] * int(rng.integers(2, 5)))
+    instance = in_sectors(workload)
+    cells = instance.env["W"].columns
+    halves = [rng.normal(size=(d, d)) for d in cells.dims]
+    x = Split(cells, cells, tuple(h @ h.T + len(h) * np.eye(len(h)) for h in halves))
+    env = {**instance.env, "X": x}
+    strategy = strategy_on(evaluate(instance.program.meaning.expr, env))
+    columns = np.square(strategy.implicit().matrix()).sum(axis=0)
+    assert columns.max() <= strategy.largest_column**2 <= columns.max() * (1 + tolerances.SHAPE)
+    error = evaluate(instance.program.objective, env)
+    assert strategy.squared_error(workload) == pytest.approx(error, rel=tolerances.SHAPE)
+
+
+def test_the_dense_optimum_lies_between() -> None:
+    workload = ways((4, 4, 4))
+    optimum = mmopt.solve(workload, "l2_strategy")
+    instance = in_sectors(workload)
+    points = list(
+        sector_kernel.points(
+            "l2_strategy", instance.env, Options(tolerance=0.1, max_iterations=9), Clock(math.inf)
+        )
+    )
+    for point in points:
+        if point.variables:
+            bound = bound_of(instance, point.multipliers)
+            assert bound is not None
+            assert bound <= optimum.objective
+            assert candidate(instance, point.variables).objective >= (optimum.bound or math.nan)
+    assert points[-1].stop == "iteration limit"
+
+
+@pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 3, 4)], ids=["equal", "plain"])
+@pytest.mark.parametrize("program", ["weighted_l2", "fitness_for_use"])
+def test_targets_are_met_as_densely(rng: np.random.Generator, program: str, sizes: tuple[int, ...]) -> None:
+    """A random point, repaired: what it means has the variances and the privacy cost that the lines say."""
+    plain = ways(sizes)
+    products = [
+        replace(p, target=1.0 + sum(f.kind != "total" for f in p.factors)) for p in plain.products or ()
+    ]
+    workload = Workload.from_products(plain.domain, products)
+    cells = SectorCells.of(row_space_of(as_targets(workload)), workload.n)
+    found = on_row_space(shipped(program), workload, {}, cells)
+    assert not isinstance(found, str)
+    instance, _ = found
+    halves = [rng.normal(size=(d, d)) for d in cells.dims]
+    parts = tuple(h @ h.T + len(h) * np.eye(len(h)) for h in halves)
+    inner = instance.env["B"].rows
+    values = {
+        "weighted_l2": {"X": Split(cells, cells, parts)},
+        "fitness_for_use": {"Sigma": Split(inner, inner, parts), "alpha": 1.0},
+    }[program]
+    point = candidate(instance, values)
+    assert point.is_feasible
+    assert point.proved
+    strategy, covariance, _ = meaning(instance, point.env, {})
+    assert isinstance(covariance, Split)
+    ratios = strategy.variances(workload) / workload.targets
+    assert ratios.max() == pytest.approx(1.0, rel=tolerances.SHAPE)
+    columns = np.square(strategy.implicit().matrix()).sum(axis=0)
+    assert strategy.largest_column**2 == pytest.approx(columns.max(), rel=tolerances.SHAPE)
+    if program == "fitness_for_use":
+        assert point.objective == pytest.approx(columns.max(), rel=tolerances.SHAPE)
+    else:  # the error of the queries divided by their targets, at sensitivity 1
+        weighted = [replace(p, weight=p.target**-2) for p in products]
+        error = strategy.squared_error(Workload.from_products(plain.domain, weighted))
+        assert point.objective == pytest.approx(columns.max() * error, rel=tolerances.SHAPE)
+
+
+def test_the_plan_is_as_it_was_where_there_are_few_cells() -> None:
+    assert plan_solve(shipped("l2_strategy"), ways((6, 6, 6))).split == ""
+    marginals = ways((10,) * 6, block=f.identity)
+    assert "components" in plan_solve(shipped("l2_strategy"), marginals).split
+    assert "space of the queries" not in plan_solve(shipped("l2_strategy"), marginals).split
+
+
+def test_queries_of_many_attributes_are_refused() -> None:
+    workload = Workload.from_products(ways((7,) * 6).domain, [Product((f.prefix(7),) * 6)])
+    limit = f"{memory_limit() / 2**30:,.0f} GiB"
+    with pytest.raises(TooLargeError) as refused:
+        plan_solve(shipped("l2_strategy"), workload)
+    assert refused.value.message == (
+        "'l2_strategy' cannot be solved by component: no two values of an attribute can be swapped, so the "
+        "workload does not split; nor in the space of the queries: a query looks at 6 attributes, more than "
+        f"4; over 117,649 cells one matrix alone takes 103 GiB, and the limit here is {limit} for 12 of them"
+    )
+
+
+def test_a_near_multiple_is_not_searched_again(rng: np.random.Generator) -> None:
+    workload = few_of_many(rng)
+    rows = dense_sectors(workload)
+    cells = SectorCells.of(rows, workload.n)
+    half = rng.normal(size=(len(rows.basis),) * 2)
+    gram = half @ half.T
+    exact = rows.profile([gram]).max()
+    first = cells.largest_entry([gram])
+    assert cells.longest > 0
+    object.__setattr__(cells, "rows", None)  # nobody may ask it again
+    assert cells.largest_entry([gram / 3]) >= exact / 3
+    assert cells.largest_entry([gram / 3]) <= first / 3 * (1 + tolerances.SHAPE)
