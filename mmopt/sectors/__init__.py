@@ -19,6 +19,7 @@ and W = L B the queries.
 - ``local_search.py``: cells where such a sum is large, found by changing one value at a time
 - ``measure_columns.py``: slopes and curvature of the bound in the weights of a mixture
 - ``measures.py``: mixtures of products of measures
+- ``mixed_steps.py``: fixed points in fewer steps
 - ``plain_space.py``: the row space of attributes that differ
 - ``profile_functions.py``: f in orthonormal coordinates; moments of what has such a density
 - ``profile_tables.py``: f as a sum of tables over few attributes

@@ -18,8 +18,9 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.high_cells import climbed, high_neighbours
 from mmopt.sectors.level_strategies import level_strategies
-from mmopt.sectors.measure_columns import Columns, columns_of, slopes_and_curvature
+from mmopt.sectors.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.measures import Mixture
+from mmopt.sectors.mixed_steps import MixedSteps
 from mmopt.sectors.row_space import Largest, RowSpace
 from mmopt.sectors.simplex_program import best_on_simplex
 from mmopt.sectors.spectrum import Spectrum, spectrum
@@ -77,7 +78,8 @@ class _Search:
         ]
         anywhere = [self.rng.integers(o, size=STARTS) for o in self.space.shape]
         starts = [np.array(drawn).T, np.array(anywhere).T, known[:STARTS]]
-        return climbed(self.space, found.parts, np.concatenate(starts))
+        profile = self.space.profile(found.parts)
+        return climbed(profile, self.space.shape, np.concatenate(starts))
 
     def better(self, design: Design, found: Spectrum, measure: Mixture | None, heights: Array) -> Design:
         """The design with what is better than what it has: bound by the measure, value by the heights."""
@@ -133,23 +135,31 @@ def designs(space: RowSpace, seconds: float | None = None, seed: int = 0) -> Ite
 
 def _products(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:
     """Single products of rising t, until no attribute's measure promises more."""
-    measure, power = start, POWER
+    measure = start
     found = spectrum(space, space.moments(measure))
+    steps = MixedSteps()
     for _ in range(PRODUCT_STEPS):
         yield measure, found
         means = space.means(measure, found.parts)
         if max(float(own.max()) for own in means) <= 1.0 + PRODUCT_CLOSE:
             return
-        while True:
-            factors = [own * mean**power for own, mean in zip(measure.factors, means, strict=True)]
-            new = Mixture(measure.weights, tuple(own / own.sum(axis=1, keepdims=True) for own in factors))
+        miss = POWER * np.log(np.concatenate([own[0] for own in means]))
+        steps = steps.with_step(np.log(np.concatenate([own[0] for own in measure.factors])), miss)
+        for target in (steps.next(), steps.places[-1] + miss, steps.places[-1] + miss / POWER):
+            new = _product_of(target, space.shape)
             better = spectrum(space, space.moments(new))
             if better.total > found.total:
                 break
-            power /= 2.0
-            if power < PRODUCT_CLOSE:
-                return
+        else:
+            return
         measure, found = new, better
+
+
+def _product_of(logarithms: Array, shape: Sequence[int]) -> Mixture:
+    """One product of measures, from the logarithms of multiples of all of them in a row."""
+    each = np.split(logarithms, np.cumsum(shape)[:-1])
+    factors = [np.exp(own - own.max())[None] for own in each]
+    return Mixture(np.ones(1), tuple(own / own.sum() for own in factors))
 
 
 def _columns(search: _Search, design: Design, cells: Ints) -> Iterator[Design]:
@@ -167,7 +177,7 @@ def _columns(search: _Search, design: Design, cells: Ints) -> Iterator[Design]:
         added = _added(search, found, mixture, cells, heights)
         if len(added):
             mixture = mixture.with_cells(added)
-            columns = columns.joined(columns_of(space, mixture, added))
+            columns = columns.joined(columns_of_cells(space, added))
         weights, found_next = _reweighted(space, columns, mixture.weights, found, often)
         if found_next is found and not len(added):
             return
@@ -179,7 +189,7 @@ def _columns(search: _Search, design: Design, cells: Ints) -> Iterator[Design]:
 
 def _added(search: _Search, found: Spectrum, mixture: Mixture, cells: Ints, heights: Array) -> Ints:
     """Cells with large f that are not in the mixture: the local maxima, then those nearly as high."""
-    more = high_neighbours(search.space, found.parts, cells, heights)
+    more = high_neighbours(search.space.profile(found.parts), search.space.shape, cells, heights)
     known = {tuple(own) for own in np.stack([f.argmax(axis=1) for f in mixture.factors], axis=1)[1:].tolist()}
     found_cells = dict.fromkeys(map(tuple, np.concatenate([cells[heights > 1.0 + CLOSE], more]).tolist()))
     room = min(MOST_ADDED, MOST_COLUMNS - mixture.count)

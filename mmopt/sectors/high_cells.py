@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.sectors.row_space import RowSpace
 
 __all__ = ["climbed", "high_neighbours", "neighbours"]
+
+Profile = Callable[[Ints], Array]
+"""f at cells (c, k)."""
 
 MOST_SWEEPS = 50
 NEARLY = 0.3  # of what the highest f is above 1: what a neighbour has to have
@@ -24,16 +26,16 @@ def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
     return found
 
 
-def climbed(space: RowSpace, parts: Sequence[Array], cells: Ints) -> tuple[Ints, Array]:
+def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
     """The cells (c, k) moved to the best neighbour until none is better; once each, and f, descending."""
     best = np.unique(cells, axis=0)
-    heights = space.lengths(parts, best)
+    heights = profile(best)
     moving = np.ones(len(best), dtype=bool)
     for _ in range(MOST_SWEEPS):
         if not moving.any():
             break
-        near = neighbours(best[moving], space.shape)
-        found = space.lengths(parts, near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
+        near = neighbours(best[moving], shape)
+        found = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
         at, own = np.arange(len(near)), found.argmax(axis=1)
         rises = found[at, own] > heights[moving] * (1.0 + 1e-12)
         which = np.flatnonzero(moving)
@@ -46,10 +48,10 @@ def climbed(space: RowSpace, parts: Sequence[Array], cells: Ints) -> tuple[Ints,
     return best[order], heights[order]
 
 
-def high_neighbours(space: RowSpace, parts: Sequence[Array], cells: Ints, heights: Array) -> Ints:
+def high_neighbours(profile: Profile, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
     """Neighbours of cells with an f nearly as far above 1 as the highest of all, the highest first."""
-    near = np.unique(neighbours(cells, space.shape).reshape(-1, cells.shape[1]), axis=0)
-    found = space.lengths(parts, near)
+    near = np.unique(neighbours(cells, shape).reshape(-1, cells.shape[1]), axis=0)
+    found = profile(near)
     high = found > 1.0 + NEARLY * (float(heights.max()) - 1.0)
     order = np.argsort(-found[high], kind="stable")
     return np.asarray(near[high][order])

@@ -7,8 +7,7 @@ solution need not be a measure, so it bounds nothing; but its N is a strategy li
 max f · t².
 
 The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² about the uniform measure (power 2
-is the natural one for tr M^{1/2}: as 1 for log det M; Yu, Annals of Statistics 38, 2010); Anderson's mixing
-(SIAM J. Numer. Anal. 1965; Walker and Ni 2011) speeds it up.
+is the natural one for tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010), mixed.
 """
 
 from __future__ import annotations
@@ -18,16 +17,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mmopt.numerics.arrays import Array
+from mmopt.sectors.mixed_steps import MixedSteps
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.spectrum import Spectrum, spectrum
 
 __all__ = ["level_strategies"]
 
 POWER = 2.0
-REMEMBERED = 10  # steps that are mixed
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
 LEAST_ROOT = 1e-5  # of R Q Rᵀ next to its smallest so far; below it the step was too long
-RIDGE = 1e-12
 
 
 def level_strategies(space: RowSpace, moments: Sequence[Array]) -> Iterator[Spectrum]:
@@ -43,9 +41,9 @@ def level_strategies(space: RowSpace, moments: Sequence[Array]) -> Iterator[Spec
     off = POWER * profiles.coordinates(found.parts)
     off[0] -= POWER
     place = np.zeros(len(off))
-    places, misses = [place], [off]
+    steps = MixedSteps().with_step(place, off)
     while float(np.linalg.norm(off)) > 1e-12:
-        target = _mixed(places, misses)
+        target = steps.next()
         while True:
             own = profiles.moments(target)
             mass = 1.0 + float(target[0])
@@ -57,22 +55,10 @@ def level_strategies(space: RowSpace, moments: Sequence[Array]) -> Iterator[Spec
         place = target
         off = POWER * profiles.coordinates(found.parts)
         off[0] -= POWER
-        places, misses = [*places[1 - REMEMBERED :], place], [*misses[1 - REMEMBERED :], off]
+        steps = steps.with_step(place, off)
         yield found
 
 
 def _smallest(found: Spectrum) -> float:
     """The smallest root, next to the largest of its component."""
     return min(float(own[0] / own[-1]) for own in found.roots if len(own))
-
-
-def _mixed(places: Sequence[Array], misses: Sequence[Array]) -> Array:
-    """The next place: where the misses, were they linear, would be least, and a step from there."""
-    if len(places) == 1:
-        return np.asarray(places[-1] + misses[-1])
-    changes = np.array([misses[-1] - own for own in misses[:-1]])
-    steps = np.array([places[-1] - own for own in places[:-1]])
-    gram = changes @ changes.T
-    gram += RIDGE * np.trace(gram) * np.eye(len(gram))
-    share = np.linalg.solve(gram, changes @ misses[-1])
-    return np.asarray(places[-1] + misses[-1] - share @ (steps + changes))

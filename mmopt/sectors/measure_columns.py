@@ -23,7 +23,7 @@ from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.spectrum import Spectrum
 
-__all__ = ["Columns", "columns_of", "slopes_and_curvature"]
+__all__ = ["Columns", "columns_of", "columns_of_cells", "slopes_and_curvature"]
 
 NODE_STEP = 1.0
 """Step of the trapezoidal rule for 1 / z = ∫ exp(u - z e^u) du: off by |Γ(1 + 2πi)| of it, some 4e-4."""
@@ -64,18 +64,23 @@ class Columns:
         )
 
 
-def columns_of(space: RowSpace, mixture: Mixture, cells: Ints | None = None) -> Columns:
-    """The columns of a mixture's products, or of cells (c, k)."""
-    dims = space.space.dims
-    vectors = None if cells is None else space.vectors(cells)
-    if vectors is not None:
-        return Columns(tuple(np.zeros((0, d, d)) for d in dims), vectors)
+def columns_of_cells(space: RowSpace, cells: Ints) -> Columns:
+    """The columns of cells (c, k)."""
+    vectors = space.vectors(cells)
+    if vectors is None:
+        none = Mixture(np.zeros(0), tuple(np.zeros((0, o)) for o in space.shape))
+        return columns_of(space, none.with_cells(cells))
+    return Columns(tuple(np.zeros((0, d, d)) for d in space.space.dims), vectors)
+
+
+def columns_of(space: RowSpace, mixture: Mixture) -> Columns:
+    """The columns of a mixture's products, as matrices."""
     singles = [
         space.moments(Mixture(np.ones(1), tuple(own[at : at + 1] for own in mixture.factors)))
         for at in range(mixture.count)
     ]
     matrices = tuple(np.stack(own) for own in zip(*singles, strict=True))
-    return Columns(matrices, tuple(np.zeros((0, d)) for d in dims))
+    return Columns(matrices, tuple(np.zeros((0, d)) for d in space.space.dims))
 
 
 def slopes_and_curvature(

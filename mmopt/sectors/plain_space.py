@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -160,6 +161,10 @@ class PlainSpace(RowSpace):
             values = component.values(self.functions, cells)
             found += scale * np.einsum("ci,ci->c", values @ part, values)
         return found
+
+    def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
+        """f as a function of cells (c, k), from its tables."""
+        return functools.partial(at_cells, self.profile_tables(parts))
 
     def vectors(self, cells: Ints) -> tuple[Array, ...]:
         """(c, d) per component: Q_κ(x) is the square v vᵀ of a vector."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -74,6 +75,10 @@ class RowSpace(ABC):
     @abstractmethod
     def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
         """(c,) f at cells (c, k), each a row of orbit numbers."""
+
+    def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
+        """f as a function of cells (c, k), what it takes computed once: ``lengths`` for who asks often."""
+        return functools.partial(self.lengths, parts)
 
     @property
     def uniform(self) -> tuple[Array, ...]:

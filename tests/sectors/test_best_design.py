@@ -10,7 +10,7 @@ from few_ways import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
 from mmopt.sectors.best_design import Design, designs
-from mmopt.sectors.measure_columns import columns_of, slopes_and_curvature
+from mmopt.sectors.measure_columns import columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain_space import PlainSpace, plain_space
 from mmopt.sectors.simplex_program import best_on_simplex
@@ -67,7 +67,7 @@ def test_slopes_and_curvature_are_derivatives_of_t(rng: np.random.Generator) -> 
     factors = tuple(rng.dirichlet(np.ones(o), size=2) for o in space.shape)
     cells = np.stack([rng.integers(o, size=4) for o in space.shape], axis=1)
     products = Mixture(np.ones(2), factors)
-    columns = columns_of(space, products).joined(columns_of(space, products, cells))
+    columns = columns_of(space, products).joined(columns_of_cells(space, cells))
     weights = np.concatenate([[1.0, 1.0], np.full(4, 0.1)])
     step = 1e-4
 
