@@ -29,6 +29,7 @@ __all__ = ["Design", "designs"]
 
 PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
 POWER = 2.0  # of the multiplicative steps (``level_strategies.py``)
+LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that nobody asks of keeps some measure
 LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
 LEVEL_SHARE = 0.02  # of the gap that what is not level may be
 STARTS = 48  # cells that each search starts from, of each kind
@@ -143,7 +144,7 @@ def _products(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectr
         means = space.means(measure, found.parts)
         if max(float(own.max()) for own in means) <= 1.0 + PRODUCT_CLOSE:
             return
-        miss = POWER * np.log(np.concatenate([own[0] for own in means]))
+        miss = POWER * np.log(np.maximum(np.concatenate([own[0] for own in means]), LEAST_MEAN))
         steps = steps.with_step(np.log(np.concatenate([own[0] for own in measure.factors])), miss)
         for target in (steps.next(), steps.places[-1] + miss, steps.places[-1] + miss / POWER):
             new = _product_of(target, space.shape)
@@ -158,7 +159,7 @@ def _products(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectr
 def _product_of(logarithms: Array, shape: Sequence[int]) -> Mixture:
     """One product of measures, from the logarithms of multiples of all of them in a row."""
     each = np.split(logarithms, np.cumsum(shape)[:-1])
-    factors = [np.exp(own - own.max())[None] for own in each]
+    factors = [np.exp(np.maximum(own - own.max(), LEAST_LOGARITHM))[None] for own in each]
     return Mixture(np.ones(1), tuple(own / own.sum() for own in factors))
 
 
