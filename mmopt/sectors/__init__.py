@@ -20,9 +20,11 @@ and W = L B the queries.
 - ``measure_columns.py``: slopes and curvature of the bound in the weights of a mixture
 - ``measures.py``: mixtures of products of measures
 - ``mixed_steps.py``: fixed points in fewer steps
+- ``moments_rounding.py``: what computed moments of products are off by
 - ``plain_space.py``: the row space of attributes that differ
 - ``profile_functions.py``: f in orthonormal coordinates; moments of what has such a density
 - ``profile_tables.py``: f as a sum of tables over few attributes
+- ``proved_bound.py``: a lower bound of every strategy's total error, from a measure's moments, proved
 - ``row_space.py``: what is asked of a row space, whatever its symmetries
 - ``sector_roots.py``: the queries on a component, by QR from one sector to the next
 - ``shifted_tables.py``: tables of the same sum with smaller maxima

@@ -33,10 +33,14 @@ ARRAYS_AT_ONCE = 6
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A product of the workload by what it looks at: coefficients by attribute, ``scale`` times."""
+    """A product of the workload by what it looks at: coefficients by attribute, ``scale`` times.
+
+    rounding : of all coefficients, relative to their length (Frobenius).
+    """
 
     factors: Mapping[int, Coefficients]
     scale: float
+    rounding: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,13 @@ from mmopt.sectors.attribute_bases import AttributeBasis, Coefficients, basis_of
 from mmopt.sectors.functions_of_few import Asked, Component, copies, require_blocks
 from mmopt.sectors.largest_length import largest_of_tables
 from mmopt.sectors.measures import Mixture
+from mmopt.sectors.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.sectors.profile_functions import ProfileFunctions, component_moments
 from mmopt.sectors.profile_tables import Tables, add_component, at_cells, integrals, means_given
 from mmopt.sectors.row_space import Largest, RowSpace
 from mmopt.sectors.sector_roots import component_root
 from mmopt.symmetry.attribute_queries import terms_of
+from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.workload import Workload
 
 __all__ = ["PlainSpace", "asked_of", "plain_space"]
@@ -42,6 +44,7 @@ class PlainSpace(RowSpace):
 
     space: Space
     root: Split
+    root_rounding: float
     shape: tuple[int, ...]
     bases: tuple[AttributeBasis, ...]
     components: tuple[Component, ...]
@@ -70,6 +73,13 @@ class PlainSpace(RowSpace):
             self._component_moments(own, mixture, scale, are_cells, cells)
             for own, scale in zip(self.components, scales.T, strict=True)
         )
+
+    def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
+        """As ``moments_rounding.py``: products of at most 2w moments of one attribute, and sums of them."""
+        order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
+        products = products_rounding(mixture, order)
+        basis = max(basis_rounding(own.functions.T, own.sizes.astype(np.float64)) for own in self.bases)
+        return tuple(component_rounding(own, products, basis, order) for own in self.moments(mixture))
 
     def _component_moments(
         self, component: Component, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints
@@ -235,21 +245,27 @@ def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[Aske
         basis_of(size, list({id(p): p for p in own}.values()))
         for size, own in zip(sizes, columns, strict=True)
     )
+    products = workload.products
+    rooted: list[Sequence[Workload | Implicit]] = [[workload]]
+    if products is not None:
+        rooted = [product.weighed().factors for product in products]
     known: dict[tuple[int, int], Coefficients] = {}
     found = []
-    for term in terms:
-        factors, scale = {}, math.sqrt(term.weight)
+    for term, blocks in zip(terms, rooted, strict=True):
+        factors, scale, lost = {}, math.sqrt(term.weight), 16 * EPS
         for i, piece in enumerate(term.pieces):
             if piece.kind == "total":
                 continue
             if (i, id(piece)) not in known:
                 known[i, id(piece)] = coefficients(bases[i], piece)
             own = known[i, id(piece)]
+            # Of the root; of sums over orbits, of the turn into the basis.
+            lost += blocks[i].root_rounding + (piece.size + 8) * math.sqrt(piece.size) * EPS
             if own.is_constant:
                 scale *= own.constant
             else:
                 factors[i] = own
-        found.append(Asked(factors, scale))
+        found.append(Asked(factors, scale, lost * 1.01))
     return bases, tuple(found)
 
 
@@ -262,9 +278,10 @@ def plain_space(workload: Workload) -> PlainSpace:
     """
     bases, asked = asked_of(workload)
     components = tuple(require_blocks(bases, asked))
-    roots = tuple(component_root(own, asked) for own in components)
+    roots, losses = zip(*(component_root(own, asked) for own in components), strict=True)
+    rounding = 1.01 * (max(own.rounding for own in asked) + max(losses))
     often = np.array([float(copies(bases, own.rests)) for own in components])
     space = Space(often, tuple(own.dim for own in components), total=workload.n)
     rows = space.abstract(tuple(len(own) for own in roots))
     shape = tuple(basis.orbits for basis in bases)
-    return PlainSpace(space, Split(rows, space, roots), shape, bases, components, asked)
+    return PlainSpace(space, Split(rows, space, roots), rounding, shape, bases, components, asked)

@@ -54,12 +54,21 @@ class RowSpace(ABC):
     space: Space
     root: Split
     """The queries L up to rotation, from abstract rows to ``space``: LᵀL by component, weighted."""
+    root_rounding: float
+    """At least ‖root - an exact one‖ / ‖root‖ (Frobenius, all components), in an exact basis near ours."""
     shape: tuple[int, ...]
     """Orbits of the values of each attribute."""
 
     @abstractmethod
     def moments(self, mixture: Mixture) -> tuple[Array, ...]:
         """Q_κ (d, d) of each component: Σ over the cells of their measure times Q_κ(x)."""
+
+    @abstractmethod
+    def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
+        """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
+
+        The exact basis is any orthonormal one near the computed one. See ``moments_rounding.py``.
+        """
 
     @abstractmethod
     def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:

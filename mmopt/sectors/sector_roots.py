@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, qr
+from mmopt.numerics.arrays import EPS, Array, qr, rounding_of_root
 from mmopt.sectors.functions_of_few import Asked, Component, Sector
 
 __all__ = ["component_root"]
@@ -30,21 +30,26 @@ LEAST_DIAGONAL = 1e-11
 """Reciprocal condition number of a triangle below which its rank is looked at."""
 
 
-def component_root(component: Component, asked: Sequence[Asked]) -> Array:
+def component_root(component: Component, asked: Sequence[Asked]) -> tuple[Array, float]:
     """R (r, dim) of full row rank, r <= dim, with RᵀR the Gram matrix of the queries on the component.
+
+    Beside it at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR adds
+    its own rounding (``rounding_of_root``) times rows that are no longer than all.
 
     A triangle where the queries span the component. Else rows that are orthogonal, as long as the singular
     values; those within rounding of zero are left out.
     """
     if component.dim == 1:
-        return np.array([[math.hypot(*(_number(component, asked[at]) for at in component.products))]])
+        number = math.hypot(*(_number(component, asked[at]) for at in component.products))
+        return np.array([[number]]), 4 * EPS
     rows = [_product_rows(component, asked[at]) for at in component.products]
-    found = _eliminated(component, rows)
+    found, lost = _eliminated(component, rows)
     if len(found) == component.dim and _is_well_conditioned(found):
-        return found
+        return found, lost
     _, lengths, directions = np.linalg.svd(found, full_matrices=False)
     kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
-    return np.asarray(lengths[kept, None] * directions[kept])
+    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and what is left out
+    return np.asarray(lengths[kept, None] * directions[kept]), lost
 
 
 def _is_well_conditioned(triangle: Array) -> bool:
@@ -76,15 +81,18 @@ def _product_rows(component: Component, product: Asked) -> Rows:
     return ordered, np.hstack([parts[sector] for sector in ordered])
 
 
-def _eliminated(component: Component, rows: Sequence[Rows]) -> Array:
-    """The stacked rows' triangle, one sector after the other; nothing stands below the diagonal."""
+def _eliminated(component: Component, rows: Sequence[Rows]) -> tuple[Array, float]:
+    """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
+    lost = 0.0
     waiting: dict[Sector, list[Rows]] = {}
     for own in rows:
         waiting.setdefault(own[0][0], []).append(own)
     found = []
     for sector, width in zip(component.sectors, component.widths, strict=True):
         require_time()
-        touched, triangle = _front(component, waiting.pop(sector, []))
+        front = waiting.pop(sector, [])
+        touched, triangle = _front(component, front)
+        lost += rounding_of_root(sum(len(own) for _, own in front), triangle.shape[1])
         done = np.zeros((min(width, len(triangle)), component.dim))
         ends = itertools.accumulate(component.widths[component.sectors.index(s)] for s in touched)
         for s, end in zip(touched, ends, strict=True):
@@ -93,7 +101,7 @@ def _eliminated(component: Component, rows: Sequence[Rows]) -> Array:
         found.append(done)
         if len(triangle) > width:
             waiting.setdefault(touched[1], []).append((touched[1:], triangle[width:, width:]))
-    return np.vstack(found)
+    return np.vstack(found), lost * 1.01
 
 
 def _front(component: Component, rows: Sequence[Rows]) -> Rows:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from few_ways import MIXED, few_ways, random_mixture
-from tolerances import PRINTED, SHAPE
+from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain_space import PlainSpace, plain_space
+from mmopt.sectors.proved_bound import total_error_bound
 from mmopt.sectors.spectrum import spectrum
 from mmopt.workloads.blocks.factor_blocks import identity, prefix
 
@@ -61,6 +62,16 @@ def test_a_measure_is_worth_what_it_is_in_the_dense_matrix(name: str, rng: np.ra
     largest = space.largest(found.parts, 10.0)
     assert largest.lower == pytest.approx(profile.max(), rel=SHAPE)
     assert profile.max() <= largest.upper <= (1 + SHAPE) * profile.max()
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_proved_bound_is_hardly_below_the_computed_one(name: str, rng: np.random.Generator) -> None:
+    space = plain_space(few_ways(*MIXED[name]))
+    mixture = random_mixture(rng, space.shape)
+    bound = spectrum(space, space.moments(mixture)).bound
+    proved = total_error_bound(space, mixture)
+    assert (1 - FINE) * bound <= proved <= bound
+    assert 0 < space.root_rounding < FINE
 
 
 @pytest.mark.parametrize("name", MIXED)
