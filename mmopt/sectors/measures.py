@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, Ints
 
 __all__ = ["Mixture"]
 
@@ -33,7 +33,7 @@ class Mixture:
         kept = weights > 0
         return Mixture(weights[kept], tuple(f[kept] for f in self.factors))
 
-    def with_cells(self, cells: Array) -> Mixture:
+    def with_cells(self, cells: Ints) -> Mixture:
         """With single cells (c, k) of orbit numbers added, of weight 0."""
         added = (np.eye(f.shape[1])[own] for f, own in zip(self.factors, cells.T, strict=True))
         factors = tuple(np.vstack([f, own]) for f, own in zip(self.factors, added, strict=True))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.measures import Mixture
 
-__all__ = ["Largest", "RowSpace"]
+__all__ = ["Largest", "Profiles", "RowSpace"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,18 @@ class Largest:
     lower: float
     cell: Ints
     is_closed: bool
+
+
+class Profiles(Protocol):
+    """Functions on the cells that squared lengths are, in orthonormal coordinates, the measure uniform."""
+
+    def coordinates(self, parts: Sequence[Array]) -> Array:
+        """(size,) those of f, with N = ``parts``; the first is its mean."""
+        ...
+
+    def moments(self, coordinates: Array) -> tuple[Array, ...]:
+        """Q_κ of the signed measure that has the function of these coordinates as its density."""
+        ...
 
 
 class RowSpace(ABC):
@@ -68,6 +84,23 @@ class RowSpace(ABC):
     @abstractmethod
     def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
         """(c,) f at cells (c, k), each a row of orbit numbers."""
+
+    def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
+        """f as a function of cells (c, k), what it takes computed once: ``lengths`` for who asks often."""
+        return functools.partial(self.lengths, parts)
+
+    @property
+    def uniform(self) -> tuple[Array, ...]:
+        """(o,) an attribute: the share of its values that each orbit has; equal where no value is swapped."""
+        return tuple(np.full(o, 1.0 / o) for o in self.shape)
+
+    def vectors(self, cells: Ints) -> tuple[Array, ...] | None:
+        """Per component (c, d) vectors v with Q_κ(x) = v vᵀ at cells (c, k); None where it is no square."""
+        return None
+
+    def profiles(self) -> Profiles | None:
+        """The squared lengths f as functions in coordinates; None where nobody has written that."""
+        return None
 
     @abstractmethod
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
