@@ -218,7 +218,7 @@ class Product(Group):
     def __repr__(self) -> str:
         told = [f"{i}: {self.factors[i]!r}" for i in self.looked_at]
         factors = told if len(self.factors) > SHOWN_FACTORS else map(repr, self.factors)
-        return f"Product({' ⊗ '.join(factors)}, {whole(self.m)} × {whole(self.n)})"
+        return f"Product({' ⊗ '.join(factors) or 'totals'}, {whole(self.m)} × {whole(self.n)})"
 
 
 def wishes(blocks: Sequence[Group]) -> list[tuple[slice, Wish]]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from mmopt.driver.templates.product_search import Effort, product
 from mmopt.driver.templates.union_terms import Terms
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, TooLargeError
 from mmopt.numerics.split_arrays import Array, Ints
 from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Product, Workload
@@ -28,6 +28,7 @@ from mmopt.workloads import Product, Workload
 __all__ = ["shares_of", "union"]
 
 
+MOST_FACTORS = 2048  # of the products of the workload together: a search of more takes many minutes
 GROUPS = 4
 ROUNDS = 12  # of strategies, shares and means by turns
 SETTLED = 1e-3  # a round that lowers the error by less is the last
@@ -62,13 +63,18 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
     Raises
     ------
     OptionError : no group, or another norm.
-    UnsuitableError : a workload that is no union of products.
+    UnsuitableError : a workload that is no union of products. TooLargeError : one of too many factors.
     """
     if groups < 1:
         raise OptionError(f"'groups' is at least 1, not {groups}")
     Terms.of(workload)  # says what is wrong with the workload as a whole
     workload = workload.weighed  # only total error matters here
     products = workload.products or ()
+    if (count := len(products) * len(workload.domain.shape)) > MOST_FACTORS:
+        raise TooLargeError(
+            f"a union is searched for up to {MOST_FACTORS:,} factors of products, and {len(products):,} "
+            f"products over {len(workload.domain.shape)} attributes have {count:,}"
+        )
     best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
     while len(best.parts) < groups:
         following = _split(workload, products, grouping, norm, seed)

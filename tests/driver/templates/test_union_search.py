@@ -7,10 +7,10 @@ import pytest
 from driver.templates.unions import SMALL, union
 from tolerances import RECOMPUTED
 
-from mmopt import Workload
+from mmopt import Domain, Workload
 from mmopt.driver import templates as h
 from mmopt.driver.templates.union_search import shares_of
-from mmopt.errors import OptionError, UnsuitableError
+from mmopt.errors import OptionError, TooLargeError, UnsuitableError
 from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.testing.census_workloads import census
 from mmopt.workloads.blocks import factor_blocks as f
@@ -73,3 +73,13 @@ def test_census() -> None:
     s = h.union(w)
     assert s.sensitivity <= 1.0
     assert rmse(s, w) <= 4.56
+
+
+def test_too_many_products_over_too_many_attributes_are_refused() -> None:
+    asked = Domain.of(**{f"a{i}": range(10) for i in range(20)}).marginals([1, 2])
+    with pytest.raises(TooLargeError) as raised:
+        h.union(asked)
+    assert str(raised.value) == (
+        "a union is searched for up to 2,048 factors of products, and 210 products over 20 attributes "
+        "have 4,200"
+    )
