@@ -23,4 +23,5 @@ Row spaces too large for one matrix, from the products' Gram matrices alone:
 - ``rational_root.py``: the square root from below by resolvents, with proof
 - ``pair_gram.py``, ``pair_resolvents.py``: queries of two attributes under a product measure, and resolvents
 - ``bound_of_large.py``: a lower bound at a product measure, and the best such measure
+- ``pinched_bound.py``: a lower bound in closed form, for any number of attributes at a time
 """
