@@ -42,7 +42,7 @@ def test_of_marginals_it_is_the_optimum() -> None:
     )
 
 
-@pytest.mark.parametrize(("sizes", "most"), [((6,) * 3, 2), ((5,) * 4, 3), ((4, 3, 5, 2), 4)])
+@pytest.mark.parametrize(("sizes", "most"), [((6,) * 3, 2), ((5,) * 4, 3), ((4, 3, 5), 3)])
 def test_it_is_within_half_of_a_strategy(sizes: tuple[int, ...], most: int) -> None:
     workload = up_to(sizes, most)
     error = best_residual_strategy(workload).error
