@@ -68,4 +68,5 @@ Row spaces too large for one matrix, from the products' Gram matrices alone:
 - ``spectrum.py``: what a measure is worth, and the strategy of it
 - ``table_elimination.py``: the largest value of a sum of tables by dynamic programming
 - ``table_sums.py``: sums of tables of few attributes, with the rounding of all that is done to them
+- ``pinched_bound.py``: a lower bound in closed form, for any number of attributes at a time
 """

@@ -23,11 +23,11 @@ import numpy as np
 import scipy.optimize
 
 from mmopt.numerics.arrays import Array
-from mmopt.sectors.attribute_design import attribute_design
 from mmopt.sectors.pair_gram import pair_gram
 from mmopt.sectors.pair_resolvents import resolvent
 from mmopt.sectors.products_of_few import FewProduct, products_of_few
 from mmopt.sectors.rational_root import rational_root
+from mmopt.sectors.residual_bases import best_residual_strategy
 from mmopt.workloads import Workload
 
 __all__ = ["ProductBound", "best_product_bound", "product_bound"]
@@ -73,16 +73,16 @@ def product_bound(
     return ProductBound((value * (1 - SLACK)) ** 2, tuple(factors), tuple(means))
 
 
-def best_product_bound(workload: Workload, steps: int = 40) -> ProductBound:
+def best_product_bound(workload: Workload, steps: int = 20) -> ProductBound:
     """The largest bound found over product measures, by so many steps of a quasi-Newton method (L-BFGS-B).
 
-    It starts from the best measures of the attributes alone. Raises as ``pair_gram`` and ``products_of_few``.
+    It starts from the measures of the best residual strategy, which are next to the best.
+    Raises as ``pair_gram`` and ``products_of_few``.
     """
     products = products_of_few(workload)
-    starts = [
-        attribute_design(sum((p.gram_of(i) for p in products if i in p.attributes), np.eye(size))).measure
-        for i, size in enumerate(attribute.size for attribute in workload.domain.attributes)
-    ]
+    sizes = [attribute.size for attribute in workload.domain.attributes]
+    pair_gram(products, [np.full(size, 1 / size) for size in sizes])  # refused before any search
+    starts = best_residual_strategy(workload).measures
     ends = np.cumsum([len(start) for start in starts])[:-1]
     best: list[ProductBound] = []
 

@@ -6,9 +6,9 @@ with that attribute, its mean in those without; so with P = I - β 1ᵀ the quer
     H_S = Σ over products p that look at all of S  w_p Π_{k in p not in S} γ_k ⊗_{i in S} Pᵀ Gᵢ P,  γ = βᵀ G β
 
 as its Gram matrix. Mostly that is one Kronecker product; then the product of the optima of its attributes is
-the sector's optimum, of error E_S, and its squared lengths are products of theirs. At shares a_S of the
-squared length, Σ a_S = 1, the errors E_S / a_S are least together at a_S ∝ √E_S: (Σ √E_S)². The largest squared
-length is known exactly: each attribute's largest is at one of its values, whatever S is.
+the sector's optimum, of error E_S, and its squared lengths are products of theirs. At shares a_S,
+Σ a_S = 1, the errors E_S / a_S are least together at a_S ∝ √E_S: (Σ √E_S)². The largest squared length is
+known exactly: each attribute's largest is at one of its values, whatever S is.
 
 Errors add up: in coordinates of the contrasts of mean zero under β, which need not be orthogonal, X = ⊗ over
 the sectors is block-diagonal, and so is its inverse.
@@ -65,6 +65,18 @@ class ResidualStrategy:
     def is_optimal(self) -> bool:
         """Whether it is the best of all block-diagonal strategies at these bases."""
         return all(space.is_optimal for space in self.spaces)
+
+    @property
+    def measures(self) -> tuple[Array, ...]:
+        """(dᵢ,) an attribute: the multipliers of its largest sector's design, uniform where it has none.
+
+        At the best bases their product is next to the product measure whose bound is best.
+        """
+        found = [np.full(len(base), 1 / len(base)) for base in self.bases]
+        for space in sorted(self.spaces, key=lambda space: len(space.attributes)):
+            for i, design in zip(space.attributes, space.designs, strict=True):
+                found[i] = design.measure / design.measure.sum()
+        return tuple(found)
 
     def lengths(self, cells: Ints) -> Array:
         """(c,) f at cells (c, k) of value numbers: Σ a_S Π of the attributes' diagonals."""
