@@ -69,7 +69,7 @@ KERNELS: tuple[Kernel, ...] = (
         nuclear.points,
         nuclear.needs,
         takes_arrays=True,
-        takes=lambda givens: not sector_kernel.takes(givens),
+        takes=lambda givens: all(v.is_listed for v in givens.values() if isinstance(v, Split)),
     ),
     Kernel(
         "sectors",
