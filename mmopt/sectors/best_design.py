@@ -122,7 +122,7 @@ def designs(space: RowSpace, seconds: float | None = None, seed: int = 0) -> Ite
         yield design
     assert design is not None
     since = 0
-    for step, level in enumerate(level_strategies(space, space.moments(design.measure))):
+    for step, level in enumerate(level_strategies(space, design.measure)):
         cells, heights = search.cells(level, design.measure, cells)
         new = search.better(design, level, None, heights)
         since = 0 if new.value < design.value else since + 1

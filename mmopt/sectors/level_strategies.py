@@ -6,17 +6,18 @@ few coordinates that f itself has (``RowSpace.profiles``): what a measure gives 
 solution need not be a measure, so it bounds nothing; but its N is a strategy like any other, of total error
 max f · t².
 
-The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² about the uniform measure (power 2
-is the natural one for tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010), mixed.
+The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² (power 2 is the natural one for
+tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures, mixed. Half
+way between the best ones and the uniform ones both the mean of f - 1 and its maximum, at rare cells, fall.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array
+from mmopt.sectors.measures import Mixture
 from mmopt.sectors.mixed_steps import MixedSteps
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.spectrum import Spectrum, spectrum
@@ -28,14 +29,16 @@ SHORTER = 0.5  # part of a step that is tried where the moments are not definite
 LEAST_ROOT = 1e-5  # of R Q Rᵀ next to its smallest so far; below it the step was too long
 
 
-def level_strategies(space: RowSpace, moments: Sequence[Array]) -> Iterator[Spectrum]:
-    """Spectra whose ``parts`` have flatter f each time, mostly; from the moments of a measure of mass 1.
+def level_strategies(space: RowSpace, measure: Mixture) -> Iterator[Spectrum]:
+    """Spectra whose ``parts`` have flatter f each time, mostly; from a single product of measures.
 
     Ends where the space does not know f in coordinates, or f is flat to rounding.
     """
-    profiles = space.profiles()
+    pairs = zip(measure.factors, space.uniform, strict=True)
+    profiles = space.profiles([(own[0] + uniform) / 2 for own, uniform in pairs])
     if profiles is None:
         return
+    moments = space.moments(measure)
     found = spectrum(space, moments)
     least = LEAST_ROOT * _smallest(found)
     off = POWER * profiles.coordinates(found.parts)

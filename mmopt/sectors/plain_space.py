@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.attribute_bases import AttributeBasis, Coefficients, basis_of, coefficients
+from mmopt.sectors.attribute_bases import (
+    AttributeBasis,
+    Coefficients,
+    basis_of,
+    coefficients,
+    orthonormal_functions,
+)
 from mmopt.sectors.functions_of_few import Asked, Component, copies, require_blocks
 from mmopt.sectors.largest_length import largest_of_tables
 from mmopt.sectors.measures import Mixture
@@ -186,9 +192,9 @@ class PlainSpace(RowSpace):
             found.append(scale[:, None] * component.values(self.functions, cells))
         return tuple(found)
 
-    def profiles(self) -> PlainProfiles:
-        """The squared lengths f in coordinates."""
-        return PlainProfiles(self)
+    def profiles(self, measures: Sequence[Array]) -> PlainProfiles:
+        """The squared lengths f in coordinates orthonormal under the product of these measures."""
+        return PlainProfiles(self, tuple(measures))
 
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         """The largest f, proved from its tables."""
@@ -201,18 +207,19 @@ class PlainProfiles:
     """Sums of tables over the sets of attributes of two sectors and the rests, in coordinates."""
 
     space: PlainSpace
+    measures: tuple[Array, ...]
 
     @cached_property
     def functions(self) -> ProfileFunctions:
         """Where the coordinates stand."""
-        bases, shape = self.space.bases, self.space.shape
+        shape = self.space.shape
         unions = {
             tuple(sorted({*one, *two, *(i for i, _ in own.rests if shape[i] > 1)}))
             for own in self.space.components
             for one, two in itertools.combinations_with_replacement(own.sectors, 2)
         }
-        measures = tuple(basis.uniform for basis in bases)
-        return ProfileFunctions(tuple(sorted(unions)), measures, tuple(self.space.functions))
+        functions = tuple(map(orthonormal_functions, self.measures))
+        return ProfileFunctions(tuple(sorted(unions)), self.measures, functions)
 
     def coordinates(self, parts: Sequence[Array]) -> Array:
         """(size,) those of f; the first is its mean."""
@@ -222,7 +229,7 @@ class PlainProfiles:
         """Q_κ of the signed measure with this density."""
         marginals = {u: self.functions.marginal(coordinates, u) for u in self.functions.unions}
         return tuple(
-            self.space.rest_square(own) * component_moments(own, marginals, self.functions.functions)
+            self.space.rest_square(own) * component_moments(own, marginals, self.space.functions)
             for own in self.space.components
         )
 

@@ -1,9 +1,9 @@
-"""Functions of few attributes in coordinates that are orthonormal under the uniform measure.
+"""Functions of few attributes in coordinates that are orthonormal under a product measure.
 
 A profile f(x) = Σ_U tables[U][x_U] is a function of at most 2w attributes at a time. In the
 functions of each attribute it has one array of coordinates for each set U, on the products of one contrast of
-each attribute of U. A density h of the same kind has the marginals μ_U Σ_{V in U} h_V on sets U, μ uniform;
-these make up all moments of the (signed) measure with this density.
+each attribute of U. A density h of the same kind has the marginals μ_U Σ_{V in U} h_V on sets U, μ the
+measure; these make up all moments of the (signed) measure with this density.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class ProfileFunctions:
     unions: tuple[Axes, ...]
     """The sets of the tables."""
     measures: tuple[Array, ...]
-    """(o,) uniform, by the orbits of each attribute."""
+    """(o,) an attribute: of its orbits, positive, of mass 1."""
     functions: tuple[Array, ...]
-    """(o, o) an attribute: the values of the constant and of the contrasts at each orbit."""
+    """(o, o) an attribute: values of the constant and of others, orthonormal under its measure."""
 
     @cached_property
     def sets(self) -> tuple[Axes, ...]:

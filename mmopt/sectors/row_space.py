@@ -32,14 +32,14 @@ class Largest:
 
 
 class Profiles(Protocol):
-    """Functions on the cells that squared lengths are, in orthonormal coordinates, the measure uniform."""
+    """Functions on the cells that squared lengths are, in coordinates orthonormal under a product measure."""
 
     def coordinates(self, parts: Sequence[Array]) -> Array:
         """(size,) those of f, with N = ``parts``; the first is its mean."""
         ...
 
     def moments(self, coordinates: Array) -> tuple[Array, ...]:
-        """Q_κ of the signed measure that has the function of these coordinates as its density."""
+        """Q_κ of the signed measure with this density to the product measure."""
         ...
 
 
@@ -98,8 +98,11 @@ class RowSpace(ABC):
         """Per component (c, d) vectors v with Q_κ(x) = v vᵀ at cells (c, k); None where it is no square."""
         return None
 
-    def profiles(self) -> Profiles | None:
-        """The squared lengths f as functions in coordinates; None where nobody has written that."""
+    def profiles(self, measures: Sequence[Array]) -> Profiles | None:
+        """The squared lengths f as functions in coordinates; None where nobody has written that.
+
+        Orthonormal under the product of ``measures``, positive, (o,) an attribute.
+        """
         return None
 
     @abstractmethod
