@@ -12,6 +12,7 @@ Where things are, from the lowest floor up:
 - ``language/``: how an optimisation is written: syntax, atoms, checks, evaluation, print
 - ``workloads/``: what is asked: domain, blocks of queries, Workload
 - ``symmetry/``: orbits and components of workloads
+- ``sectors/``: the space of queries of few of many attributes
 - ``strategies/``: what is measured, in every form; baselines
 - ``privacy/``: what noise proves, calibration, noise, rounding to integers
 - ``request/``: the workload file

@@ -116,7 +116,7 @@ def _plain(rows: PlainSpace, products: Sequence[Product]) -> Asked:
             if set(sector) <= set(each):
                 block: Array = np.ones((1, 1))
                 for i, own in each.items():
-                    block = np.kron(block, own[:, 1:] if i in sector else own[:, :1])
+                    block = np.asarray(np.kron(block, own[:, 1:] if i in sector else own[:, :1]))
                 found[here, places[sector]] = block
         targets += [product.target] * product.m
         top += product.m

@@ -131,13 +131,9 @@ class EqualAttributes(RowSpace):
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         return largest_by_counts(self.form(parts), seconds)
 
-    def profiles(self, measure: Array | None = None) -> CountProfiles:
-        """The squared lengths as functions in coordinates that are orthonormal under a positive measure (d,).
-
-        Under its product on all attributes; None: the uniform one.
-        """
-        size = self.shape[0]
-        return CountProfiles(self.coordinates, np.full(size, 1.0 / size) if measure is None else measure)
+    def profiles(self, measures: Sequence[Array]) -> CountProfiles:
+        """The squared lengths f in coordinates orthonormal under the product of one measure: their mean."""
+        return CountProfiles(self.coordinates, np.mean(measures, axis=0))
 
     def form(self, parts: Sequence[Array]) -> CountForm:
         """f as a form in the counts of values, and what it is off by; N and the contrasts as they are."""
