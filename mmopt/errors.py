@@ -166,8 +166,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def whole(number: int) -> str:
-    """A whole number in digits, ``1,000``; from 10^15 on by its size: ``10^20``, ``1.73e+23``."""
-    if number < 10**15:
+    """A whole number in digits, ``1,000``; from 10^18 on by its size: ``10^20``, ``1.73e+23``."""
+    if number < 10**18:
         return f"{number:,}"
     power = len(str(number)) - 1
     return f"10^{power}" if number == 10**power else f"{Decimal(number):.2e}"

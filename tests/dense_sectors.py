@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -122,12 +123,20 @@ def few_of_many(rng: np.random.Generator, most: int = 5) -> Workload:
     return Workload.from_products(domain_of(*sizes), products)
 
 
-def ways(sizes: Sequence[int], order: int = 2, block: Callable[[int], f.Factor] = f.prefix) -> Workload:
+def ways(
+    sizes: Sequence[int],
+    order: int = 2,
+    block: Callable[[int], f.Factor] = f.prefix,
+    target: float = math.inf,
+) -> Workload:
     """A block of each attribute and of each set of up to ``order`` of them."""
     blocks = [block(size) for size in sizes]
     totals = [f.total(size) for size in sizes]
     products = [
-        Product(tuple(b if i in own else t for i, (b, t) in enumerate(zip(blocks, totals, strict=True))))
+        Product(
+            tuple(b if i in own else t for i, (b, t) in enumerate(zip(blocks, totals, strict=True))),
+            target=target,
+        )
         for count in range(1, order + 1)
         for own in itertools.combinations(range(len(sizes)), count)
     ]

@@ -12,13 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from mmopt.compiler import bind, cones
+from mmopt.compiler.reductions import obstacle
 from mmopt.compiler.same_program import match
 from mmopt.language import SOURCES, Checked, Program, check, shipped
 from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.procedure_checks import solved_programs
 from mmopt.language.print.prose_formulas import plain_words, prose
 from mmopt.report.table_style import bold, cell, rows_table
-from mmopt.solvers import KERNELS, SOLVERS, SolverRow
+from mmopt.solvers import KERNELS, SOLVERS, Kernel, SolverRow, sector_kernel
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -211,12 +212,17 @@ def takers(checked: Checked) -> Takers:
     """Who takes a program; of a procedure, who takes every program that it solves."""
     if not checked.program.steps:
         known = KERNELS if checked.program.klass in ("convex", "smooth") else ()
-        kernels = [k.name for k in known if any(match(shipped(name), checked) for name in k.programs)]
+        kernels = [k.name for k in known if _is_taken(checked, k)]
         return Takers(tuple(kernels), _cones(checked))
     steps = [takers(shipped(name)) for name in solved_programs(checked.program.steps)]
     kernels = [k.name for k in KERNELS if steps and all(k.name in step.kernels for step in steps)]
     conic = [step.cones for step in steps if step.cones is not None]
     return Takers(tuple(kernels), frozenset().union(*conic) if conic else None)
+
+
+def _is_taken(checked: Checked, kernel: Kernel) -> bool:
+    is_known = any(match(shipped(name), checked) for name in kernel.programs)
+    return is_known and not (kernel.takes is sector_kernel.takes and obstacle(checked, {}))
 
 
 def _cones(checked: Checked) -> frozenset[str] | None:

@@ -10,12 +10,14 @@ error; each is kept where it is the best so far.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.matrix_functions import eigh
 from mmopt.sectors.high_cells import climbed, high_neighbours
 from mmopt.sectors.level_strategies import level_strategies
 from mmopt.sectors.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
@@ -63,6 +65,24 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
+class _Given:
+    """A strategy that is of no measure; ``bound``: its total error where its longest column is 1."""
+
+    parts: tuple[Array, ...]
+    bound: float
+
+    @staticmethod
+    def of(space: RowSpace, parts: Sequence[Array]) -> _Given:
+        """Directions in which it has next to nothing are left out, as those that no query asks."""
+        each = []
+        for part, root in zip(parts, space.root.parts, strict=True):
+            values, vectors = eigh(part)
+            kept = values > len(values) * EPS * values.max(initial=0.0)
+            each.append(float((np.square(root @ vectors[:, kept]) / values[kept]).sum()))
+        return _Given(tuple(parts), float(space.space.multiplicities @ np.array(each)))
+
+
+@dataclass(frozen=True, eq=False)
 class _Search:
     """Where long columns are looked for: the space, seconds of a proof, and what is drawn by."""
 
@@ -70,7 +90,7 @@ class _Search:
     seconds: float | None
     rng: np.random.Generator
 
-    def cells(self, found: Spectrum, measure: Mixture, known: Ints) -> tuple[Ints, Array]:
+    def cells(self, found: Spectrum | _Given, measure: Mixture, known: Ints) -> tuple[Ints, Array]:
         """Cells to which nothing near is better, and their f, descending; from draws and from known ones."""
         chosen = self.rng.choice(measure.count, STARTS, p=measure.weights / measure.weights.sum())
         drawn = [
@@ -82,7 +102,9 @@ class _Search:
         profile = self.space.profile(found.parts)
         return climbed(profile, self.space.shape, np.concatenate(starts))
 
-    def better(self, design: Design, found: Spectrum, measure: Mixture | None, heights: Array) -> Design:
+    def better(
+        self, design: Design, found: Spectrum | _Given, measure: Mixture | None, heights: Array
+    ) -> Design:
         """The design with what is better than what it has: bound by the measure, value by the heights."""
         if measure is not None and found.bound > design.bound:
             design = replace(design, measure=measure, bound=found.bound)
@@ -97,7 +119,12 @@ class _Search:
         return replace(design, parts=parts, total=found.bound, value=value, largest=largest)
 
 
-def designs(space: RowSpace, seconds: float | None = None, seed: int = 0) -> Iterator[Design]:
+def designs(
+    space: RowSpace,
+    seconds: float | None = None,
+    seed: int = 0,
+    first: Callable[[], Sequence[Array] | None] = lambda: None,
+) -> Iterator[Design]:
     """Designs, each no worse than the one before; ends where the gap is rounding or nothing gets better.
 
     Parameters
@@ -105,6 +132,7 @@ def designs(space: RowSpace, seconds: float | None = None, seed: int = 0) -> Ite
     seconds : that a proof of the largest f may take, of each strategy that is better than those before; None:
         none is proved.
     seed : of the draws of cells where the search starts.
+    first : N of a strategy that is known, asked for after the uniform measure.
 
     Raises
     ------
@@ -118,15 +146,20 @@ def designs(space: RowSpace, seconds: float | None = None, seed: int = 0) -> Ite
         cells, heights = search.cells(found, measure, cells)
         parts, value = found.parts, found.bound * float(heights[0])
         start = design or Design(measure, found.bound, parts, found.bound, value)
-        design = search.better(start, found, measure, heights)
+        new = search.better(start, found, measure, heights)
+        if design is None and (known := first()) is not None:
+            given = _Given.of(space, known)
+            cells, heights = search.cells(given, measure, cells)
+            new = search.better(new, given, None, heights)
+        design = new
         yield design
     assert design is not None
-    since = 0
+    since, least = 0, math.inf
     for step, level in enumerate(level_strategies(space, design.measure)):
         cells, heights = search.cells(level, design.measure, cells)
-        new = search.better(design, level, None, heights)
-        since = 0 if new.value < design.value else since + 1
-        design = new
+        design = search.better(design, level, None, heights)
+        since = 0 if heights[0] < least else since + 1
+        least = min(least, float(heights[0]))
         yield design
         is_level = heights[0] - 1.0 <= max(CLOSE, LEVEL_SHARE * design.gap)
         if is_level or step >= LEVEL_STEPS or since >= LEVEL_PATIENCE:

@@ -35,7 +35,7 @@ def level_strategies(space: RowSpace, measure: Mixture) -> Iterator[Spectrum]:
     Ends where the space does not know f in coordinates, or f is flat to rounding.
     """
     pairs = zip(measure.factors, space.uniform, strict=True)
-    profiles = space.profiles([(own[0] + uniform) / 2 for own, uniform in pairs])
+    profiles = space.profiles([own[0] for own, uniform in pairs])
     if profiles is None:
         return
     moments = space.moments(measure)

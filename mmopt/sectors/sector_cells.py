@@ -21,7 +21,10 @@ from mmopt.numerics.balls import GROW
 from mmopt.numerics.spanned_cells import Moments, Spanned
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.moment_roots import moments_of
+from mmopt.sectors.residual_bases import best_residual_strategy
+from mmopt.sectors.residual_parts import residual_parts
 from mmopt.sectors.row_space import RowSpace
+from mmopt.workloads import Workload
 
 __all__ = ["SECONDS_OF_LARGEST", "SectorCells"]
 
@@ -37,18 +40,26 @@ MOST_KNOWN = 8
 class SectorCells(Spanned):
     """The n = ``total`` cells of a workload, as far as its row space tells them apart.
 
-    rows : the row space. seconds : that the largest entry of a diagonal may be searched for.
+    rows : the row space, of ``workload``. seconds : that the largest entry of a diagonal may be searched for.
     """
 
     rows: RowSpace = field(kw_only=True)
+    workload: Workload = field(kw_only=True)
     seconds: float = SECONDS_OF_LARGEST
     _known: list[tuple[tuple[Array, ...], float]] = field(default_factory=list, init=False)
 
     @staticmethod
-    def of(rows: RowSpace, n: int, seconds: float = SECONDS_OF_LARGEST) -> SectorCells:
-        """The cells of a row space over a domain of n."""
-        space = rows.space
-        return SectorCells(space.multiplicities, space.dims, total=n, rows=rows, seconds=seconds)
+    def of(rows: RowSpace, workload: Workload, seconds: float = SECONDS_OF_LARGEST) -> SectorCells:
+        """The cells of a workload with this row space."""
+        space, n = rows.space, workload.n
+        return SectorCells(
+            space.multiplicities, space.dims, total=n, rows=rows, workload=workload, seconds=seconds
+        )
+
+    @property
+    def first_strategy(self) -> tuple[Array, ...] | None:
+        """N of the best residual strategy, which is quickly found; None where there is none."""
+        return residual_parts(self.rows, best_residual_strategy(self.workload))
 
     @property
     def words(self) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROGRAMS", "TOLERANCE", "needs", "points", "takes"]
 
-PROGRAMS = ("l2_strategy", "weighted_l2")
+PROGRAMS = ("l2_strategy",)
 
 TOLERANCE = 1e-2
 """Of the gap asked for by default: a largest entry is proved, not only found."""
@@ -67,7 +67,7 @@ def points(
     clock.handed_over = clock.elapsed
     pace = Pace(clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_DESIGNS, NEXT_GAP)
     gaps: list[float] = []
-    for design in designs(_with_root(_queries(env))):
+    for design in designs(_with_root(_queries(env)), first=lambda: cells.first_strategy):
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
@@ -103,7 +103,7 @@ def _point(cells: SectorCells, design: Design, count: int, stop: Stop | None) ->
 
 def _queries(env: Mapping[str, Any]) -> Any:
     """The queries whose total error is asked for, as a matrix on the cells."""
-    return env["W"] if "W" in env else env["V"]
+    return env["W"]
 
 
 def _with_root(queries: Split) -> RowSpace:

@@ -18,7 +18,8 @@ from mmopt.solvers import KERNELS, SOLVERS, choose_solver
 
 PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
 # Those that are proved optimal; a kernel that searches has its tests in tests/solvers.
-CLAIMED = [name for kernel in KERNELS for name in kernel.programs if Program.load(name).klass == "convex"]
+NAMED = dict.fromkeys(name for kernel in KERNELS for name in kernel.programs)
+CLAIMED = [name for name in NAMED if Program.load(name).klass == "convex"]
 
 
 def asked(found: Solution) -> float:

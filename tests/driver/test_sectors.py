@@ -74,7 +74,8 @@ def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
     far = mmopt.verify(replace(solution, strategy=replace(strategy, scale=strategy.scale * 1.01)), workload)
     assert not all(row.holds for row in far.rows)
     less = replace(strategy, largest=strategy.largest * (1 - 1e-6))
-    other = Mixture(measure.mixture.weights, tuple(own[:, ::-1].copy() for own in measure.mixture.factors))
+    skewed = (own * np.arange(1, own.shape[1] + 1) for own in measure.mixture.factors)
+    other = Mixture(measure.mixture.weights, tuple(own / own.sum(axis=1, keepdims=True) for own in skewed))
     x = solution.variables["X"]
     assert isinstance(x, Split)
     larger = replace(x, parts=tuple(part * (1 + 1e-6) for part in x.parts))
@@ -90,7 +91,7 @@ def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
 
 
 def in_sectors(workload: Workload) -> Instance:
-    cells = SectorCells.of(row_space_of(workload), workload.n)
+    cells = SectorCells.of(row_space_of(workload), workload)
     found = on_row_space(shipped("l2_strategy"), workload, {}, cells)
     assert not isinstance(found, str)
     return found[0]
@@ -138,7 +139,7 @@ def test_targets_are_met_as_densely(rng: np.random.Generator, program: str, size
         replace(p, target=1.0 + sum(f.kind != "total" for f in p.factors)) for p in plain.products or ()
     ]
     workload = Workload.from_products(plain.domain, products)
-    cells = SectorCells.of(row_space_of(as_targets(workload)), workload.n)
+    cells = SectorCells.of(row_space_of(as_targets(workload)), workload)
     found = on_row_space(shipped(program), workload, {}, cells)
     assert not isinstance(found, str)
     instance, _ = found
@@ -188,7 +189,7 @@ def test_queries_of_many_attributes_are_refused() -> None:
 def test_a_near_multiple_is_not_searched_again(rng: np.random.Generator) -> None:
     workload = few_of_many(rng)
     rows = dense_sectors(workload)
-    cells = SectorCells.of(rows, workload.n)
+    cells = SectorCells.of(rows, workload)
     half = rng.normal(size=(len(rows.basis),) * 2)
     gram = half @ half.T
     exact = rows.profile([gram]).max()

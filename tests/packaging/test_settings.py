@@ -166,6 +166,7 @@ FOLDERS = (
     "request",
     "results",
     "compiler",
+    "sectors",
     "solvers",
     "driver",
     "exchange",

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 from cases import named
+from dense_sectors import ways
 
 from mmopt import SolverError
 from mmopt.compiler import bind
+from mmopt.compiler.reductions.split_by_sectors import by_sectors
 from mmopt.language import Program, program_names, shipped
 from mmopt.report import takers, takers_table
 from mmopt.solvers import SOLVERS, claims, conic_solver
 
 WORKLOAD = named("prefix")
+MANY_CELLS = ways((6,) * 6, target=1.0)
 CONIC = [name for name in program_names() if Program.load(name).klass in ("convex", "rank")]
 
 
@@ -33,6 +36,9 @@ def test_a_solver_is_refused_exactly_for_what_it_lacks(name: str) -> None:
 @pytest.mark.parametrize("name", CONIC)
 def test_a_kernel_is_said_to_take_exactly_what_it_claims(name: str) -> None:
     claimed = {claim.name for claim in claims(bind(Program.load(name), WORKLOAD))}
+    over_many = by_sectors(shipped(name), MANY_CELLS, {})
+    if not isinstance(over_many, str):
+        claimed |= {claim.name for claim in claims(over_many[0])}
     assert set(takers(shipped(name)).kernels) == claimed
 
 
@@ -49,4 +55,4 @@ def test_the_table_has_every_program() -> None:
     names, kernels, conic = ([str(entry) for entry in column.cells] for column in table.columns)
     assert names == program_names()
     at = names.index("l2_strategy")
-    assert (kernels[at], conic[at]) == ("nuclear", "all but qoco (psd)")
+    assert (kernels[at], conic[at]) == ("nuclear, sectors", "all but qoco (psd)")

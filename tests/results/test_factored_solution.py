@@ -68,8 +68,8 @@ def test_refused(tmp_path):
     with pytest.raises(ResultError) as caught:
         FactoredSolution.load(path)
     assert str(caught.value) == (
-        f"'{path}' is not a saved strategy: its strategy has the form 'tree', expected product, union or "
-        f"marginals\n  {hint}"
+        f"'{path}' is not a saved strategy: its strategy has the form 'tree', expected product, union, "
+        f"marginals or sectors\n  {hint}"
     )
     for name, value, words in (
         ("error", "low", "its field 'error' is a str, expected float"),

@@ -23,7 +23,7 @@ def test_a_density_has_the_moments_of_its_values(
     measure = rng.dirichlet(np.full(size, 3.0))
     cells = all_cells(attributes, size)
     lengths, weights = space.lengths(parts, cells), np.prod(measure[cells], axis=1)
-    profiles = space.profiles(measure)
+    profiles = space.profiles([measure] * attributes)
     found = profiles.coordinates(parts)
     assert found[0] == pytest.approx(weights @ lengths, rel=SHAPE)
     assert np.linalg.norm(found) ** 2 == pytest.approx(weights @ np.square(lengths), rel=SHAPE)
@@ -32,13 +32,3 @@ def test_a_density_has_the_moments_of_its_values(
     on_cells = Mixture(weights * lengths, tuple(np.eye(size)[own] for own in cells.T))
     for own, known in zip(profiles.moments(found), space.moments(on_cells), strict=True):
         assert np.allclose(own, known, rtol=0, atol=SHAPE * np.abs(known).max())
-
-
-def test_without_a_measure_it_is_the_uniform_one(rng: np.random.Generator) -> None:
-    space = equal_space(random_workload(rng, 3, 3))
-    one, other = space.profiles(), space.profiles(np.full(3, 1 / 3))
-    law = np.zeros(len(one.tuples))
-    law[0] = 1.0
-    for own, known in zip(one.moments(law), other.moments(law), strict=True):
-        assert np.allclose(own, np.eye(len(own)), rtol=0, atol=SHAPE)
-        assert (own == known).all()

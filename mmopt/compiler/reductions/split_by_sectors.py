@@ -49,8 +49,9 @@ def by_sectors(
         return f"it takes {min(map(str, other))}, which is not known in the space of the queries"
     if of_targets and not workload.has_all_targets:
         return "queries without a target are not known there"
-    rows = row_space_of(as_targets(workload) if of_targets else workload)
-    return on_row_space(checked, workload, givens, SectorCells.of(rows, workload.n, seconds))
+    asked = as_targets(workload) if of_targets else workload
+    cells = SectorCells.of(row_space_of(asked), asked, seconds)
+    return on_row_space(checked, workload, givens, cells)
 
 
 def on_row_space(

@@ -30,7 +30,7 @@ class Case:
     def __init__(self, rng: np.random.Generator) -> None:
         self.workload = few_of_many(rng)
         self.rows: DenseSectors = dense_sectors(self.workload)
-        self.cells = SectorCells.of(self.rows, self.workload.n)
+        self.cells = SectorCells.of(self.rows, self.workload)
         root = self.rows.root
         self.root = Split(root.rows, self.cells, root.parts)
         half = rng.normal(size=(len(self.rows.basis),) * 2)
