@@ -229,7 +229,7 @@ def test_options_reach_a_kernel(kernel: Kernel) -> None:
     assert late.iterations <= 1 and late.status.stop in (Stop.TIME, Stop.REACHED)
     rough = solve(asked_of(kernel), name, solver=kernel.name, givens=given_of(name), tolerance=0.5)
     fine = solve(
-        asked_of(kernel), name, solver=kernel.name, givens=given_of(name), tolerance=kernel.tolerance / 10
+        asked_of(kernel), name, solver=kernel.name, givens=given_of(name), tolerance=kernel.tolerance
     )
     assert rough.options["tolerance"] == 0.5 and rough.iterations <= fine.iterations
     if not kernel.takes_arrays:
