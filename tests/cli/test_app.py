@@ -68,9 +68,8 @@ def test_programs_by_solver(run: Any) -> None:
     assert (done.status, done.err) == (0, "") and max(map(len, done.out.splitlines())) <= 90
     found = json.loads(run("programs", "--solvers", "--json").out)
     assert sorted(found) == program_names()
-    assert found["l2_strategy"]["kernels"] == ["nuclear"] and found["query_weighting"]["kernels"] == [
-        "weighting"
-    ]
+    assert found["l2_strategy"]["kernels"] == ["nuclear", "sectors"]
+    assert found["query_weighting"]["kernels"] == ["weighting"]
     lacking = found["l2_strategy"]["lacking"]
     assert lacking["qoco"] == ["psd"] and lacking["scs"] == []
     assert found["augment"]["kernels"] == [] and set(found["augment"]["lacking"].values()) == {None}
