@@ -50,8 +50,9 @@ Row spaces too large for one matrix, from the products' Gram matrices alone:
 
 - ``products_of_few.py``: products as what they ask of the attributes that they look at
 - ``residual_spaces.py``: sectors solved one by one (QuerySmasher; on marginals ResidualPlanner);
-  ``residual_bases.py``: the same at the best bases, next to the optimum; ``attribute_design.py``: one
-  attribute; ``weighted_fourier.py``: the error of weighted Fourier factorisations
+  ``residual_bases.py``: the same at the best bases, next to the optimum; ``residual_parts.py``: as matrices
+  on a row space; ``attribute_design.py``: one attribute; ``weighted_fourier.py``: the error of weighted
+  Fourier factorisations
 - ``bound_of_large.py``: a lower bound at a product measure (``pair_gram.py``, ``pair_resolvents.py``,
   ``rational_root.py``); ``pinched_bound.py``: one in closed form
 """
