@@ -106,6 +106,11 @@ class SectorStrategy(StrategyForm):
         codes = np.stack(np.unravel_index(np.arange(self.n), self.layout.shape), axis=1)
         return Dense(self.scale * np.concatenate([one.matrix(codes) for one in self.components]))
 
+    @property
+    def matrix(self) -> Array:
+        """A, dense (p, n), computed at each call; TooLargeError beyond the memory limit."""
+        return self.implicit().matrix()
+
     def divided(self, by: float) -> SectorStrategy:
         return replace(self, scale=self.scale / by)
 
