@@ -12,12 +12,13 @@ from mmopt.testing.conformance.dual_functions import kernel_duals
 # Prefix sums, targets that differ, and what is not of full rank in one way or another.
 FEW = ["prefix", "random-ranges", "rank-deficient", "zero-columns", "two-queries-of-one-cell"]
 # A search may end anywhere, and is no matter for conformance; low_rank has the halves of one, which are laid
-# beside the conic route in tests/driver/test_choice.py.
+# beside the conic route in tests/driver/test_choice.py. Sectors take no problem of so few cells
+# (tests/driver/test_sectors.py).
 CLAIMED = [
     (kernel.name, program)
     for kernel in KERNELS
     for program in kernel.programs
-    if Program.load(program).klass == "convex" and kernel.name != "low_rank"
+    if Program.load(program).klass == "convex" and kernel.name not in ("low_rank", "sectors")
 ]
 BASES = [
     ("nuclear", "l2_strategy"),
