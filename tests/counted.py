@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from mmopt.numerics.arrays import Ints
-from mmopt.sectors.count_form import CountForm, count_form
-from mmopt.sectors.sampled_values import symmetric
+from mmopt.sectors.equal.count_form import CountForm, count_form
+from mmopt.sectors.equal.sampled_values import symmetric
 
 __all__ = ["exact_value", "random_form"]
 

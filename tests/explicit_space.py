@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.moments_rounding import basis_rounding, component_rounding, products_rounding
+from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.sectors.row_space import Largest, RowSpace
 
 __all__ = ["ExplicitSpace", "explicit_space"]

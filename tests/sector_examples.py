@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.equal_operators import EqualOperator
-from mmopt.sectors.rest_components import RestComponent
-from mmopt.sectors.sector_layout import SectorLayout, sets_of
-from mmopt.sectors.sector_operators import DenseOperator, Operator
+from mmopt.sectors.measured.equal_operators import EqualOperator
+from mmopt.sectors.measured.rest_components import RestComponent
+from mmopt.sectors.measured.sector_layout import SectorLayout, sets_of
+from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
 from mmopt.strategies import SectorStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload

@@ -28,6 +28,7 @@ __all__ = [
     "panels",
     "qr",
     "require_memory",
+    "rounding_of_qr",
     "rounding_of_root",
     "stacked_root",
     "svd",
@@ -179,7 +180,12 @@ def rounding_of_root(m: int, n: int) -> float:
     vector, twice in what it takes off; c = 8 leaves as much for blocks of reflections. With more than
     2 n rows those before take part again with every n that come.
     """
-    return 0.0 if m <= n else 4.0 * EPS * m * n * (1 if m <= 2 * n else 2)
+    return 0.0 if m <= n else rounding_of_qr(m, n) * (1 if m <= 2 * n else 2)
+
+
+def rounding_of_qr(m: int, n: int) -> float:
+    """γ of ``rounding_of_root`` for one ``qr`` of B (m, n), of more rows than columns or fewer."""
+    return 4.0 * EPS * m * min(m, n)
 
 
 def _stacked(blocks: list[Array]) -> Array:

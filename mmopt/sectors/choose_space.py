@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 
-from mmopt.sectors.equal_attributes import equal_attributes, equal_space
-from mmopt.sectors.plain_space import plain_space
+from mmopt.sectors.equal.equal_attributes import equal_attributes, equal_space
+from mmopt.sectors.plain.plain_space import plain_space
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Workload
 

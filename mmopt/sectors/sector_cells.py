@@ -19,10 +19,10 @@ from mmopt.limits import time_left
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import GROW
 from mmopt.numerics.spanned_cells import Moments, Spanned
+from mmopt.sectors.bounds.moment_roots import moments_of
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.moment_roots import moments_of
-from mmopt.sectors.residual_bases import best_residual_strategy
-from mmopt.sectors.residual_parts import residual_parts
+from mmopt.sectors.residual.residual_bases import best_residual_strategy
+from mmopt.sectors.residual.residual_parts import residual_parts
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Workload
 

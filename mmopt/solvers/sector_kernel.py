@@ -1,4 +1,4 @@
-"""The kernel of queries of few of many attributes: the best measure of the cells (``sectors.best_design``).
+"""The kernel of queries of few of many attributes: the best measure of the cells (``sectors.search``).
 
 A design is the best measure so far, with its bound t², and the best strategy; both searches end at the
 optimum. The largest column of a strategy is only found here.
@@ -20,8 +20,8 @@ from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 from mmopt.stop_reasons import Stop
 
 if TYPE_CHECKING:
-    from mmopt.sectors.best_design import Design
     from mmopt.sectors.row_space import RowSpace
+    from mmopt.sectors.search.best_design import Design
     from mmopt.sectors.sector_cells import SectorCells
 
 __all__ = ["PROGRAMS", "TOLERANCE", "needs", "points", "takes"]
@@ -61,7 +61,7 @@ def points(
 
     By its own count: the longest column is that found, which the program's evaluation proves or corrects.
     """
-    from mmopt.sectors.best_design import designs  # numpy alone, but off the usual way
+    from mmopt.sectors.search.best_design import designs  # numpy alone, but off the usual way
 
     cells = _queries(env).columns
     clock.handed_over = clock.elapsed

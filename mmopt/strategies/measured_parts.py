@@ -16,13 +16,13 @@ import numpy as np
 
 from mmopt.errors import UnsuitableError
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.sectors.equal_attributes import EqualAttributes
-from mmopt.sectors.equal_operators import EqualOperator
-from mmopt.sectors.plain_space import PlainSpace
-from mmopt.sectors.rest_components import RestComponent
+from mmopt.sectors.equal.equal_attributes import EqualAttributes
+from mmopt.sectors.measured.equal_operators import EqualOperator
+from mmopt.sectors.measured.rest_components import RestComponent
+from mmopt.sectors.measured.sector_layout import SectorLayout, sets_of
+from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
+from mmopt.sectors.plain.plain_space import PlainSpace
 from mmopt.sectors.row_space import RowSpace
-from mmopt.sectors.sector_layout import SectorLayout, sets_of
-from mmopt.sectors.sector_operators import DenseOperator, Operator
 
 __all__ = ["MeasuredParts", "measured_parts"]
 

@@ -20,12 +20,12 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import times_up
-from mmopt.sectors.equal_blocks import NAMES
-from mmopt.sectors.equal_operators import EqualOperator
-from mmopt.sectors.queries_on_sectors import QueriesOnSectors
-from mmopt.sectors.rest_components import RestComponent, Rests
-from mmopt.sectors.sector_layout import SectorLayout, active, sets_of
-from mmopt.sectors.sector_operators import DenseOperator, Operator
+from mmopt.sectors.measured.equal_blocks import NAMES
+from mmopt.sectors.measured.equal_operators import EqualOperator
+from mmopt.sectors.measured.queries_on_sectors import QueriesOnSectors
+from mmopt.sectors.measured.rest_components import RestComponent, Rests
+from mmopt.sectors.measured.sector_layout import SectorLayout, active, sets_of
+from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
 from mmopt.strategies.product_strategy import products_of
 from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Dense, Implicit, Product, Workload

@@ -23,8 +23,8 @@ from mmopt.errors import TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Split
-from mmopt.sectors.asked_queries import as_targets
 from mmopt.sectors.choose_space import row_space_of
+from mmopt.sectors.measured.asked_queries import as_targets
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel

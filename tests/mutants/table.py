@@ -1629,7 +1629,7 @@ MUTANTS = (
     ),
     # -- spaces of queries of few attributes
     *_rows(
-        "mmopt/sectors/proved_bound.py",
+        "mmopt/sectors/bounds/proved_bound.py",
         "sectors/test_proved_bound.py",
         ("_factor", "wrong = (off + norm", "wrong = (0 * off + norm"),
         ("_charge", "return space.root_rounding * size * GROW", "return 0.0"),
@@ -1639,7 +1639,7 @@ MUTANTS = (
         ("total_error_bound", "/ (2 * total)", "/ 2"),
     ),
     *_rows(
-        "mmopt/sectors/moments_rounding.py",
+        "mmopt/sectors/plain/moments_rounding.py",
         "sectors/test_proved_bound.py",
         ("products_rounding", "one = max(sums)", "one = 0 * max(sums)"),
         ("basis_rounding", "2 * (off + lost)", "2 * lost"),
@@ -1647,7 +1647,7 @@ MUTANTS = (
         ("component_rounding", "np.expm1(2 * order * np.log1p(basis)) * norm", "0.0"),
     ),
     *_rows(
-        "mmopt/sectors/largest_length.py",
+        "mmopt/sectors/largest/largest_length.py",
         "sectors/test_largest_length.py",
         ("largest_of_tables", "max(upper, value + own.slack)", "max(upper, value - own.slack)"),
         ("largest_of_tables", "float(bound) + slack", "float(bound) - slack"),
@@ -1655,7 +1655,7 @@ MUTANTS = (
         ("largest_of_tables", "*(-parts[0].below for _ in parts[:1])", "*()"),
     ),
     *_rows(
-        "mmopt/sectors/table_sums.py",
+        "mmopt/sectors/largest/table_sums.py",
         "sectors/test_largest_length.py",
         ("tables_of", "constant, rounding + lost", "constant, lost"),
         ("spread", "tables.arrays[axes] / len(others)", "tables.arrays[axes]"),
@@ -1664,20 +1664,20 @@ MUTANTS = (
         ("uppers", "array.max(axis=others)", "array.min(axis=others)"),
     ),
     *_rows(
-        "mmopt/sectors/shifted_tables.py",
+        "mmopt/sectors/largest/shifted_tables.py",
         "sectors/test_largest_length.py",
         ("_levelled", "change = mean - found", "change = mean - 0.999 * found"),
         ("shifted", "lost += _levelled", "lost += 0 * _levelled"),
     ),
     *_rows(
-        "mmopt/sectors/table_elimination.py",
+        "mmopt/sectors/largest/table_elimination.py",
         "sectors/test_largest_length.py",
         ("largest_by_elimination", ".max(axis=0)", ".min(axis=0)"),
         ("_joined", "found[axes] + array if axes in found else array", "array"),
     ),
     # -- the row space of equal attributes
     *_rows(
-        "mmopt/sectors/kinds_of_products.py",
+        "mmopt/sectors/equal/kinds_of_products.py",
         "sectors/test_kinds_of_products.py",
         ("_times_everywhere", "len(found) == choices and ", ""),
         ("_times_everywhere", "set(found.values()) == {often}", "True"),
@@ -1686,26 +1686,26 @@ MUTANTS = (
         ("_choices", "(2 if which[0] == which[1] else 1)", "2"),
     ),
     *_rows(
-        "mmopt/sectors/sampled_values.py",
+        "mmopt/sectors/equal/sampled_values.py",
         "sectors/test_sampled_values.py",
         ("law_of_product", "symmetric(law) / math.perm(k, places)", "law / math.perm(k, places)"),
         ("_partitions", "(abs(often) if absolute else often, shape)", "(often, shape)"),
     ),
     *_rows(
-        "mmopt/sectors/pair_coordinates.py",
+        "mmopt/sectors/equal/pair_coordinates.py",
         "sectors/test_equal_attributes.py",
         ("_coefficients", "return (3.0 - k, k - 4.0, 1.0)", "return (3.0 - k, k - 3.0, 1.0)"),
         ("_coefficients", "return (0.0, math.sqrt(k * (k - 2)))", "return (0.0, math.sqrt(k * (k - 1)))"),
         ("function", "found += component.multiplicity * magnitude(factor)", "found += magnitude(factor)"),
     ),
     *_rows(
-        "mmopt/sectors/pair_roots.py",
+        "mmopt/sectors/equal/pair_roots.py",
         "sectors/test_equal_attributes.py",
         ("_rows", "half = math.sqrt(0.5) if kind", "half = 1.0 if kind"),
         ("_rows", "math.sqrt(k / 2) * (alpha - beta)", "math.sqrt(k / 2) * (alpha + beta)"),
     ),
     *_rows(
-        "mmopt/sectors/equal_attributes.py",
+        "mmopt/sectors/equal/equal_attributes.py",
         "sectors/test_equal_attributes.py",
         (
             "_roundings",
@@ -1715,13 +1715,13 @@ MUTANTS = (
         ("means", "(1.0 - share) * whole[:, None]", "share * whole[:, None]"),
     ),
     *_rows(
-        "mmopt/sectors/count_form.py",
+        "mmopt/sectors/equal/count_form.py",
         "sectors/test_count_form.py sectors/test_largest_by_counts.py",
         ("_form", "(often if signed else abs(often))", "abs(often)"),
         ("_form", "/ float(attributes) ** lacking", ""),
     ),
     *_rows(
-        "mmopt/sectors/largest_by_counts.py",
+        "mmopt/sectors/equal/largest_by_counts.py",
         "sectors/test_largest_by_counts.py",
         (
             "_enumerated",
@@ -1731,19 +1731,19 @@ MUTANTS = (
         ("largest_by_counts", "    if total == form.total:", "    if True:"),
     ),
     *_rows(
-        "mmopt/sectors/count_halves.py",
+        "mmopt/sectors/equal/count_halves.py",
         "sectors/test_largest_by_counts.py",
         ("_coefficients", " * math.comb(form.degree, j)", ""),
         ("value_blocks", "range(form.total + 1)", "range(form.total)"),
     ),
     *_rows(
-        "mmopt/sectors/cut_densities.py",
+        "mmopt/sectors/equal/cut_densities.py",
         "sectors/test_cut_densities.py",
         ("law_of_cut", "np.maximum(values, 0.0)", "np.abs(values)"),
         ("law_of_cut", "if y is not known", "if known is None"),
     ),
     *_rows(
-        "mmopt/sectors/count_profiles.py",
+        "mmopt/sectors/equal/count_profiles.py",
         "sectors/test_count_profiles.py",
         ("scales", "for a in set(own) - {0}", "for a in set(own)"),
         ("law", "coordinates * self.scales", "coordinates / self.scales"),

@@ -187,6 +187,7 @@ FOLDERS = (
         ("workloads", "mmopt.request", "Imports run one way"),
         ("driver", "mmopt.cli", "Imports run one way"),
         ("language/atoms", "mmopt.language.check", "Folders of the language are floors too"),
+        ("sectors/plain", "mmopt.sectors.search", "Rooms of row spaces are floors too"),
         (
             "driver/judge",
             "mmopt.driver.search",
@@ -227,6 +228,8 @@ def skeleton(folder: Path) -> None:
         shutil.copy(ROOT / "mmopt" / name, package)
     folders = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
     folders["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")
+    rooms = ("bounds", "equal", "largest", "measured", "plain", "residual", "search")
+    folders["sectors"] = (*rooms, "choose_space", "measures", "row_space", "sector_cells")
     inner = [f"{name}/{inside}" for name, each in folders.items() for inside in each]
     for name in (*FOLDERS, *inner, "cli", "testing"):
         (package / name).mkdir()

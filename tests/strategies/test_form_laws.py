@@ -18,8 +18,8 @@ from mmopt.privacy.rounding.rounded_rows import LOSS_LIMIT
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
-from mmopt.sectors.sector_layout import SectorLayout
-from mmopt.sectors.sector_operators import DenseOperator
+from mmopt.sectors.measured.sector_layout import SectorLayout
+from mmopt.sectors.measured.sector_operators import DenseOperator
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,

@@ -7,8 +7,8 @@ import pytest
 import tolerances
 from sector_examples import prefixes
 
-from mmopt.sectors.equal_attributes import equal_space
-from mmopt.sectors.plain_space import plain_space
+from mmopt.sectors.equal.equal_attributes import equal_space
+from mmopt.sectors.plain.plain_space import plain_space
 from mmopt.sectors.row_space import RowSpace
 from mmopt.strategies import SectorStrategy
 from mmopt.strategies.measured_parts import measured_parts

@@ -10,7 +10,7 @@ import tolerances
 from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import OptionError
-from mmopt.sectors.sector_operators import DenseOperator
+from mmopt.sectors.measured.sector_operators import DenseOperator
 from mmopt.strategies import SectorStrategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, prefix, total

@@ -24,11 +24,11 @@ from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry
 from mmopt.privacy.rounding.sums_on_sectors import sums_of
-from mmopt.sectors.largest_length import largest_of_tables
-from mmopt.sectors.rest_components import RestComponent, Rests
+from mmopt.sectors.largest.largest_length import largest_of_tables
+from mmopt.sectors.measured.rest_components import RestComponent, Rests
+from mmopt.sectors.measured.sector_layout import SectorLayout
+from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
 from mmopt.sectors.row_space import Largest
-from mmopt.sectors.sector_layout import SectorLayout
-from mmopt.sectors.sector_operators import DenseOperator, Operator
 
 __all__ = ["SECONDS", "DenseCore", "IntegerCore", "IntegerPart"]
 

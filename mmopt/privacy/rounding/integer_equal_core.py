@@ -17,11 +17,11 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_cores import SECONDS, IntegerCore
 from mmopt.privacy.rounding.sums_on_sectors import sums_of
-from mmopt.sectors.count_form import CountForm, count_form
-from mmopt.sectors.equal_blocks import Blocks, Numbers, applied, between, components_of
-from mmopt.sectors.equal_operators import EqualOperator
-from mmopt.sectors.largest_by_counts import largest_by_counts
-from mmopt.sectors.sampled_values import symmetric
+from mmopt.sectors.equal.count_form import CountForm, count_form
+from mmopt.sectors.equal.largest_by_counts import largest_by_counts
+from mmopt.sectors.equal.sampled_values import symmetric
+from mmopt.sectors.measured.equal_blocks import Blocks, Numbers, applied, between, components_of
+from mmopt.sectors.measured.equal_operators import EqualOperator
 
 __all__ = ["EqualCore"]
 

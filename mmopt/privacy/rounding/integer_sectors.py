@@ -20,9 +20,9 @@ from mmopt.privacy.rounding.integer_cores import DenseCore, IntegerCore, Integer
 from mmopt.privacy.rounding.integer_equal_core import EqualCore
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
 from mmopt.privacy.rounding.rounded_rows import check_loss, choose_bits, rint, unsupported
-from mmopt.sectors.equal_blocks import symmetrised
-from mmopt.sectors.equal_operators import EqualOperator, change_of_equal
-from mmopt.sectors.sector_operators import change_of_functions
+from mmopt.sectors.measured.equal_blocks import symmetrised
+from mmopt.sectors.measured.equal_operators import EqualOperator, change_of_equal
+from mmopt.sectors.measured.sector_operators import change_of_functions
 from mmopt.strategies import Neighbours, SectorStrategy
 from mmopt.workloads import Workload
 

@@ -14,7 +14,7 @@ from mmopt.mechanism import measure, plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding import integer_cores
 from mmopt.privacy.rounding.integer_sectors import IntegerSectors, round_sectors
-from mmopt.sectors.sector_operators import DenseOperator
+from mmopt.sectors.measured.sector_operators import DenseOperator
 from mmopt.strategies import ADD_REMOVE, Neighbours, SectorStrategy
 from mmopt.workloads import Workload
 

@@ -20,7 +20,7 @@ from mmopt.errors import WorkloadError
 from mmopt.privacy.rounding.integer_by_component import round_components
 from mmopt.privacy.rounding.integer_strategy import Measured
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.sectors.sector_operators import DenseOperator
+from mmopt.sectors.measured.sector_operators import DenseOperator
 from mmopt.strategies import ComponentStrategy, Neighbours, Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy

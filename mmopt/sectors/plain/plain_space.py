@@ -1,0 +1,294 @@
+"""The row space of products of few attributes, values of an attribute swapped where they can be."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.split_arrays import Space, Split
+from mmopt.sectors.largest.largest_length import largest_of_tables
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.plain.attribute_bases import (
+    AttributeBasis,
+    Coefficients,
+    basis_of,
+    coefficients,
+    orthonormal_functions,
+)
+from mmopt.sectors.plain.functions_of_few import Asked, Component, copies, require_blocks
+from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
+from mmopt.sectors.plain.profile_functions import ProfileFunctions, component_moments
+from mmopt.sectors.plain.profile_tables import Tables, add_component, at_cells, integrals, means_given
+from mmopt.sectors.plain.sector_roots import component_root
+from mmopt.sectors.row_space import Largest, RowSpace
+from mmopt.symmetry.attribute_queries import terms_of
+from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.workload import Workload
+
+__all__ = ["PlainSpace", "asked_of", "plain_space"]
+
+Mask = npt.NDArray[np.bool_]
+
+CELLS_BY_FUNCTIONS = 256
+"""Cells up to which f is the quadratic form of each; of more it is read from tables."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlainSpace(RowSpace):
+    """Attributes that differ: a component per choice of rests, its functions products of contrasts.
+
+    bases : the functions of each attribute. components : in the order of ``space``. asked : the products.
+    """
+
+    space: Space
+    root: Split
+    root_rounding: float
+    shape: tuple[int, ...]
+    bases: tuple[AttributeBasis, ...]
+    components: tuple[Component, ...]
+    asked: tuple[Asked, ...]
+
+    def rest_square(self, component: Component) -> float:
+        """The square of a function of the component's rests, in the mean over the orbits where they are."""
+        return math.prod(float(self.bases[i].squares[o]) for i, o in component.rests)
+
+    @property
+    def uniform(self) -> tuple[Array, ...]:
+        """(o,) an attribute: the share of its values that each orbit has."""
+        return tuple(basis.uniform for basis in self.bases)
+
+    @cached_property
+    def functions(self) -> list[Array]:
+        """(o, o) an attribute: the values of the constant and of the contrasts at each orbit."""
+        return [basis.functions for basis in self.bases]
+
+    def moments(self, mixture: Mixture) -> tuple[Array, ...]:
+        """Q_κ of each component; products that are cells as squares of their functions, all at once."""
+        are_cells = np.all([(own == 1.0).any(axis=1) for own in mixture.factors], axis=0)
+        cells = _orbits(mixture, are_cells)
+        scales = self._rest_scales(mixture) * mixture.weights[:, None]
+        return tuple(
+            self._component_moments(own, mixture, scale, are_cells, cells)
+            for own, scale in zip(self.components, scales.T, strict=True)
+        )
+
+    def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
+        """As ``moments_rounding.py``: products of at most 2w moments of one attribute, and sums of them."""
+        order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
+        products = products_rounding(mixture, order)
+        basis = max(basis_rounding(own.functions.T, own.sizes.astype(np.float64)) for own in self.bases)
+        return tuple(component_rounding(own, products, basis, order) for own in self.moments(mixture))
+
+    def _component_moments(
+        self, component: Component, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints
+    ) -> Array:
+        if component.dim == 1:
+            return np.array([[scales.sum()]])
+        values = component.values(self.functions, cells)
+        found = values.T @ (scales[are_cells, None] * values)
+        for at in np.flatnonzero(~are_cells & (scales != 0)):
+            own = np.full((component.dim,) * 2, scales[at])
+            for i in component.attributes:
+                number = component.numbers(i, self.shape)
+                own *= self.bases[i].second_moments(mixture.factors[i][at])[np.ix_(number, number)]
+            found += own
+        return np.asarray((found + found.T) / 2)
+
+    def _rest_scales(self, mixture: Mixture) -> Array:
+        """(J, components): the mean of the square of a function of the component's rests."""
+        rests = sorted({rest for own in self.components for rest in own.rests})
+        place = {rest: at for at, rest in enumerate(rests)}
+        squares = [mixture.factors[i][:, o] * self.bases[i].squares[o] for i, o in rests]
+        each = np.stack([*squares, np.ones(mixture.count)], axis=1)
+        most = max(len(own.rests) for own in self.components)
+        padded = [
+            [*(place[rest] for rest in own.rests), *[len(rests)] * (most - len(own.rests))]
+            for own in self.components
+        ]
+        return np.asarray(each[:, np.array(padded, dtype=np.int64).reshape(len(padded), most)].prod(axis=2))
+
+    def profile_tables(self, parts: Sequence[Array]) -> Tables:
+        """f as a sum of tables over at most twice as many attributes as a product looks at."""
+        found: dict[tuple[int, ...], Array] = {}
+        functions = self.functions
+        for component, part, often in zip(
+            self.components, parts, self.space.multiplicities.tolist(), strict=True
+        ):
+            weight = often * self.rest_square(component)
+            add_component(found, component, part, functions, weight)
+        return found
+
+    def tables_rounding(self, parts: Sequence[Array]) -> float:
+        """What the sum of the tables at a cell may be off by, of N and functions as they are in floats.
+
+        Each cell's value is Σ_κ μ_κ b_κᵀ N_κ b_κ, summed in an order in which a term meets no more than c
+        roundings: c = the orbits of a pair of sectors' attributes, the products of functions and rests, and
+        the pairs of sectors of all components. So it is off by γ_c Σ μ_κ |b_κ|ᵀ |N_κ| |b_κ| (Higham, Accuracy
+        and Stability of Numerical Algorithms, 2002, section 3.1), at most γ_c Σ μ_κ ‖N_κ‖_F ‖b_κ‖².
+        """
+        order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
+        pairs = sum(len(own.sectors) * (len(own.sectors) + 1) // 2 for own in self.components)
+        count = pairs + 2 * order * (max(self.shape) + 4) + 8
+        longest = 0.0
+        for component, part, often in zip(
+            self.components, parts, self.space.multiplicities.tolist(), strict=True
+        ):
+            square = self.rest_square(component)
+            own = [float(np.square(f[:, 1:]).sum(axis=1).max(initial=0.0)) for f in self.functions]
+            lengths = sum(math.prod(own[i] for i in sector) for sector in component.sectors)
+            longest += often * float(np.linalg.norm(part)) * square * lengths
+        return 2.0 * count * EPS * longest
+
+    def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
+        """(J,) the integral of f under each product."""
+        are_cells = np.all([(own == 1.0).any(axis=1) for own in mixture.factors], axis=0)
+        tables = self.profile_tables(parts)
+        found = np.empty(mixture.count)
+        found[are_cells] = at_cells(tables, _orbits(mixture, are_cells))
+        for at in np.flatnonzero(~are_cells):
+            found[at] = integrals(tables, mixture.factors, int(at))
+        return found
+
+    def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
+        """(J, oᵢ) an attribute: the mean of f under each product, given the attribute's orbit."""
+        tables = self.profile_tables(parts)
+        each = [means_given(tables, mixture.factors, at) for at in range(mixture.count)]
+        return tuple(np.stack(own) for own in zip(*each, strict=True))
+
+    def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
+        """(c,) f at cells (c, k)."""
+        if len(cells) > CELLS_BY_FUNCTIONS:
+            return at_cells(self.profile_tables(parts), cells)
+        found = np.zeros(len(cells))
+        for component, part, often in zip(
+            self.components, parts, self.space.multiplicities.tolist(), strict=True
+        ):
+            scale = np.full(len(cells), often)
+            for i, o in component.rests:
+                scale *= np.where(cells[:, i] == o, self.bases[i].squares[o], 0.0)
+            values = component.values(self.functions, cells)
+            found += scale * np.einsum("ci,ci->c", values @ part, values)
+        return found
+
+    def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
+        """f as a function of cells (c, k), from its tables."""
+        return functools.partial(at_cells, self.profile_tables(parts))
+
+    def vectors(self, cells: Ints) -> tuple[Array, ...]:
+        """(c, d) per component: Q_κ(x) is the square v vᵀ of a vector."""
+        found = []
+        for component in self.components:
+            scale = np.ones(len(cells))
+            for i, o in component.rests:
+                scale *= np.where(cells[:, i] == o, np.sqrt(self.bases[i].squares[o]), 0.0)
+            found.append(scale[:, None] * component.values(self.functions, cells))
+        return tuple(found)
+
+    def profiles(self, measures: Sequence[Array]) -> PlainProfiles:
+        """The squared lengths f in coordinates orthonormal under the product of these measures."""
+        return PlainProfiles(self, tuple(measures))
+
+    def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
+        """The largest f, proved from its tables."""
+        tables = self.profile_tables(parts)
+        return largest_of_tables(self.shape, tables, self.tables_rounding(parts), seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainProfiles:
+    """Sums of tables over the sets of attributes of two sectors and the rests, in coordinates."""
+
+    space: PlainSpace
+    measures: tuple[Array, ...]
+
+    @cached_property
+    def functions(self) -> ProfileFunctions:
+        """Where the coordinates stand."""
+        shape = self.space.shape
+        unions = {
+            tuple(sorted({*one, *two, *(i for i, _ in own.rests if shape[i] > 1)}))
+            for own in self.space.components
+            for one, two in itertools.combinations_with_replacement(own.sectors, 2)
+        }
+        functions = tuple(map(orthonormal_functions, self.measures))
+        return ProfileFunctions(tuple(sorted(unions)), self.measures, functions)
+
+    def coordinates(self, parts: Sequence[Array]) -> Array:
+        """(size,) those of f; the first is its mean."""
+        return self.functions.coordinates(self.space.profile_tables(parts))
+
+    def moments(self, coordinates: Array) -> tuple[Array, ...]:
+        """Q_κ of the signed measure with this density."""
+        marginals = {u: self.functions.marginal(coordinates, u) for u in self.functions.unions}
+        return tuple(
+            self.space.rest_square(own) * component_moments(own, marginals, self.space.functions)
+            for own in self.space.components
+        )
+
+
+def _orbits(mixture: Mixture, are_cells: Mask) -> Ints:
+    """(c, k) the orbits of the products that are cells."""
+    return np.stack([own[are_cells].argmax(axis=1) for own in mixture.factors], axis=1)
+
+
+def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[Asked, ...]]:
+    """The functions of each attribute, and the products by what they look at, weighted.
+
+    Raises
+    ------
+    TooLargeError : a factor whose root does not fit in memory.
+    """
+    sizes, terms = terms_of(workload, with_targets=False)
+    columns = list(zip(*(term.pieces for term in terms), strict=True))
+    bases = tuple(
+        basis_of(size, list({id(p): p for p in own}.values()))
+        for size, own in zip(sizes, columns, strict=True)
+    )
+    products = workload.products
+    rooted: list[Sequence[Workload | Implicit]] = [[workload]]
+    if products is not None:
+        rooted = [product.weighed().factors for product in products]
+    known: dict[tuple[int, int], Coefficients] = {}
+    found = []
+    for term, blocks in zip(terms, rooted, strict=True):
+        factors, scale, lost = {}, math.sqrt(term.weight), 16 * EPS
+        for i, piece in enumerate(term.pieces):
+            if piece.kind == "total":
+                continue
+            if (i, id(piece)) not in known:
+                known[i, id(piece)] = coefficients(bases[i], piece)
+            own = known[i, id(piece)]
+            # Of the root; of sums over orbits, of the turn into the basis.
+            lost += blocks[i].root_rounding + (piece.size + 8) * math.sqrt(piece.size) * EPS
+            if own.is_constant:
+                scale *= own.constant
+            else:
+                factors[i] = own
+        found.append(Asked(factors, scale, lost * 1.01))
+    return bases, tuple(found)
+
+
+def plain_space(workload: Workload) -> PlainSpace:
+    """The row space of a workload's products, each query weighted by the root of its weight.
+
+    Raises
+    ------
+    TooLargeError : a component, or their list, that does not fit in memory; before any of it is made.
+    """
+    bases, asked = asked_of(workload)
+    components = tuple(require_blocks(bases, asked))
+    roots, losses = zip(*(component_root(own, asked) for own in components), strict=True)
+    rounding = 1.01 * (max(own.rounding for own in asked) + max(losses))
+    often = np.array([float(copies(bases, own.rests)) for own in components])
+    space = Space(often, tuple(own.dim for own in components), total=workload.n)
+    rows = space.abstract(tuple(len(own) for own in roots))
+    shape = tuple(basis.orbits for basis in bases)
+    return PlainSpace(space, Split(rows, space, roots), rounding, shape, bases, components, asked)

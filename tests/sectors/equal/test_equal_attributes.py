@@ -1,0 +1,176 @@
+"""The row space of equal attributes against the dense matrices over all cells, and the issue's figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from counted import random_form
+from equal_workloads import (
+    all_cells,
+    best_parts,
+    mean_over_orders,
+    of_one_and_two,
+    random_mixture,
+    random_workload,
+)
+from tolerances import ROUNDING, SHAPE
+
+from mmopt.errors import OptionError
+from mmopt.numerics.arrays import Array
+from mmopt.sectors.equal.cut_densities import law_of_cut
+from mmopt.sectors.equal.equal_attributes import EqualAttributes, equal_attributes, equal_space
+from mmopt.sectors.equal.kinds_of_products import Kind
+from mmopt.sectors.measures import Mixture
+from mmopt.testing.census_workloads import products_on
+from mmopt.workloads import Workload
+from mmopt.workloads.blocks import factor_blocks as f
+
+SHAPES = [(2, 2), (2, 4), (3, 2), (3, 3), (4, 3), (5, 2), (5, 3)]
+
+
+def _random_parts(rng: np.random.Generator, space: EqualAttributes) -> tuple[Array, ...]:
+    halves = [rng.standard_normal((d, d)) for d in space.space.dims]
+    return tuple(half @ half.T / len(half) for half in halves)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("attributes", "size"), SHAPES)
+def test_bound_and_lengths_are_those_of_the_matrix(
+    rng: np.random.Generator, attributes: int, size: int
+) -> None:
+    workload = random_workload(rng, attributes, size)
+    assert equal_attributes(workload)
+    space = equal_space(workload)
+    mixture = random_mixture(rng, attributes, size)
+    on_cells = mean_over_orders(mixture)
+    total, parts = best_parts(space, mixture)
+    columns = workload.matrix * np.sqrt(mixture.weights @ on_cells)
+    left, spectrum, _ = np.linalg.svd(columns, full_matrices=False)
+    assert total == pytest.approx(spectrum.sum(), rel=SHAPE)
+    ranks = (len(root) for root in space.root.parts)
+    rank = sum(int(m) * r for m, r in zip(space.space.multiplicities, ranks, strict=True))
+    assert rank == np.linalg.matrix_rank(workload.matrix)
+    # The columns of the strategy (W D Wᵀ)^{-1/4} W, up to a factor.
+    whitened = (left[:, :rank] / np.sqrt(spectrum[:rank])).T @ workload.matrix
+    dense = np.square(whitened).sum(axis=0) / spectrum.sum()
+    cells = all_cells(attributes, size)
+    found = space.lengths(parts, cells)
+    assert np.allclose(found, dense, rtol=0, atol=1e-8 * dense.max())
+    assert np.allclose(space.moments_of_each(mixture, parts), on_cells @ dense, rtol=1e-7, atol=0)
+    largest = space.largest(parts, 60.0)
+    assert largest.is_closed
+    assert largest.upper >= found.max() >= largest.lower - ROUNDING
+    assert largest.upper <= found.max() * (1 + SHAPE)
+
+
+@pytest.mark.draws(2)
+@pytest.mark.parametrize(("attributes", "size"), SHAPES)
+def test_moments_integrals_and_means_agree(rng: np.random.Generator, attributes: int, size: int) -> None:
+    space = equal_space(random_workload(rng, attributes, size))
+    parts = _random_parts(rng, space)
+    mixture = random_mixture(rng, attributes, size)
+    on_cells = mean_over_orders(mixture)
+    cells = all_cells(attributes, size)
+    lengths = space.lengths(parts, cells)
+    each = space.moments_of_each(mixture, parts)
+    assert np.allclose(each, on_cells @ lengths, rtol=SHAPE, atol=0)
+    dual = sum(
+        often * np.vdot(n, q)
+        for often, n, q in zip(space.space.multiplicities, parts, space.moments(mixture), strict=True)
+    )
+    assert dual == pytest.approx(mixture.weights @ each, rel=SHAPE)
+    known = np.zeros((mixture.count, size))
+    for i in range(attributes):
+        for value in range(size):
+            given = [own.copy() for own in mixture.factors]
+            given[i][:] = np.eye(size)[value]
+            inside = Mixture(mixture.weights, tuple(given))
+            known[:, value] += space.moments_of_each(inside, parts) / attributes
+    found = space.means(mixture, parts)
+    assert len(found) == attributes
+    assert all(np.allclose(own, known, rtol=SHAPE, atol=SHAPE) for own in found)
+
+
+@pytest.mark.parametrize(("attributes", "size"), [*SHAPES, (40, 4)])
+def test_moments_of_the_uniform_measure_are_identities(attributes: int, size: int) -> None:
+    space = EqualAttributes((Kind((f.prefix(size), f.prefix(size)), 1.0),), attributes, size)
+    uniform = Mixture(np.ones(1), (np.full((1, size), 1 / size),) * attributes)
+    offs = space.moments_rounding(uniform)
+    for found, off in zip(space.moments(uniform), offs, strict=True):
+        assert np.linalg.norm(found - np.eye(len(found)), 2) <= off <= 1e-8
+
+
+@pytest.mark.draws(3)
+def test_rounding_of_moments_covers_their_noise(rng: np.random.Generator) -> None:
+    """The same measure, its attributes in another order and its rows not quite of sum 1."""
+    space = EqualAttributes((Kind((f.prefix(3), f.prefix(3)), 1.0),), 6, 3)
+    mixture = random_mixture(rng, 6, 3)
+    known, offs = space.moments(mixture), space.moments_rounding(mixture)
+    order = rng.permutation(6)
+    longer = Mixture(mixture.weights, tuple(mixture.factors[i] * (1 + 1e-11) for i in order))
+    wider = space.moments_rounding(longer)
+    for found, own, off, wide in zip(space.moments(longer), known, offs, wider, strict=True):
+        apart = float(np.linalg.norm(found - own, 2))
+        assert off < apart <= off + wide <= 1e-7 * np.trace(own)
+
+
+def test_a_cut_density_has_the_moments_of_its_cells(rng: np.random.Generator) -> None:
+    space = equal_space(random_workload(rng, 5, 3))
+    form = random_form(rng, 3, 4, 5)
+    measure = rng.dirichlet(np.full(3, 3.0))
+    cells = all_cells(5, 3)
+    counts = np.stack([(cells == value).sum(axis=1) for value in range(3)], axis=1)
+    weights = np.maximum(form.values(counts), 0.0) * np.prod(measure[cells], axis=1)
+    on_cells = Mixture(weights, tuple(np.eye(3)[own] for own in cells.T))
+    found, offs = space.moments_of_cut(law_of_cut(form, measure))
+    of_cells = space.moments_rounding(on_cells)
+    for own, known, off, more in zip(found, space.moments(on_cells), offs, of_cells, strict=True):
+        assert np.linalg.norm(own - known, 2) <= off + more
+        assert 0 < off <= 1e-9
+
+
+def test_queries_of_one_attribute_alone() -> None:
+    workload = of_one_and_two(4, [f.prefix(3)], [], [1.0])
+    space = equal_space(workload)
+    assert space.space.dims == (3, 2)
+    assert space.space.multiplicities.tolist() == [1.0, 3.0]
+    uniform = Mixture(np.ones(1), (np.full((1, 3), 1 / 3),) * 4)
+    total, parts = best_parts(space, uniform)
+    assert total == pytest.approx(np.linalg.norm(workload.matrix, "nuc") / 9, rel=SHAPE)
+    known = max(space.lengths(parts, all_cells(4, 3)))
+    assert space.largest(parts, 60.0).upper == pytest.approx(known, rel=SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "bound", "strategy"),
+    [(2, 719.6935, None), (10, 404_987.227, 416_406.2), (20, 5_779_797.3, None), (40, 83_540_570.2, None)],
+)
+def test_the_best_product_measure_has_the_known_bound(
+    attributes: int, bound: float, strategy: float | None
+) -> None:
+    prefix = f.prefix(10)
+    space = EqualAttributes((Kind((prefix,), 1.0), Kind((prefix, prefix), 1.0)), attributes, 10)
+    measure = np.full((1, 10), 0.1)
+    for _ in range(60):
+        product = Mixture(np.ones(1), (measure,) * attributes)
+        total, parts = best_parts(space, product)
+        # The mean of f given a value moves by 1 + (mean - 1) k / (order of f): a fixed point of power k / 4.
+        measure = measure * space.means(product, parts)[0] ** (attributes / 4)
+        measure /= measure.sum()
+    assert total**2 == pytest.approx(bound, rel=2e-7)
+    if strategy is not None:
+        largest = space.largest(parts, 60.0)
+        assert largest.is_closed
+        assert largest.upper * total**2 == pytest.approx(strategy, rel=2e-6)
+
+
+def test_what_is_not_equal_is_refused() -> None:
+    workload: Workload = products_on([4, 4, 5], [(0,), (1,), (2,)], f.prefix)
+    assert not equal_attributes(workload)
+    with pytest.raises(OptionError) as caught:
+        equal_space(workload)
+    assert str(caught.value) == (
+        "the attributes are not equal: their sizes or the products on them differ, values can be swapped, "
+        "or a product asks of more than two\n"
+        "  take the row space that asks for no equal attributes: plain_space"
+    )

@@ -1,0 +1,143 @@
+"""The row space of products of few attributes is that of the dense matrix, whatever is asked of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from few_ways import MIXED, few_ways, random_mixture
+from tolerances import FINE, PRINTED, SHAPE
+
+from mmopt.errors import TooLargeError
+from mmopt.sectors.bounds.proved_bound import total_error_bound
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
+from mmopt.sectors.search.spectrum import spectrum
+from mmopt.workloads.blocks.factor_blocks import identity, prefix
+
+
+def each_product(space: PlainSpace, mixture: Mixture) -> np.ndarray:
+    """(J, n) the measures of the cells."""
+    rows = []
+    for at in range(mixture.count):
+        row = np.ones(1)
+        for basis, own in zip(space.bases, mixture.factors, strict=True):
+            row = np.kron(row, (own[at] / basis.sizes)[basis.symmetry.classes])
+        rows.append(row)
+    return np.array(rows)
+
+
+def orbits(space: PlainSpace) -> np.ndarray:
+    """(n, k) the orbits of each cell's values."""
+    classes = [basis.symmetry.classes for basis in space.bases]
+    return np.stack(np.meshgrid(*classes, indexing="ij"), axis=-1).reshape(-1, len(classes))
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", MIXED)
+def test_a_measure_is_worth_what_it_is_in_the_dense_matrix(name: str, rng: np.random.Generator) -> None:
+    workload = few_ways(*MIXED[name])
+    space = plain_space(workload)
+    mixture = random_mixture(rng, space.shape)
+    # Of all cells, so that every query is seen.
+    mixture = Mixture(
+        np.append(mixture.weights, 0.5) / 1.5,
+        tuple(
+            np.vstack([own, basis.uniform]) for own, basis in zip(mixture.factors, space.bases, strict=True)
+        ),
+    )
+    each = each_product(space, mixture)
+    found = spectrum(space, space.moments(mixture))
+    left, lengths, _ = np.linalg.svd(workload.matrix * np.sqrt(mixture.weights @ each), full_matrices=False)
+    assert found.total == pytest.approx(lengths.sum(), rel=SHAPE)
+    assert sum(space.space.multiplicities * [len(r) for r in space.root.parts]) == workload.rank
+
+    kept = lengths > 1e-9 * lengths[0]
+    seen = (left[:, kept] / np.sqrt(lengths[kept])).T @ workload.matrix
+    profile = np.square(seen).sum(axis=0) / lengths.sum()
+    cells = orbits(space)
+    assert space.lengths(found.parts, cells) == pytest.approx(profile, rel=SHAPE)
+    few = space.lengths(found.parts, cells[:7])
+    assert few == pytest.approx(profile[:7], rel=SHAPE)
+    assert space.moments_of_each(mixture, found.parts) == pytest.approx(each @ profile, rel=SHAPE)
+    largest = space.largest(found.parts, 10.0)
+    assert largest.lower == pytest.approx(profile.max(), rel=SHAPE)
+    assert profile.max() <= largest.upper <= (1 + SHAPE) * profile.max()
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_proved_bound_is_hardly_below_the_computed_one(name: str, rng: np.random.Generator) -> None:
+    space = plain_space(few_ways(*MIXED[name]))
+    mixture = random_mixture(rng, space.shape)
+    bound = spectrum(space, space.moments(mixture)).bound
+    proved = total_error_bound(space, mixture)
+    assert (1 - 10 * FINE) * bound <= proved <= bound
+    assert 0 < space.root_rounding < 10 * FINE
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_means_are_integrals_of_what_is_left(name: str, rng: np.random.Generator) -> None:
+    space = plain_space(few_ways(*MIXED[name]))
+    mixture = random_mixture(rng, space.shape)
+    parts = [np.outer(v, v) for v in (rng.normal(size=d) for d in space.space.dims)]
+    means = space.means(mixture, parts)
+    for i, own in enumerate(space.shape):
+        for value in range(own):
+            factors = list(mixture.factors)
+            factors[i] = np.tile(np.eye(own)[value], (mixture.count, 1))
+            given = space.moments_of_each(Mixture(mixture.weights, tuple(factors)), parts)
+            assert means[i][:, value] == pytest.approx(given, rel=1e-7, abs=SHAPE)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_cell_is_the_square_of_its_vectors_and_the_uniform_measure_the_identity(
+    name: str, rng: np.random.Generator
+) -> None:
+    space = plain_space(few_ways(*MIXED[name]))
+    uniform = Mixture(np.ones(1), tuple(basis.uniform[None] for basis in space.bases))
+    for moments in space.moments(uniform):
+        assert moments == pytest.approx(np.eye(len(moments)), abs=SHAPE)
+    cell = np.array([[rng.integers(o) for o in space.shape]])
+    alone = Mixture(np.zeros(1), uniform.factors).with_cells(cell)
+    found = space.moments(Mixture(np.array([0.0, 1.0]), alone.factors))
+    for vectors, moments in zip(space.vectors(cell), found, strict=True):
+        assert moments == pytest.approx(vectors.T @ vectors, abs=SHAPE)
+
+
+# Xiao et al., An Optimal and Scalable Matrix Mechanism for Noisy Marginals (ResidualPlanner), 2023: totals.
+MARGINALS = {
+    "2-way": ((2, 5, 16, 20, 75), (2,), 20682.04),
+    "up to 2-way": ((2, 5, 16, 20, 75), (0, 1, 2), 23560.71),
+    "up to 3-way": ((2, 5, 16, 20, 75), (0, 1, 2, 3), 311984.60),
+    "up to 3-way over 10^10 cells": ((10,) * 10, (0, 1, 2, 3), 10888529.55),
+}
+
+
+@pytest.mark.parametrize("name", MARGINALS)
+def test_marginals_alone_are_components_of_dimension_one(name: str) -> None:
+    sizes, orders, total = MARGINALS[name]
+    space = plain_space(few_ways(sizes, orders, identity, weights=False))
+    assert set(space.space.dims) == {1}
+    assert space.shape == (1,) * len(sizes)
+    uniform = Mixture(np.ones(1), tuple(np.ones((1, 1)) for _ in sizes))
+    found = spectrum(space, space.moments(uniform))
+    assert found.bound == pytest.approx(total, rel=PRINTED)
+    assert space.lengths(found.parts, np.zeros((1, len(sizes)), dtype=np.int64)) == pytest.approx(
+        [1.0], rel=SHAPE
+    )
+
+
+def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does() -> None:
+    with pytest.raises(TooLargeError) as caught:
+        plain_space(few_ways((60,) * 12, (1, 2), prefix))
+    assert str(caught.value) == (
+        "the row space of these queries has 230,455 dimensions, 230,455 of them in one block: "
+        "6 matrices of 395.7 GiB each are more than fits\n"
+        "  queries of at most 1 attribute fit; or group values of the attributes"
+    )
+
+
+@pytest.mark.slow
+def test_marginals_over_10_to_the_50_cells() -> None:
+    space = plain_space(few_ways((10,) * 50, (0, 1, 2, 3), identity, weights=False))
+    uniform = Mixture(np.ones(1), tuple(np.ones((1, 1)) for _ in range(50)))
+    assert spectrum(space, space.moments(uniform)).bound == pytest.approx(2.26899e11, rel=PRINTED)

@@ -1,0 +1,97 @@
+"""Designs reach the optimum that the dense certificate proves, and each bound and value is what it says."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from few_ways import MIXED, few_ways
+from tolerances import PUBLISHED, SHAPE
+
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
+from mmopt.sectors.search.best_design import Design, designs
+from mmopt.sectors.search.measure_columns import columns_of, columns_of_cells, slopes_and_curvature
+from mmopt.sectors.search.simplex_program import best_on_simplex
+from mmopt.sectors.search.spectrum import spectrum
+from mmopt.workloads.blocks.factor_blocks import prefix
+
+# A thousandth, of a quadrature with nodes a factor e apart.
+CURVATURE = 2e-3
+
+
+def last(space: PlainSpace, gap: float, most: int = 400) -> Design:
+    """The first design with this gap."""
+    found = (design for design in itertools.islice(designs(space), most))
+    return next(design for design in found if design.gap <= gap)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", MIXED)
+def test_designs_get_better_and_say_what_they_are(name: str) -> None:
+    space = plain_space(few_ways(*MIXED[name]))
+    bound, value = 0.0, np.inf
+    for design in itertools.islice(designs(space, seconds=5.0), 60):
+        assert bound <= design.bound <= (1 + SHAPE) * design.value
+        assert design.value <= value
+        bound, value = design.bound, design.value
+    assert design.gap <= 1e-3
+    assert spectrum(space, space.moments(design.measure)).bound == pytest.approx(design.bound, rel=SHAPE)
+    assert design.measure.weights.sum() == pytest.approx(1.0)
+    # The strategy's own figures: tr R N⁻¹ Rᵀ, and the largest of all cells.
+    often = space.space.multiplicities
+    pairs = zip(often, space.root.parts, design.parts, strict=True)
+    total = sum(m * np.trace(r @ np.linalg.pinv(n, rcond=1e-13) @ r.T) for m, r, n in pairs)
+    assert total == pytest.approx(design.total, rel=1e-6)
+    assert design.value == pytest.approx(design.total * space.largest(design.parts, 5.0).lower, rel=SHAPE)
+
+
+def test_the_optimum_of_6_cubed_is_reached() -> None:
+    # Proved with the dense matrix: 916.70764.
+    design = last(plain_space(few_ways((6,) * 3, (1, 2), prefix, weights=False)), PUBLISHED)
+    assert design.bound == pytest.approx(916.70764, rel=PUBLISHED)
+
+
+def test_a_flat_profile_leaves_the_gap_to_the_bound_alone() -> None:
+    space = plain_space(few_ways((5,) * 5, (1, 2), prefix, weights=False))
+    design = last(space, 2.8e-3)
+    assert design.measure.count == 1
+    # Of every strategy the total is at least 3480.233.
+    assert 3480.232 <= design.value <= 3481.5
+
+
+@pytest.mark.draws(3)
+def test_slopes_and_curvature_are_derivatives_of_t(rng: np.random.Generator) -> None:
+    space = plain_space(few_ways(*MIXED["predicates"]))
+    factors = tuple(rng.dirichlet(np.ones(o), size=2) for o in space.shape)
+    cells = np.stack([rng.integers(o, size=4) for o in space.shape], axis=1)
+    products = Mixture(np.ones(2), factors)
+    columns = columns_of(space, products).joined(columns_of_cells(space, cells))
+    weights = np.concatenate([[1.0, 1.0], np.full(4, 0.1)])
+    step = 1e-4
+
+    def at(weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        found = spectrum(space, columns.moments(weights))
+        slopes, curvature = slopes_and_curvature(columns, found, space.space.multiplicities.tolist())
+        return found.total, found.total / 2.0 * slopes, curvature
+
+    _, slopes, curvature = at(weights)
+    for j in range(6):
+        above, below = (at(weights + sign * step * np.eye(6)[j]) for sign in (1.0, -1.0))
+        assert slopes[j] == pytest.approx((above[0] - below[0]) / (2 * step), rel=1e-5)
+        expected = (above[1] - below[1]) / (2 * step)
+        assert curvature[j] == pytest.approx(expected, abs=CURVATURE * np.abs(expected).max())
+
+
+@pytest.mark.draws(3)
+def test_no_direction_on_the_simplex_is_better(rng: np.random.Generator) -> None:
+    count = int(rng.integers(2, 12))
+    rows = rng.normal(size=(count, count))
+    slopes, curvature = rng.normal(size=count), -rows @ rows.T
+    found = best_on_simplex(slopes, curvature, 0.7)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(0.7)
+    gradient = slopes + curvature @ found
+    # Equal where x is positive, no larger elsewhere.
+    assert found @ (gradient.max() - gradient) <= 1e-8
