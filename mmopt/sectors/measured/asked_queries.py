@@ -80,12 +80,10 @@ def _equal(rows: EqualAttributes, products: Sequence[Product]) -> Asked | str:
     standing = 0
     for kind in rows.kinds:
         count = math.prod(f.rows for f in kind.factors)
-        same = len(kind.factors) == 2 and kind.factors[0] == kind.factors[1]
-        choices = places[len(kind.factors)] // (2 if same else 1)
+        choices = places[len(kind.factors)] // (2 if kind.is_symmetric else 1)
         standing += choices
-        for at, own in rows_of(
-            rows.coordinates, [factor.matrix() for factor in kind.factors], kind.is_symmetric
-        ):
+        matrices = [factor.matrix() for factor in kind.factors]
+        for at, own in rows_of(rows.coordinates, matrices, kind.is_symmetric):
             found[at][0].append(own)
             found[at][1].append(len(sizes) + np.arange(count))
         sizes += [float(choices)] * count
