@@ -1,32 +1,35 @@
 """The kernel of queries of few of many attributes: the best measure of the cells (``sectors.search``).
 
 A design is the best measure so far, with its bound t², and the best strategy; both searches end at the
-optimum. The largest column of a strategy is only found here.
+optimum. The largest column of a strategy is only found here. Programs with a target for each query search
+for shares of the queries besides (``sectors.search.target_designs``).
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Generator, Mapping
+import math
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.numerics.arrays import qr
 from mmopt.numerics.spanned_cells import Measure, Spanned
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.measures import Mixture
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 from mmopt.stop_reasons import Stop
 
 if TYPE_CHECKING:
-    from mmopt.sectors.row_space import RowSpace
+    from mmopt.sectors.search.asked_shares import AskedShares
     from mmopt.sectors.search.best_design import Design
     from mmopt.sectors.sector_cells import SectorCells
 
 __all__ = ["PROGRAMS", "TOLERANCE", "needs", "points", "takes"]
 
-PROGRAMS = ("l2_strategy",)
+RELATIVE = ("fitness_penalty", "fitness_hybrid")
+"""Programs of alpha + beta, twice the root of the product at the best scale, and multipliers of ratios."""
+
+PROGRAMS = ("l2_strategy", "fitness_for_use", "fitness_budget", *RELATIVE)
 
 TOLERANCE = 1e-2
 """Of the gap asked for by default: a largest entry is proved, not only found."""
@@ -48,7 +51,7 @@ def takes(givens: Mapping[str, Any]) -> bool:
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes, besides those of any solve, and seconds; the latter to a factor of ten: a search decides."""
-    dims = np.array(_queries(env).columns.dims, dtype=float)
+    dims = np.array(_cells(env).dims, dtype=float)
     return 8.0 * ARRAYS * float(np.square(dims).sum()), SECONDS_OF_LARGEST + OPERATIONS * 3e-9 * float(
         np.power(dims, 3).sum()
     )
@@ -61,25 +64,22 @@ def points(
 
     By its own count: the longest column is that found, which the program's evaluation proves or corrects.
     """
-    from mmopt.sectors.search.best_design import designs  # numpy alone, but off the usual way
-
-    cells = _queries(env).columns
     clock.handed_over = clock.elapsed
     pace = Pace(clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_DESIGNS, NEXT_GAP)
     gaps: list[float] = []
-    for design in designs(_with_root(_queries(env)), first=lambda: cells.first_strategy):
+    for design in _designs(env):
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
         stop = pace.stop(count, done=has_stalled) or _stop_in_time(clock)
         if design.gap <= pace.wanted or stop:
-            yield _point(cells, design, count, stop)
+            yield _point(program, env, design, count, stop)
             if stop:
                 return
             pace.tighten()
         else:
-            yield Point({}, {}, count, "", estimate=(design.value, design.bound))
-    yield _point(cells, design, len(gaps), clock.stop(done=True))
+            yield Point({}, {}, count, "", estimate=_estimate(program, env, design))
+    yield _point(program, env, design, len(gaps), clock.stop(done=True))
 
 
 def _stop_in_time(clock: Clock) -> Stop | None:
@@ -87,32 +87,68 @@ def _stop_in_time(clock: Clock) -> Stop | None:
     return Stop.STOPPED if clock.left < SHARE_OF_PROOF * (clock.left + clock.elapsed) else None
 
 
-def _point(cells: SectorCells, design: Design, count: int, stop: Stop | None) -> Point:
-    """The strategy, and the measure at the scale of the multipliers, which have the sum t²."""
+def _point(program: str, env: Mapping[str, Any], design: Design, count: int, stop: Stop | None) -> Point:
+    """The strategy, or N⁻¹ as the covariance of the basis; measure and shares at the scale of multipliers."""
+    cells = _cells(env)
     measure = _definite(cells, design.measure)
-    measure = measure.times(measure.weights * (design.bound / float(measure.weights.sum())))
-    return Point(
-        {"X": Split(cells, cells, tuple(design.parts))},  # type: ignore[dict-item]
-        {"sensitivity": Measure(cells, measure)},  # type: ignore[dict-item]
-        count,
-        f"gap {design.gap:.1e} by its own count",
-        stop,
-        estimate=(design.value, design.bound),
-    )
+    mass = design.bound if design.shares is None else 1.0
+    prices = Measure(cells, measure.times(measure.weights * (mass / float(measure.weights.sum()))))
+    raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
+    if design.shares is None:
+        values: dict[str, Any] = {"X": Split(cells, cells, tuple(design.parts))}
+        return Point(values, {"sensitivity": prices}, count, raw, stop, estimate=estimate)  # type: ignore[dict-item]
+    inner, asked = env["B"].rows, env["L"].rows
+    of_queries = design.shares / asked.sizes
+    longest = design.value / design.total
+    if program in RELATIVE:  # both terms the same
+        scale = math.sqrt(longest / design.total)
+        values = {"alpha": longest / scale, "beta": scale * design.total}
+    elif program == "fitness_budget":
+        scale = longest / env["budget"]
+        values = {"excess": estimate[0]}
+    else:
+        scale = 1.0 / design.total
+        values = {"alpha": design.value}
+        of_queries = design.bound * of_queries / env["c"].values
+    values["Sigma"] = Split(inner, inner, tuple(scale * np.linalg.inv(part) for part in design.parts))
+    multipliers: dict[str, Any] = {"privacy": prices, "accuracy": Level(asked, of_queries)}
+    return Point(values, multipliers, count, raw, stop, estimate=estimate)
 
 
-def _queries(env: Mapping[str, Any]) -> Any:
-    """The queries whose total error is asked for, as a matrix on the cells."""
-    return env["W"]
+def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[float, float]:
+    """Objective and bound by its own count."""
+    if program in RELATIVE:
+        return 2.0 * math.sqrt(design.value), 2.0 * math.sqrt(design.bound)
+    budget = float(env.get("budget", 1.0))
+    return design.value / budget, design.bound / budget
 
 
-def _with_root(queries: Split) -> RowSpace:
-    """The row space with these queries for its root, up to rotation of their rows."""
-    rows = copy.copy(queries.columns.rows)  # type: ignore[attr-defined]
-    parts = tuple(qr(part) if len(part) > part.shape[1] else part for part in queries.parts)
-    root = Split(queries.columns.abstract(tuple(map(len, parts))), rows.space, parts)
-    object.__setattr__(rows, "root", root)  # of a copy that nobody else has
-    return rows  # type: ignore[no-any-return]
+def _designs(env: Mapping[str, Any]) -> Iterator[Design]:
+    """The search that the program asks for."""
+    # numpy alone, but off the usual way
+    from mmopt.sectors.search.asked_shares import with_root
+    from mmopt.sectors.search.best_design import designs
+    from mmopt.sectors.search.target_designs import target_designs
+
+    cells = _cells(env)
+    if "L" in env:
+        return target_designs(cells.rows, _asked(env))
+    return designs(with_root(cells.rows, env["W"].parts), first=lambda: cells.first_strategy)
+
+
+def _asked(env: Mapping[str, Any]) -> AskedShares:
+    """The queries with targets, and the weight of all variances."""
+    from mmopt.sectors.search.asked_shares import AskedShares
+
+    queries, targets = env["L"], env["c"].values
+    sizes = queries.rows.sizes
+    beside = float(env.get("total", 0.0)) / float(sizes @ targets)
+    return AskedShares(queries.parts, queries.rows.labels, sizes, targets, beside)
+
+
+def _cells(env: Mapping[str, Any]) -> SectorCells:
+    """The cells of the queries."""
+    return env["B" if "B" in env else "W"].columns  # type: ignore[no-any-return]
 
 
 def _definite(cells: SectorCells, measure: Mixture) -> Mixture:

@@ -34,6 +34,7 @@ from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as f
 
 GAP = 0.1
+TARGET_GAP = 0.01
 
 
 @pytest.fixture(scope="module", params=[(6,) * 6, (3, 4, 5, 6, 30)], ids=["equal", "plain"])
@@ -165,6 +166,54 @@ def test_targets_are_met_as_densely(rng: np.random.Generator, program: str, size
         weighted = [replace(p, weight=p.target**-2) for p in products]
         error = strategy.squared_error(Workload.from_products(plain.domain, weighted))
         assert point.objective == pytest.approx(columns.max() * error, rel=tolerances.SHAPE)
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 3, 3), (2, 3, 4), (10, 10)])
+@pytest.mark.parametrize(
+    ("program", "givens"),
+    [("fitness_for_use", {}), ("fitness_hybrid", {"total": 1.0}), ("fitness_budget", {"budget": 2.0})],
+)
+def test_targets_cost_what_they_cost_densely(
+    sizes: tuple[int, ...], program: str, givens: dict[str, float]
+) -> None:
+    workload = with_targets(sizes)
+    optimum = mmopt.solve(workload, program, givens=givens)
+    assert optimum.solver == "nuclear"
+    cells = SectorCells.of(row_space_of(as_targets(workload)), workload)
+    found = on_row_space(shipped(program), workload, givens, cells)
+    assert not isinstance(found, str)
+    points = sector_kernel.points(program, found[0].env, Options(tolerance=TARGET_GAP), Clock(math.inf))
+    point = next(point for point in points if point.variables)
+    reached = candidate(found[0], point.variables)
+    bound = bound_of(found[0], point.multipliers)
+    assert reached.proved
+    assert bound is not None
+    assert optimum.bound is not None
+    assert bound <= optimum.objective
+    assert optimum.bound <= reached.objective <= (1 + TARGET_GAP) * bound
+
+
+@pytest.mark.slow
+def test_targets_of_ten_attributes_are_proved(tmp_path: Path) -> None:
+    # Every prefix of an attribute with a variance of at most 1, of two attributes of at most 4: 10^10 cells.
+    workload = with_targets((10,) * 10)
+    solution = mmopt.solve(workload, "fitness_for_use")
+    assert solution.gap is not None
+    assert solution.gap <= 2e-2
+    assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
+    assert isinstance(solution.strategy, SectorStrategy)
+    assert (solution.strategy.variances(workload) <= workload.targets * (1 + tolerances.SHAPE)).all()
+    again = Solution.load(solution.save(tmp_path / "found"))
+    assert all(row.holds for row in mmopt.verify(again, workload).rows)
+
+
+def with_targets(sizes: tuple[int, ...]) -> Workload:
+    """Prefixes of one and two attributes, to be answered with variances of at most 1 and 4."""
+    plain = ways(sizes)
+    products = [
+        replace(p, target=float(sum(f.kind != "total" for f in p.factors)) ** 2) for p in plain.products or ()
+    ]
+    return Workload.from_products(plain.domain, products)
 
 
 def test_the_plan_is_as_it_was_where_there_are_few_cells() -> None:

@@ -31,7 +31,7 @@ from mmopt.numerics import matrix_functions
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
 from mmopt.numerics.matrix_functions import Array
-from mmopt.numerics.split_arrays import Level, Split, arrays_of
+from mmopt.numerics.split_arrays import Level, Split, Unlisted, arrays_of
 
 __all__ = ["cleared", "excess", "excess_with_errors", "violation", "worst"]
 
@@ -167,7 +167,10 @@ def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
 def _together(
     constraint: Constraint, family: Family, env: Env, memo: Memo | None
 ) -> tuple[Array, Array] | None:
-    """Both sides for all indices, or orbits, at once; None where they are not one number for each."""
+    """Both sides for all indices, or orbits, at once; None where they are not one number for each.
+
+    Of indices that are not listed the largest entry alone.
+    """
     values = []
     for side in (constraint.relation.left, constraint.relation.right):
         joined = vectorised(side, family.index)
@@ -179,8 +182,10 @@ def _together(
         if joined is None or any(np.ndim(evaluate(e, env, memo)) for e in shared(side, family.index)):
             return None
         values.append(evaluate(joined, env, memo))
-    levels = next((len(v.values) for v in values if isinstance(v, Level)), None)
-    count = family.dim.value(env) if levels is None else levels
+    levels = [
+        1 if isinstance(v, Unlisted) else len(v.values) for v in values if isinstance(v, Level | Unlisted)
+    ]
+    count = levels[0] if levels else family.dim.value(env)
     (left,), (right,) = map(_parts, values)
     if not {left.shape, right.shape} <= {(), (count,)}:
         return None

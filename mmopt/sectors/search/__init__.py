@@ -4,5 +4,6 @@
 - ``spectrum.py``: what a measure is worth, and its slope
 - ``level_strategies.py``: strategies whose columns are nearly all of one length
 - ``measure_columns.py``, ``simplex_program.py``, ``high_cells.py``: columns added to a mixture
+- ``asked_shares.py``, ``target_designs.py``: weights of queries with targets, searched for besides
 - ``mixed_steps.py``: fixed points in fewer steps
 """

@@ -27,7 +27,7 @@ from mmopt.sectors.search.mixed_steps import MixedSteps
 from mmopt.sectors.search.simplex_program import best_on_simplex
 from mmopt.sectors.search.spectrum import Spectrum, spectrum
 
-__all__ = ["Design", "designs"]
+__all__ = ["Design", "Search", "added_cells", "designs", "products_of_rising_t"]
 
 PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
 POWER = 2.0  # of the multiplicative steps (``level_strategies.py``)
@@ -48,7 +48,8 @@ class Design:
 
     measure : of mass 1. bound : t² of it, below the total error of every strategy, as computed.
     parts : N of the strategy. value : its total error at the longest column that was found, t² max f; proved
-    only where ``largest`` is known, by its ``upper``. total : t² alone, tr(R N⁻¹ Rᵀ).
+    only where ``largest`` is known, by its ``upper``. total : t² alone, tr(R N⁻¹ Rᵀ). shares : those of the
+    bound of queries that have targets (``target_designs.py``).
     """
 
     measure: Mixture
@@ -57,6 +58,7 @@ class Design:
     total: float
     value: float
     largest: Largest | None = None
+    shares: Array | None = None
 
     @property
     def gap(self) -> float:
@@ -83,7 +85,7 @@ class _Given:
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class Search:
     """Where long columns are looked for: the space, seconds of a proof, and what is drawn by."""
 
     space: RowSpace
@@ -138,11 +140,11 @@ def designs(
     ------
     TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); who iterates may stop at any time.
     """
-    search = _Search(space, seconds, np.random.default_rng(seed))
+    search = Search(space, seconds, np.random.default_rng(seed))
     uniform = Mixture(np.ones(1), tuple(own[None] for own in space.uniform))
     design: Design | None = None
     cells = np.zeros((0, len(space.shape)), dtype=np.int64)
-    for measure, found in _products(space, uniform):
+    for measure, found in products_of_rising_t(space, uniform):
         cells, heights = search.cells(found, measure, cells)
         parts, value = found.parts, found.bound * float(heights[0])
         start = design or Design(measure, found.bound, parts, found.bound, value)
@@ -167,7 +169,7 @@ def designs(
     yield from _columns(search, design, cells)
 
 
-def _products(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:
+def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:
     """Single products of rising t, until no attribute's measure promises more."""
     measure = start
     found = spectrum(space, space.moments(measure))
@@ -196,7 +198,7 @@ def _product_of(logarithms: Array, shape: Sequence[int]) -> Mixture:
     return Mixture(np.ones(1), tuple(own / own.sum() for own in factors))
 
 
-def _columns(search: _Search, design: Design, cells: Ints) -> Iterator[Design]:
+def _columns(search: Search, design: Design, cells: Ints) -> Iterator[Design]:
     """Cells added to the best measure, and its weights made the best."""
     space, mixture = search.space, design.measure
     often = space.space.multiplicities.tolist()
@@ -208,7 +210,7 @@ def _columns(search: _Search, design: Design, cells: Ints) -> Iterator[Design]:
         yield design
         if heights[0] <= 1.0 + CLOSE or design.gap <= CLOSE:
             return
-        added = _added(search, found, mixture, cells, heights)
+        added = added_cells(search, found, mixture, cells, heights)
         if len(added):
             mixture = mixture.with_cells(added)
             columns = columns.joined(columns_of_cells(space, added))
@@ -221,7 +223,7 @@ def _columns(search: _Search, design: Design, cells: Ints) -> Iterator[Design]:
         columns, found = columns.kept(kept), found_next
 
 
-def _added(search: _Search, found: Spectrum, mixture: Mixture, cells: Ints, heights: Array) -> Ints:
+def added_cells(search: Search, found: Spectrum, mixture: Mixture, cells: Ints, heights: Array) -> Ints:
     """Cells with large f that are not in the mixture: the local maxima, then those nearly as high."""
     more = high_neighbours(search.space.profile(found.parts), search.space.shape, cells, heights)
     known = {tuple(own) for own in np.stack([f.argmax(axis=1) for f in mixture.factors], axis=1)[1:].tolist()}

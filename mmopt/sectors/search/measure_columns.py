@@ -21,6 +21,7 @@ import numpy.typing as npt
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.search.asked_shares import AskedShares
 from mmopt.sectors.search.spectrum import Spectrum
 
 __all__ = ["Columns", "columns_of", "columns_of_cells", "slopes_and_curvature"]
@@ -84,18 +85,35 @@ def columns_of(space: RowSpace, mixture: Mixture) -> Columns:
 
 
 def slopes_and_curvature(
-    columns: Columns, found: Spectrum, multiplicities: Sequence[float]
+    columns: Columns,
+    found: Spectrum,
+    multiplicities: Sequence[float],
+    asked: AskedShares | None = None,
 ) -> tuple[Array, Array]:
-    """(J,) the integral of f under each product, and (J, J) the second derivatives of t by two weights."""
+    """(J,) the integral of f under each product, and (J, J) the second derivatives of t by two weights.
+
+    With ``asked`` those by its shares come last, (J + o,) and (J + o, J + o).
+    """
+    rows = None if asked is None else asked.seen(found)
     slopes, curvature = [], []
     each = zip(columns.matrices, columns.vectors, found.roots, found.turned, multiplicities, strict=True)
-    for matrices, vectors, roots, turned, often in each:
+    for at, (matrices, vectors, roots, turned, often) in enumerate(each):
         squares = turned @ matrices @ turned.T  # (p, r, r)
         seen = vectors @ turned.T  # (c, r)
+        if rows is not None:
+            seen = np.concatenate([seen, rows[at]])
         own = np.concatenate([np.einsum("jaa,a->j", squares, 1.0 / roots), np.square(seen) @ (1.0 / roots)])
+        second = _curvature(squares, seen, roots)
+        if asked is not None:
+            own, second = asked.joined(own, at), asked.joined(asked.joined(second, at).T, at)
         slopes.append(often / found.total * own)
-        curvature.append(-0.5 * often * _curvature(squares, seen, roots))
-    return np.sum(slopes, axis=0), np.sum(curvature, axis=0)
+        curvature.append(-0.5 * often * second)
+    found_curvature = np.sum(curvature, axis=0)
+    if asked is not None:
+        signs = np.ones(len(found_curvature))
+        signs[-len(asked.sizes) :] = -1.0
+        found_curvature *= np.multiply.outer(signs, signs)
+    return np.sum(slopes, axis=0), found_curvature
 
 
 def _curvature(squares: Array, seen: Array, roots: Array) -> Array:

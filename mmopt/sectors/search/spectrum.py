@@ -20,12 +20,13 @@ class Spectrum:
     """R_κ Q_κ R_κᵀ = U σ² Uᵀ of each component, for a measure of mass 1.
 
     roots : (r,) σ, ascending and positive. turned : (r, d) Uᵀ R. total : t = Σ μ Σ σ; t² is below the total
-    error of every strategy.
+    error of every strategy. moments : (d, d) Q.
     """
 
     roots: tuple[Array, ...]
     turned: tuple[Array, ...]
     total: float
+    moments: tuple[Array, ...]
 
     @property
     def bound(self) -> float:
@@ -54,4 +55,4 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> Spectrum:
         turned.append(directions.T @ root)
     often = space.space.multiplicities.tolist()
     total = sum(m * float(root.sum()) for m, root in zip(often, roots, strict=True))
-    return Spectrum(tuple(roots), tuple(turned), total)
+    return Spectrum(tuple(roots), tuple(turned), total, tuple(moments))
