@@ -26,6 +26,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.privacy_parameters import MOST_COST
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
 from mmopt.results import AnySolution, Solution
+from mmopt.sectors.choose_space import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 
@@ -230,10 +231,12 @@ def _laplace(
 def _in_factors(
     workload: Workload, norm: int, say: Callable[[str], None], template: str | None = None
 ) -> AnySolution:
-    """The best of all templates; or this one, with other weights than before and without a bound."""
+    """The best of all templates that take seconds; or this one, with other weights than before, no bound."""
     names, bound = (None, None) if template is None else ([template], (0.0, "nothing"))
     if template is None and max(workload.domain.shape) > MOST_VALUES:
         names = ["identity", "marginals"]
+    elif template is None and norm == GAUSSIAN.norm and not why_not_of_few(workload):
+        names = ["product", "sectorwise"]
     report = partial(_say_template, say)
     return templates(workload, norm, names, report=report, bound=bound).solution(workload)
 

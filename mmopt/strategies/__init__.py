@@ -12,6 +12,7 @@ Each form is a row of ``FORMS`` and a file.
 - ``marginals_strategy.py``: weighted marginals
 - ``sector_strategy.py``: one on the row space of queries of few attributes; ``measured_parts.py``: made of
   the components that a program knows
+- ``sectorwise_strategy.py``: sets of attributes one by one, of row spaces of any size
 - ``baselines/``: what people use without optimising
 """
 
@@ -24,6 +25,7 @@ from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
 from mmopt.strategies.sector_strategy import SectorStrategy
+from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.strategies.strategy_form import StrategyForm, largest_ratio, normalise, privacy_cost
 from mmopt.strategies.union_strategy import UnionStrategy
 
@@ -37,6 +39,7 @@ __all__ = [
     "NeighboursLike",
     "ProductStrategy",
     "SectorStrategy",
+    "SectorwiseStrategy",
     "Strategy",
     "StrategyForm",
     "UnionStrategy",
@@ -56,6 +59,7 @@ FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
         "union": UnionStrategy,
         "marginals": MarginalStrategy,
         "sectors": SectorStrategy,
+        "sectorwise": SectorwiseStrategy,
     }
 )
 """Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them."""

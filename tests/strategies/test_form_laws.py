@@ -27,6 +27,7 @@ from mmopt.strategies import (
     Neighbours,
     ProductStrategy,
     SectorStrategy,
+    SectorwiseStrategy,
     Strategy,
     StrategyForm,
     UnionStrategy,
@@ -87,6 +88,12 @@ def on_sectors(rng: np.random.Generator, norm: int) -> SectorStrategy:
     return SectorStrategy(layout, core, float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-14), 0.7)
 
 
+def sectorwise(rng: np.random.Generator, norm: int) -> SectorwiseStrategy:
+    """Of one attribute or the other, about a base of its own."""
+    rows = tuple(np.eye(n)[1:] + rng.uniform(-0.3, 0.3, (n - 1, n)) for n in SIZES)
+    return SectorwiseStrategy(rows, ((), (0,), (1,)), rng.uniform(0.5, 1.0, 3), norm)
+
+
 MADE: dict[str, Callable[[np.random.Generator, int], StrategyForm]] = {
     "dense": lambda rng, norm: Strategy(np.vstack([np.eye(N), rng.uniform(-0.5, 0.7, (3, N))]), norm),
     "by_component": by_component,
@@ -94,6 +101,7 @@ MADE: dict[str, Callable[[np.random.Generator, int], StrategyForm]] = {
     "union": lambda rng, norm: UnionStrategy(products(rng, norm), (0.6, 0.4)),
     "marginals": lambda rng, norm: MarginalStrategy(SIZES, [0.0, 0.6, 0.3, 0.1], norm),
     "sectors": on_sectors,
+    "sectorwise": sectorwise,
 }
 # Queries are answered by means of what the parts say: least squares are no worse.
 BOUNDS = ("union",)
@@ -180,6 +188,7 @@ def test_what_is_not_measured_is_not_supported(rng: np.random.Generator) -> None
         "sectors": SectorStrategy(
             SectorLayout(whole_layout.labels, whole_layout.functions, ((),)), DenseOperator(np.eye(1)), 1.0
         ),
+        "sectorwise": SectorwiseStrategy(sectorwise(rng, 2).matrices, ((),), [1.0]),
     }
     assert set(few) == set(FORMS)
     w = workload()

@@ -26,7 +26,11 @@ def templates(
     ] = None,
     names: Annotated[
         str | None,
-        typer.Option("--templates", metavar="A,B", help="identity, product, union, marginals. Default: all."),
+        typer.Option(
+            "--templates",
+            metavar="A,B",
+            help="identity, product, union, marginals, sectorwise (Gaussian noise). Default: all.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random starts.")] = 0,
     out: Annotated[
@@ -37,7 +41,7 @@ def templates(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Optimise strategies kept in factors: a product, a union of products, weighted marginals.
+    """Optimise strategies kept in factors: products, unions of them, weighted marginals, few attributes.
 
     For workloads of products over domains too large for a matrix. The bound holds for every strategy. Where
     the file has privacy, rmse is the standard error of a release there, and the best first.

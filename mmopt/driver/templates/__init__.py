@@ -7,6 +7,7 @@ Gaussian noise, where it is any.
 - ``product_search.py``: one product of strategies (OPT⊗ of HDMM)
 - ``union_search.py``: several side by side (OPT₊)
 - ``marginals_search.py``: weights of marginals (OPT_M)
+- ``sectorwise_search.py``: sets of attributes one by one
 - ``attribute_strategy.py``: one attribute's strategy in a product
 - ``product_bound.py``: a lower bound on total error of all strategies
 - ``union_terms.py``: a union of products as numbers
@@ -24,6 +25,7 @@ from mmopt.driver.templates.every_template import (
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
+from mmopt.driver.templates.sectorwise_search import sectorwise
 from mmopt.driver.templates.template_tuning import tune_templates
 from mmopt.driver.templates.union_search import union
 from mmopt.driver.templates.union_terms import Terms
@@ -38,6 +40,7 @@ __all__ = [
     "multipliers_of",
     "product",
     "product_bound",
+    "sectorwise",
     "template_bound",
     "templates",
     "tune_templates",

@@ -1,7 +1,7 @@
 """The templates of the slides, each optimised for a workload of products, the best first, and a bound.
 
 What is optimised stays in its form: one product of strategies on the attributes, a union of such products,
-weighted marginals. The bound holds for every strategy of every form.
+weighted marginals, sets of attributes one by one. The bound holds for every strategy of every form.
 """
 
 from __future__ import annotations
@@ -19,14 +19,26 @@ from mmopt.driver.solve import solve
 from mmopt.driver.templates.marginals_search import marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
+from mmopt.driver.templates.sectorwise_search import sectorwise
 from mmopt.driver.templates.union_search import union
-from mmopt.errors import OptionError, TooLargeError, suggest
+from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
 from mmopt.language import Program, check
+from mmopt.numerics.arrays import MOST_CELLS
 from mmopt.numerics.blas_threads import one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
 from mmopt.results.factored_solution import FOR_TARGETS
-from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, UnionStrategy
+from mmopt.sectors.bounds.bound_of_large import best_product_bound
+from mmopt.sectors.bounds.pinched_bound import pinched_bound
+from mmopt.sectors.choose_space import why_not_of_few
+from mmopt.strategies import (
+    MarginalStrategy,
+    ProductStrategy,
+    SectorwiseStrategy,
+    Strategy,
+    StrategyForm,
+    UnionStrategy,
+)
 from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Workload
 
@@ -39,10 +51,14 @@ def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
 
 
 class Template(NamedTuple):
-    """form : of its strategies. search : finds the best one for a workload, with ``norm`` and ``seed``."""
+    """form : of its strategies. search : finds the best one for a workload, with ``norm`` and ``seed``.
+
+    norms : that it has strategies for.
+    """
 
     form: type[StrategyForm]
     search: Callable[..., StrategyForm]
+    norms: tuple[int, ...] = (1, 2)
 
 
 TEMPLATES: Mapping[str, Template] = MappingProxyType(
@@ -51,6 +67,7 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "product": Template(ProductStrategy, product),
         "union": Template(UnionStrategy, union),
         "marginals": Template(MarginalStrategy, marginal_strategy),
+        "sectorwise": Template(SectorwiseStrategy, sectorwise, norms=(2,)),
     }
 )
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
@@ -126,7 +143,8 @@ def templates(
     Parameters
     ----------
     workload : from products. norm : 1 for Laplace noise (epsilon), 2 for Gaussian (epsilon and delta).
-    names : of ``TEMPLATES``; all by default. seed : of random starts. report : called with what comes next.
+    names : of ``TEMPLATES``; by default all that have this norm. seed : of random starts.
+    report : called with what comes next.
     bound : that of the other noise, where it is known, and where it is from: it is the same.
 
     Raises
@@ -135,7 +153,8 @@ def templates(
     """
     products_of(workload)
     check_norm(norm, "the norm")
-    chosen = list(dict.fromkeys(names or TEMPLATES))
+    of_norm = [name for name, template in TEMPLATES.items() if norm in template.norms]
+    chosen = list(dict.fromkeys(names or of_norm))
     for name in chosen:
         if name not in TEMPLATES:
             known = ", ".join(TEMPLATES)
@@ -177,15 +196,34 @@ def form_of(template: str) -> type[StrategyForm] | None:
 def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:
     """A bound on the error of every strategy, and where it is from.
 
-    That of l2_strategy, up to ``gap``, where it can be solved, else from multipliers that are products.
-    Nothing in it is drawn, so that it comes out again.
+    That of l2_strategy, up to ``gap``, where it can be solved, else from multipliers that are products. Over
+    many cells these are taken in the space of the queries, where they look at few attributes. Nothing in it
+    is drawn, so that it comes out again.
     """
     program = Program.load("l2_strategy")
-    small = workload.n <= LARGEST or workload.products is None
-    if small or by_components(check(program), workload, {}, largest=LARGEST) is not None:
+    if _is_solved(program, workload):
         bound = solve(workload, program, tolerance=gap).bound
         if bound is not None:
             return bound, "l2_strategy"
     with one_thread():
+        if workload.n > MOST_CELLS and not why_not_of_few(workload):
+            return _bound_of_few(workload), "a product of measures"
         best = product(workload, norm=2, starts=1, seed=0)
     return product_bound(workload, multipliers_of(best, workload)), "multipliers that are products"
+
+
+def _is_solved(program: Program, workload: Workload) -> bool:
+    if workload.n <= LARGEST or workload.products is None:
+        return True
+    try:
+        return by_components(check(program), workload, {}, largest=LARGEST) is not None
+    except TooLargeError:
+        return False
+
+
+def _bound_of_few(workload: Workload) -> float:
+    """For queries of up to two attributes next to the best of all products of measures; else a lower one."""
+    try:
+        return best_product_bound(workload).bound
+    except (TooLargeError, WorkloadError):  # of more attributes, or of too many values
+        return pinched_bound(workload)

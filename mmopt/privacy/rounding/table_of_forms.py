@@ -10,6 +10,7 @@ from mmopt.privacy.rounding.integer_by_component import round_by_component
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_marginals import round_marginals
 from mmopt.privacy.rounding.integer_sectors import round_sectors
+from mmopt.privacy.rounding.integer_sectorwise import round_sectorwise
 from mmopt.privacy.rounding.integer_strategy import Measured, check_type
 from mmopt.privacy.rounding.integer_union import round_union
 from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
@@ -25,6 +26,7 @@ ROUNDED: Mapping[type[StrategyForm], Callable[[Any, Workload, Neighbours], Measu
         FORMS["union"]: round_union,
         FORMS["marginals"]: round_marginals,
         FORMS["sectors"]: round_sectors,
+        FORMS["sectorwise"]: round_sectorwise,
     }
 )
 

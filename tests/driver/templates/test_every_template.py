@@ -21,10 +21,11 @@ def test_the_best_first_and_none_below_the_bound(norm: int) -> None:
     )
     said: list[str] = []
     found = templates(workload, norm, report=said.append)
-    assert said == [*TEMPLATES, "bound"]
+    known = [name for name, template in TEMPLATES.items() if norm in template.norms]
+    assert said == [*known, "bound"]
     errors = [c.error for c in found.candidates]
     assert errors == sorted(errors) and found.best.error == errors[0]
-    assert {c.template for c in found.candidates} == set(TEMPLATES)
+    assert {c.template for c in found.candidates} == set(known)
     assert found.bound_from == "l2_strategy" and found.gap >= 0
     for c in found.candidates:
         assert c.strategy is not None and c.strategy.norm == norm

@@ -1,0 +1,272 @@
+"""Sets of attributes measured one by one, each by the Kronecker product of its attributes' matrices.
+
+Each attribute has a matrix A_i (p_i, n_i) no combination of whose rows is constant, each set S a weight θ_S;
+what is measured is θ_S ⊗_{i in S} A_i, all other attributes summed over. With the constant above A_i is
+[1; A_i], of full row rank, and a query of attribute i is q = γ 1ᵀ + ℓ A_i in one way only. So a product of
+queries is a sum over sets S of θ_S-measured rows in one way only, and least squares are that sum:
+
+    its variance is Σ_S θ_S⁻² Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i².
+
+This is the residual planner's form (Xiao et al., arXiv 2305.08175) for any queries: over any number of cells
+all is in closed form. The squared length of a column is Σ_S θ_S² Π |a_i|², largest where each |a_i| is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import OptionError
+from mmopt.numerics.arrays import Array, owned, require_memory
+from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
+from mmopt.numerics.pseudoinverse import has_full_rank
+from mmopt.strategies.product_strategy import products_of
+from mmopt.strategies.strategy_form import StrategyForm
+from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
+from mmopt.workloads.blocks.factor_blocks import total
+from mmopt.workloads.blocks.kronecker_products import kron
+
+__all__ = ["SectorwiseStrategy"]
+
+OUTSIDE = 1e-18
+"""Of a query's squared length: what may lie outside of what is measured, by rounding."""
+NOTHING = 1e-26
+"""Of a query's squared length: what is left of a part that it does not have, by rounding."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SectorwiseStrategy(StrategyForm):
+    """The rows θ_S ⊗ A_i of all sets, measured with noise. Immutable.
+
+    Parameters
+    ----------
+    matrices : A_i (p_i, n_i) by attribute; p_i = 0 where only totals are asked.
+    sets : of attributes, each ascending, all different. weights : θ_S > 0, one a set. norm : 1 or 2.
+
+    Raises
+    ------
+    OptionError : a matrix with entries that are not finite, or with rows that, with the constant, are
+        dependent; sets that repeat or have other attributes; weights that are not positive; another norm.
+    """
+
+    matrices: tuple[Array, ...]
+    sets: tuple[tuple[int, ...], ...]
+    weights: Array
+    norm: int = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrices", tuple(map(owned, self.matrices)))
+        object.__setattr__(self, "sets", tuple(tuple(map(int, one)) for one in self.sets))
+        object.__setattr__(self, "weights", owned(self.weights))
+        check_norm(self.norm, "the strategy's norm")
+        for i, matrix in enumerate(self.matrices):
+            if not np.isfinite(matrix).all():
+                raise OptionError(f"the matrix of attribute {i} has NaN or infinite entries")
+            if not has_full_rank(_with_constant(matrix)):
+                raise OptionError(f"the rows of attribute {i} and the constant are dependent")
+        known = [one for one in self.sets if sorted(set(one)) == list(one)]
+        inside = all(0 <= i < len(self.matrices) for one in self.sets for i in one)
+        if not (self.sets and inside and len(set(known)) == len(self.sets)):
+            raise OptionError("the sets of attributes repeat, or are not ascending places of attributes")
+        if self.weights.shape != (len(self.sets),) or not (
+            np.isfinite(self.weights).all() and (self.weights > 0).all()
+        ):
+            raise OptionError(
+                f"the weights must be {len(self.sets)} finite numbers above 0, one for each set"
+            )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of values, by attribute."""
+        return tuple(matrix.shape[1] for matrix in self.matrices)
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """Measured queries of each set."""
+        return tuple(math.prod(len(self.matrices[i]) for i in one) for one in self.sets)
+
+    @property
+    def p(self) -> int:
+        return sum(self.rows)
+
+    @property
+    def n(self) -> int:
+        return math.prod(self.sizes)
+
+    @property
+    def largest_column(self) -> float:
+        """Σ θ Π or √Σ θ² Π² of the attributes' longest columns, rounded upwards: some cell has them all."""
+        longest = [column_norms(a, self.norm).max(initial=0.0) if len(a) else 0.0 for a in self.matrices]
+        found = np.zeros(())
+        for one, weight in zip(self.sets, self.weights, strict=True):
+            size = np.asarray(weight)
+            for i in one:
+                size = times_up(size, longest[i])
+            found = plus_up(found, times_up(size, size) if self.norm == 2 else size)
+        return float(root_up(found) if self.norm == 2 else found)
+
+    def divided(self, by: float) -> SectorwiseStrategy:
+        return SectorwiseStrategy(self.matrices, self.sets, self.weights / by, self.norm)
+
+    # -- the errors of queries -------------------------------------------------------------------------
+
+    def variances(self, workload: Workload) -> Array:
+        require_memory((workload.m,), "list of the queries' variances")
+        products = products_of(workload, self.sizes)
+        return np.concatenate([self._combined(product.unweighted(), sums=False) for product in products])
+
+    def squared_error(self, workload: Workload) -> float:
+        """By sums over the rows of each factor: no list of the queries."""
+        return math.fsum(
+            product.weight * float(self._combined(product.weighed(), sums=True)[0])
+            for product in products_of(workload, self.sizes)
+        )
+
+    def _combined(self, product: Product, sums: bool) -> Array:
+        """(m,) Σ_S of what a product's queries vary by on S, infinity where S is not measured; or its sum."""
+        looked = product.looked_at
+        told = [self._told(i, product.factors[i]) for i in looked]
+        parts = [(own.means, own.lengths) for own in told]
+        if sums:
+            parts = [(means.sum(keepdims=True), lengths.sum(keepdims=True)) for means, lengths in parts]
+        found = np.zeros(math.prod(len(means) for means, _ in parts))
+        for chosen in itertools.product((False, True), repeat=len(looked)):
+            own = np.ones((1, 1))
+            with np.errstate(invalid="ignore"):  # nothing times what is not measured is nothing
+                for pair, at in zip(parts, map(int, chosen), strict=True):
+                    own = np.nan_to_num(kron([own, pair[at][None]]), nan=0.0, posinf=np.inf)
+            own = own[0]
+            weight = self._weight_of.get(tuple(itertools.compress(looked, chosen)), 0.0)
+            found += own / weight**2 if weight else np.where(own > 0, np.inf, 0.0)
+        return found
+
+    @cached_property
+    def _weight_of(self) -> dict[tuple[int, ...], float]:
+        return dict(zip(self.sets, self.weights.tolist(), strict=True))
+
+    @cached_property
+    def inverses(self) -> tuple[Array, ...]:
+        """By attribute (n_i, 1 + p_i), [1; A_i]⁺: first the base, then what ℓ is of a query."""
+        return tuple(map(_inverse, self.matrices))
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, Implicit], _Told]:
+        return {}
+
+    def _told(self, i: int, factor: Implicit) -> _Told:
+        """What a factor's queries are in the rows of attribute i."""
+        if (i, factor) not in self._known:
+            self._known[i, factor] = _told(factor.matrix(), self.matrices[i], self.inverses[i])
+        return self._known[i, factor]
+
+    # -- estimates -------------------------------------------------------------------------------------
+
+    def answers_from(self, workload: Workload, noisy: Array) -> Array:
+        """Least-squares estimates (m,) of the unweighted queries from noisy answers (p,), without the cells.
+
+        Raises
+        ------
+        TooLargeError : more queries than fit in memory.
+        OptionError : a query that is not supported.
+        """
+        require_memory((workload.m,), "estimates of the queries")
+        parts = np.split(np.asarray(noisy, dtype=np.float64), np.cumsum(self.rows)[:-1])
+        sums = {
+            one: (part / weight).reshape([len(self.matrices[i]) for i in one])
+            for one, weight, part in zip(self.sets, self.weights, parts, strict=True)
+        }
+        return np.concatenate([self._answers(p, sums) for p in products_of(workload, self.sizes)])
+
+    def _answers(self, product: Product, sums: Mapping[tuple[int, ...], Array]) -> Array:
+        looked = product.looked_at
+        told = [self._told(i, product.factors[i].plain) for i in looked]
+        found = np.zeros([len(own.means) for own in told])
+        for chosen in itertools.product((False, True), repeat=len(looked)):
+            one = tuple(itertools.compress(looked, chosen))
+            if one in sums:
+                table = sums[one].reshape([len(self.matrices[i]) if i in one else 1 for i in looked])
+                for at, own in enumerate(told):
+                    matrix = own.inner if chosen[at] else own.base
+                    table = np.moveaxis(np.tensordot(matrix, table, axes=(1, at)), 0, at)
+                found += table
+            elif all((own.lengths if at else own.means).any() for own, at in zip(told, chosen, strict=True)):
+                raise OptionError("the strategy does not support the queries whose answers are asked")
+        return found.ravel()
+
+    def implicit(self) -> Implicit:
+        """All rows (p, n), never formed, one set after the other."""
+        rows = []
+        for one, weight in zip(self.sets, self.weights.tolist(), strict=True):
+            parts = [Dense(a) if i in one else total(a.shape[1]) for i, a in enumerate(self.matrices)]
+            rows.append(Scaled(Kron(parts), weight))
+        return Stack(rows)
+
+    # -- saved, and shown ------------------------------------------------------------------------------
+
+    def fields(self) -> dict[str, Any]:
+        most = max(map(len, self.sets))
+        return {
+            "form": "sectorwise",
+            "matrices": {str(i): matrix for i, matrix in enumerate(self.matrices)},
+            "sets": np.array([[*one, *[-1] * (most - len(one))] for one in self.sets], dtype=np.int64),
+            "weights": self.weights,
+            "norm": self.norm,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> SectorwiseStrategy:
+        matrices, padded = fields["matrices"], fields["sets"]
+        return cls(
+            tuple(matrices[str(i)] for i in range(len(matrices))),
+            tuple(tuple(int(i) for i in own if i >= 0) for own in padded),
+            fields["weights"],
+            fields["norm"],
+        )
+
+    def __repr__(self) -> str:
+        return self._words(f"{self.p:,} queries by {len(self.sets):,} sets of {len(self.sizes)} attributes")
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """A factor's queries (m, n) as γ 1ᵀ + ℓ A: base (m, 1), γ; inner (m, p), ℓ; means γ², lengths |ℓ|² (m,).
+
+    Lengths are infinite where a query is not measured.
+    """
+
+    base: Array
+    inner: Array
+    means: Array
+    lengths: Array
+
+
+def _told(queries: Array, matrix: Array, inverse: Array) -> _Told:
+    found = queries @ inverse
+    base, inner = found[:, :1], found[:, 1:]
+    part, sizes = inner @ matrix, np.square(queries).sum(axis=1)
+    outside = np.square(queries - base - part).sum(axis=1) > OUTSIDE * sizes
+    base = np.where(np.square(base) * queries.shape[1] > NOTHING * sizes[:, None], base, 0.0)
+    inner = np.where((np.square(part).sum(axis=1) > NOTHING * sizes)[:, None], inner, 0.0)
+    lengths = np.where(outside, np.inf, np.square(inner).sum(axis=1))
+    return _Told(base, inner, np.square(base)[:, 0], lengths)
+
+
+def _inverse(matrix: Array) -> Array:
+    scales = np.ones(1 + len(matrix))
+    scales[0] = _size(matrix)  # of independent rows the inverse takes back what they are scaled by
+    return np.asarray(np.linalg.pinv(_with_constant(matrix)) * scales, dtype=np.float64)
+
+
+def _with_constant(matrix: Array) -> Array:
+    """A constant of the matrix's size above it."""
+    return np.vstack([np.full((1, matrix.shape[1]), _size(matrix)), matrix])
+
+
+def _size(matrix: Array) -> float:
+    return float(np.abs(matrix).max(initial=0.0)) or 1.0

@@ -1,0 +1,50 @@
+"""The template of few attributes: its figures, and that it is chosen where one matrix does not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tolerances
+from few_ways import MIXED, few_ways
+
+from mmopt import solve
+from mmopt.driver.templates import sectorwise, templates
+from mmopt.errors import OptionError
+from mmopt.sectors.residual.residual_bases import best_residual_strategy
+from mmopt.workloads.blocks.factor_blocks import identity, prefix
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", list(MIXED))
+def test_the_strategy_has_the_error_that_was_found(name: str) -> None:
+    workload = few_ways(*MIXED[name])
+    strategy = sectorwise(workload)
+    assert strategy.sensitivity <= 1
+    expected = best_residual_strategy(workload).error
+    assert strategy.total_error(workload) == pytest.approx(expected, rel=tolerances.GAP_INTERIOR)
+    inverse = np.linalg.pinv(strategy.implicit().matrix())
+    told = np.square(workload.queries @ inverse).sum(axis=1)
+    np.testing.assert_allclose(strategy.variances(workload), told, rtol=1e-7)
+
+
+def test_next_to_the_optimum() -> None:
+    """0.4 % above it, on all prefixes of one and two of four attributes of six values."""
+    workload = few_ways((6,) * 4, (1, 2), prefix, weights=False)
+    bound = solve(workload, "l2_strategy").bound
+    assert bound is not None and 1 <= sectorwise(workload).total_error(workload) / bound < 1.01
+
+
+def test_over_many_cells_with_a_bound() -> None:
+    """10^12 cells; the bound is in the space of the queries too, and queries of three attributes have one."""
+    kinds = (prefix, identity, *[prefix] * 10)
+    for orders, gap in (((1, 2), 0.05), ((3,), 0.5)):
+        found = templates(few_ways((10,) * 12, orders, kinds), 2, ["sectorwise"])
+        assert found.bound_from == "a product of measures" and 0 <= found.gap < gap
+
+
+def test_gaussian_noise_only() -> None:
+    with pytest.raises(OptionError) as refused:
+        templates(few_ways((3, 3), (1,), prefix), 1, ["sectorwise"])
+    assert refused.value.message == (
+        "sets of attributes are measured one by one with Gaussian noise (norm 2) only"
+    )
