@@ -1,4 +1,4 @@
-"""Weighted Fourier factorisations: the error of the best strategy that is diagonal in characters.
+"""Weighted Fourier factorisations: the best strategy that is diagonal in characters.
 
 The characters χ of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared
 length at every cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products w Π χ* Gᵢ χ / dᵢ² (arXiv
@@ -11,37 +11,39 @@ import math
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, require_memory
 from mmopt.sectors.residual.products_of_few import products_of_few, terms_by_sector
 from mmopt.workloads import Workload
 
-__all__ = ["weighted_fourier_error"]
+__all__ = ["asked_of_characters", "weighted_fourier_error"]
 
 
-def weighted_fourier_error(workload: Workload) -> float:
-    """Total squared error at squared sensitivity 1. Raises as ``products_of_few``.
+def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
+    """H_χχ of each sector, (d₁ - 1, d₂ - 1, …): the characters but the constant of each of its attributes.
 
-    A sector that is no Kronecker product takes one number for each of its characters.
+    Raises as ``products_of_few``; TooLargeError also for characters that do not fit in memory.
     """
     products = products_of_few(workload)
     grams = {id(gram): gram for product in products for gram in product.grams}
     spectra = {key: _spectrum(gram) for key, gram in grams.items()}
-    sums = {key: float(np.sqrt(spectrum).sum()) for key, spectrum in spectra.items()}
-    bases = [np.full(attribute.size, 1 / attribute.size) for attribute in workload.domain.attributes]
-    total = 0.0
-    for terms in terms_by_sector(products, bases).values():
-        if len(terms) == 1:
-            [(keys, weight)] = terms.items()
-            total += math.sqrt(weight) * math.prod(sums[key] for _, key in keys)
-            continue
-        asked = np.zeros(1)
-        for keys, weight in terms.items():
-            product = np.full(1, weight)
+    sizes = workload.domain.shape
+    terms = terms_by_sector(products, [np.full(size, 1 / size) for size in sizes])
+    require_memory((sum(math.prod(sizes[i] - 1 for i in own) for own in terms),), "characters of all sectors")
+    found = {}
+    for own, parts in terms.items():
+        asked = np.zeros([sizes[i] - 1 for i in own])
+        for keys, weight in parts.items():
+            product = np.full((), weight)
             for _, key in keys:
-                product = np.multiply.outer(product, spectra[key]).ravel()
+                product = np.multiply.outer(product, spectra[key])
             asked = asked + product
-        total += float(np.sqrt(asked).sum())
-    return total**2
+        found[own] = asked
+    return found
+
+
+def weighted_fourier_error(workload: Workload) -> float:
+    """Total squared error at squared sensitivity 1. Raises as ``asked_of_characters``."""
+    return math.fsum(float(np.sqrt(asked).sum()) for asked in asked_of_characters(workload).values()) ** 2
 
 
 def _spectrum(gram: Array) -> Array:

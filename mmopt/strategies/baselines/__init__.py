@@ -8,6 +8,7 @@
 - ``tree_baselines.py``: hierarchies, wavelets, quadtrees
 - ``stream_baselines.py``: noise filters for the steps of a stream
 - ``marginal_baselines.py``: the Fourier basis and the data cube method
+- ``sector_baselines.py``: queries of few attributes, sector by sector
 """
 
 from mmopt.strategies.baselines.baseline_catalogue import ALIASES, CATALOGUE

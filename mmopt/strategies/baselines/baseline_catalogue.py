@@ -13,6 +13,12 @@ from types import MappingProxyType
 from mmopt.strategies.baselines.catalogue_row import Baseline, Parameter
 from mmopt.strategies.baselines.marginal_baselines import datacube, fourier, many_unions, not_marginals
 from mmopt.strategies.baselines.plain_baselines import answers, cells
+from mmopt.strategies.baselines.sector_baselines import (
+    not_of_few,
+    not_of_marginals,
+    query_smasher,
+    weighted_fourier,
+)
 from mmopt.strategies.baselines.stream_baselines import buffered, square_root
 from mmopt.strategies.baselines.tree_baselines import greedy_h, hierarchical, quadtree, wavelet
 from mmopt.workloads import Workload
@@ -36,6 +42,12 @@ def _several_attributes(workload: Workload) -> str | None:
     if len(workload.domain.shape) < 2:
         return "for one attribute it is hierarchical(branching=2)"
     return None
+
+
+def _other_queries_than_marginals(workload: Workload) -> str | None:
+    if not_of_marginals(workload) is None:
+        return "for marginals it is residual_planner"
+    return not_of_few(workload)
 
 
 CATALOGUE: tuple[Baseline, ...] = (
@@ -123,6 +135,30 @@ CATALOGUE: tuple[Baseline, ...] = (
         datacube,
         reason_against=many_unions,
         depends_on_norm=True,
+    ),
+    Baseline(
+        "residual_planner",
+        "The residuals of the asked marginals, each by itself with its own noise (ResidualPlanner)",
+        "Xiao et al., NeurIPS 2023",
+        (2,),
+        query_smasher,
+        reason_against=not_of_marginals,
+    ),
+    Baseline(
+        "query_smasher",
+        "Residual spaces of the queries, each by itself at its optimum (QuerySmasher)",
+        "He et al., arXiv 2604.00868",
+        (2,),
+        query_smasher,
+        reason_against=_other_queries_than_marginals,
+    ),
+    Baseline(
+        "weighted_fourier",
+        "Weighted characters of the asked attributes (weighted Fourier factorisation)",
+        "arXiv 2512.21499",
+        (2,),
+        weighted_fourier,
+        reason_against=not_of_few,
     ),
 )
 

@@ -160,9 +160,9 @@ def test_baselines(compared: Any, files: Path) -> None:
     assert {row[2]: row[5] == "-" for row in rows} == {"Gaussian": False, "Laplace": True}
     left_out = done.out[done.out.index("Baselines left out:\n") :]
     others = {name for name in baseline_names() if name not in shown}
-    assert others == {"greedy_h", "square_root", "blt", "fourier", "datacube"}
+    assert others == {"greedy_h", "square_root", "blt", "fourier", "datacube", "residual_planner"}
     assert "  greedy_h: it splits one attribute, the workload has 2\n" in left_out
-    assert "  fourier, datacube: the queries are not marginals" in left_out
+    assert "  fourier, datacube, residual_planner: the queries are not marginals" in left_out
 
 
 def test_by_what_targets_cost_where_every_query_has_one(compared: Any, files: Path) -> None:
