@@ -17,9 +17,10 @@ import numpy as np
 
 from mmopt.answers.laplace_for_targets import laplace_for_targets
 from mmopt.driver import default_program, solve
-from mmopt.driver.templates import templates
-from mmopt.errors import Error, PrivacyError, TooLargeError
+from mmopt.driver.templates import MOST_ATTRIBUTES, TEMPLATES, templates
+from mmopt.errors import Error, PrivacyError, TooLargeError, counted
 from mmopt.language import Program
+from mmopt.limits import fits_memory
 from mmopt.mechanism import Plan, plan
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
@@ -196,12 +197,15 @@ def _gaussian(
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
-    """The program for Gaussian noise; templates where it is too large and total error is what is least."""
+    """The program for Gaussian noise; templates where it is too large and total error is what is least.
+
+    Where these are measured on more cells than there can be, too, what is said is what the program lacks.
+    """
     name, _ = default_program(workload)
     try:
         return offer(workload, solved(workload, Program.load(name)), privacy, neighbours)
     except TooLargeError:
-        if workload.products is None or workload.has_all_targets:
+        if workload.products is None or workload.has_all_targets or not _measured_templates(workload):
             raise
         return offer(workload, _in_factors(workload, GAUSSIAN.norm, say), privacy, neighbours)
 
@@ -230,12 +234,35 @@ def _laplace(
 def _in_factors(
     workload: Workload, norm: int, say: Callable[[str], None], template: str | None = None
 ) -> AnySolution:
-    """The best of all templates; or this one, with other weights than before and without a bound."""
-    names, bound = (None, None) if template is None else ([template], (0.0, "nothing"))
-    if template is None and max(workload.domain.shape) > MOST_VALUES:
-        names = ["identity", "marginals"]
+    """The best of all templates; or this one, with other weights than before and without a bound.
+
+    TooLargeError, before any is sought, where none can be measured.
+    """
+    bound = None if template is None else (0.0, "nothing")
+    names = _measured_templates(workload) if template is None else [template]
+    if not names:
+        attributes = len(workload.domain.shape)
+        raise TooLargeError(
+            f"Laplace noise has no strategy over {counted(workload.n, 'cell')} of {attributes} attributes: "
+            f"products of strategies list the cells, weights of marginals go up to {MOST_ATTRIBUTES} "
+            "attributes",
+            hint="allow Gaussian noise, which takes queries of few attributes over any number of cells: "
+            "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'",
+        )
     report = partial(_say_template, say)
     return templates(workload, norm, names, report=report, bound=bound).solution(workload)
+
+
+def _measured_templates(workload: Workload) -> list[str]:
+    """The templates whose strategies can be measured: over cells that are not listed only marginals."""
+    names = list(TEMPLATES)
+    if max(workload.domain.shape) > MOST_VALUES:
+        names = ["identity", "marginals"]
+    if not fits_memory((workload.n,)):
+        names = ["marginals"]
+    if len(workload.domain.shape) > MOST_ATTRIBUTES:
+        names = [name for name in names if name != "marginals"]
+    return names
 
 
 def _say_template(say: Callable[[str], None], name: str) -> None:
