@@ -137,7 +137,7 @@ def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does() -> 
 
 
 def test_the_order_that_fits_is_one_that_is_asked() -> None:
-    """Without the four-way prefixes of 20 attributes only those of one are left: of three nothing is known."""
+    """Without the four-way prefixes only those of one attribute are left: of three nothing is known."""
     with pytest.raises(TooLargeError) as caught:
         plain_space(few_ways((10,) * 20, (1, 4), prefix))
     assert str(caught.value) == (
