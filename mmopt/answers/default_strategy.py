@@ -17,9 +17,10 @@ import numpy as np
 
 from mmopt.answers.laplace_for_targets import laplace_for_targets
 from mmopt.driver import default_program, solve
-from mmopt.driver.templates import templates
-from mmopt.errors import Error, PrivacyError, TooLargeError
+from mmopt.driver.templates import MOST_ATTRIBUTES, TEMPLATES, templates
+from mmopt.errors import Error, PrivacyError, TooLargeError, counted
 from mmopt.language import Program
+from mmopt.limits import fits_memory
 from mmopt.mechanism import Plan, plan
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
@@ -42,6 +43,7 @@ MOST_OF_ONE = 4096
 
 
 MOST_VALUES = 512
+OF_ANY_SIZE = ("marginals", "sectorwise")  # templates that need no list of the cells
 """Of an attribute, above which the search for the best product of strategies takes minutes."""
 
 
@@ -197,12 +199,19 @@ def _gaussian(
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
-    """The program for Gaussian noise; templates where it is too large and total error is what is least."""
+    """The program for Gaussian noise; templates where it is too large and total error is what is least.
+
+    Where these are measured on more cells than there can be, too, what is said is what the program lacks.
+    """
     name, _ = default_program(workload)
     try:
         return offer(workload, solved(workload, Program.load(name)), privacy, neighbours)
     except TooLargeError:
-        if workload.products is None or workload.has_all_targets:
+        if (
+            workload.products is None
+            or workload.has_all_targets
+            or not _measured_templates(workload, GAUSSIAN.norm)
+        ):
             raise
         return offer(workload, _in_factors(workload, GAUSSIAN.norm, say), privacy, neighbours)
 
@@ -231,14 +240,37 @@ def _laplace(
 def _in_factors(
     workload: Workload, norm: int, say: Callable[[str], None], template: str | None = None
 ) -> AnySolution:
-    """The best of all templates that take seconds; or this one, with other weights than before, no bound."""
-    names, bound = (None, None) if template is None else ([template], (0.0, "nothing"))
-    if template is None and max(workload.domain.shape) > MOST_VALUES:
-        names = ["identity", "marginals"]
-    elif template is None and norm == GAUSSIAN.norm and not why_not_of_few(workload):
-        names = ["product", "sectorwise"]
+    """The best of all templates; or this one, with other weights than before and without a bound.
+
+    TooLargeError, before any is sought, where none can be measured.
+    """
+    bound = None if template is None else (0.0, "nothing")
+    names = _measured_templates(workload, norm) if template is None else [template]
+    if not names:
+        attributes = len(workload.domain.shape)
+        raise TooLargeError(
+            f"Laplace noise has no strategy over {counted(workload.n, 'cell')} of {attributes} attributes: "
+            f"products of strategies list the cells, weights of marginals go up to {MOST_ATTRIBUTES} "
+            "attributes",
+            hint="allow Gaussian noise, which takes queries of few attributes over any number of cells: "
+            "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'",
+        )
     report = partial(_say_template, say)
     return templates(workload, norm, names, report=report, bound=bound).solution(workload)
+
+
+def _measured_templates(workload: Workload, norm: int) -> list[str]:
+    """The templates whose strategies can be measured: of cells that are not listed only few."""
+    names = [name for name, template in TEMPLATES.items() if norm in template.norms]
+    if max(workload.domain.shape) > MOST_VALUES:
+        names = ["identity", "marginals"]
+    elif norm == GAUSSIAN.norm and not why_not_of_few(workload):
+        names = ["product", "sectorwise"]
+    if not fits_memory((workload.n,)):
+        names = [name for name in names if name in OF_ANY_SIZE]
+    if len(workload.domain.shape) > MOST_ATTRIBUTES:
+        names = [name for name in names if name != "marginals"]
+    return names
 
 
 def _say_template(say: Callable[[str], None], name: str) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 
 from mmopt.compiler import Instance, Lowered, bind, cones, lower, variables
 from mmopt.driver.accepted_inputs import as_program, default_program, named_givens, within_range, workload_for
-from mmopt.errors import OptionError, suggest
+from mmopt.errors import OptionError, TooLargeError, suggest, whole
 from mmopt.exchange import cbf, mps, npz, sdpa
 from mmopt.language import Program, check
+from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array
 from mmopt.request import WorkloadLike
 from mmopt.resources import version
@@ -164,6 +165,12 @@ def _instance(
         raise OptionError(
             f"'{written.name}' is of class '{written.klass}', and a file holds convex programs only",
             hint="'mmopt programs' says which are convex; of a procedure, its convex steps can be exported",
+        )
+    if not fits_memory((workload.n,)):
+        raise TooLargeError(
+            f"a file of '{written.name}' lists the cells, and there are {whole(workload.n)}",
+            hint="'mmopt solve' takes queries of few attributes over any number of cells; or group values of "
+            "the attributes, so that there are fewer cells",
         )
     instance = bind(checked, workload, named_givens(givens, written, workload))
     sizes = instance.sizes()

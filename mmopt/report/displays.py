@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from mmopt.comparison import Baselines, Comparison, Factors, Outcome, ranking
 from mmopt.driver import Tuned
-from mmopt.errors import ProgramError, whole
+from mmopt.errors import ProgramError, TooLargeError, whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Answers, Plan
 from mmopt.numerics.outward import rounded
@@ -133,8 +133,6 @@ def _workload(workload: Workload) -> Iterator[Block]:
 
 
 def _strategy(strategy: StrategyForm) -> Iterator[Block]:
-    costs, _ = levels(strategy.profile)
-    low, high = float(costs.min()), float(costs.max())
     yield _facts(
         [
             ("strategy", f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"),
@@ -142,13 +140,23 @@ def _strategy(strategy: StrategyForm) -> Iterator[Block]:
             ("noise", NOISES[strategy.norm]),
             ("sensitivity", f"{rounded(strategy.sensitivity, 10, up=True)}   (rounded up)"),
             ("neighbours", strategy.neighbours.words),
-            ("squared columns", " to ".join(dict.fromkeys((figure(low), figure(high))))),
+            *_columns(strategy),
         ]
     )
     if isinstance(strategy, Strategy) and max(strategy.p, strategy.n) <= ENTRIES_SHOWN:
         heads = ("", *(f"cell {i}" for i in range(strategy.n)))
         rows = [(str(i), *map(_entry, row)) for i, row in enumerate(strategy.matrix.tolist())]
         yield _table(heads, rows, range(1, strategy.n + 1))
+
+
+def _columns(strategy: StrategyForm) -> list[tuple[str, str]]:
+    """The least and the largest; nothing over more cells than there can be numbers."""
+    try:
+        costs, _ = levels(strategy.profile)
+    except TooLargeError:
+        return []
+    ends = dict.fromkeys((figure(float(costs.min())), figure(float(costs.max()))))
+    return [("squared columns", " to ".join(ends))]
 
 
 def _entry(value: float) -> str:

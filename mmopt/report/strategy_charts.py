@@ -181,11 +181,16 @@ def error_figure(
 def error_curves(strategy: StrategyForm, workload: Workload, name: str) -> dict[str, Array]:
     """By name (m,) the standard errors of the queries at unit noise per unit of sensitivity.
 
-    Of the strategy and, where neighbours differ by a row, of the baselines that tell the answers. A strategy
-    that has the name of a baseline is told apart.
+    Of the strategy and, where neighbours differ by a row, of the baselines that tell the answers and fit in
+    memory. A strategy that has the name of a baseline is told apart.
     """
     compared = {f"strategy of '{name}'" if name in BASELINES else name: strategy}
     if strategy.neighbours == ADD_REMOVE:
-        made = {other: baseline_strategy(other, workload, strategy.norm) for other in BASELINES}
-        compared |= {other: one for other, one in made.items() if one.supports(workload)}
+        for other in BASELINES:
+            try:
+                one = baseline_strategy(other, workload, strategy.norm)
+            except TooLargeError:
+                continue
+            if one.supports(workload):
+                compared[other] = one
     return {key: one.sensitivity * np.sqrt(one.variances(workload)) for key, one in compared.items()}

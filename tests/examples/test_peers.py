@@ -14,7 +14,10 @@ peers, rows = scripts("peers").peers, scripts("peers").rows
 FIGURES, ROWS, Row, rows_named = rows.FIGURES, rows.ROWS, rows.Row, rows.rows_named
 computed, reach = peers.computed, peers.reach
 
-SMALL = [row for row in ROWS if row.name in ("prefix 64", "all ranges 64") or "2x5x16x20x75" in row.name]
+FEW = ("≤2-way prefixes on 10^2", "≤2-way prefixes on 6^3")
+SMALL = [
+    row for row in ROWS if row.name in ("prefix 64", "all ranges 64", *FEW) or "2x5x16x20x75" in row.name
+]
 SLOW = [row.group == "laplace" and "2x5x16" in row.name for row in SMALL]
 CONVEX = ("l2_strategy", "fitness_for_use")
 
@@ -82,6 +85,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         "total error",
         "largest error",
         "marginals",
+        "few attributes",
         "census",
         "laplace",
         "slides",

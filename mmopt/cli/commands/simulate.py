@@ -24,7 +24,8 @@ from mmopt.cli.command_options import (
 )
 from mmopt.cli.command_output import answer, note, run_solve
 from mmopt.cli.command_strategy import planned_accuracy
-from mmopt.errors import OptionError, PrivacyError
+from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
+from mmopt.limits import fits_memory
 
 if TYPE_CHECKING:
     from mmopt.mechanism import Plan
@@ -84,6 +85,12 @@ def simulate(
             hint="leave that line out of the file",
         )
     check_table(data, request)
+    if not fits_memory((request.workload.n,)):
+        raise TooLargeError(
+            f"errors are simulated on a data vector, and there are {counted(request.workload.n, 'cell')}",
+            hint="'mmopt accuracy' has every standard error as a formula; 'mmopt release --simulate SEED' "
+            "draws noise once",
+        )
     options = options_for(tolerance=tolerance, time_limit=time_limit, threads=threads)
     files = [Path(name) for name in names_in(strategies, "--strategies")]
     names = names_in(programs, "--programs")

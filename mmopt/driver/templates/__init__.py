@@ -22,7 +22,7 @@ from mmopt.driver.templates.every_template import (
     template_bound,
     templates,
 )
-from mmopt.driver.templates.marginals_search import marginal_strategy
+from mmopt.driver.templates.marginals_search import MOST_ATTRIBUTES, marginal_strategy
 from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
 from mmopt.driver.templates.sectorwise_search import sectorwise
@@ -31,6 +31,7 @@ from mmopt.driver.templates.union_search import union
 from mmopt.driver.templates.union_terms import Terms
 
 __all__ = [
+    "MOST_ATTRIBUTES",
     "TEMPLATES",
     "Candidate",
     "Templates",

@@ -25,9 +25,14 @@ from mmopt.workloads import Factor, Workload
 __all__ = ["multipliers_of", "product_bound"]
 
 CHARGED = 1e-9
-"""Taken off, relatively: for singular vectors that are orthonormal to rounding, and for ``COMMUTES``.
+"""Taken off, relatively, for 40 attributes or fewer: for singular vectors orthonormal to rounding, and for
+``COMMUTES``. Cross terms of d attributes lift MᵀM by d times that at most.
+"""
 
-Cross terms of d attributes lift MᵀM by d times that at most, and 2^d subspaces keep d below 40.
+NEGLIGIBLE = 1e-14
+"""Of the largest: subspaces on which no product has more are left out, which lowers the bound.
+
+Of 2^d these are all but a few where products look at few of the attributes: a total is zero on a complement.
 """
 
 COMMUTES = 1e-11  # of v: what may lie outside the row space, or inside; so large are the cross terms of MᵀM
@@ -77,9 +82,11 @@ def _bound(workload: Workload, multipliers: Sequence[Array]) -> float:
         split = _split(distinct, p / p.sum())
         place = [distinct.index(term[i]) for term, _ in terms]
         found = np.vstack([found * row[place] for row in split])
+        largest = found.max(axis=1)
+        found = found[largest > NEGLIGIBLE * largest.max()]
     weights = np.array([weight for _, weight in terms])
     norm = np.sqrt(np.square(found) @ weights).sum()
-    return float(norm**2 * (1.0 - CHARGED))
+    return float(norm**2 * (1.0 - CHARGED * max(1.0, len(multipliers) / 40)))
 
 
 Term = tuple[tuple[Factor, ...], ...]  # per attribute the factors whose Gram matrices add up

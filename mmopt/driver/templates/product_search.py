@@ -18,15 +18,17 @@ import numpy as np
 
 from mmopt.driver.templates.attribute_strategy import Factor, Identities, Rows
 from mmopt.driver.templates.union_terms import Terms
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, TooLargeError
 from mmopt.numerics.outward import check_norm
 from mmopt.strategies import Strategy
-from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.strategies.product_strategy import ProductStrategy, products_of
 from mmopt.workloads import Workload
 
-__all__ = ["Effort", "product"]
+__all__ = ["FEW_FACTORS", "Effort", "product"]
 
 STARTS = 5
+FEW_FACTORS = 2**11  # of the products of the workload together, up to which there are several starts
+MOST_FACTORS = 2**14  # up to which there is one, of some ten seconds
 SETTLED = 1e-5  # a round that improves the error by less is the last
 
 
@@ -47,7 +49,7 @@ def product(
     workload: Workload,
     *,
     norm: int = 1,
-    starts: int = STARTS,
+    starts: int | None = None,
     seed: int = 0,
     time_limit: float = np.inf,
     effort: Effort = THOROUGH,
@@ -58,7 +60,8 @@ def product(
     ----------
     workload : a union of products.
     norm : 1 for Laplace noise: the factors are p-identities. 2 for Gaussian noise: any strategies.
-    starts : how often the factors begin anew; the best end is kept.
+    starts : how often the factors begin anew; the best end is kept. By default 5, and once where products
+        over many attributes have more than ``FEW_FACTORS`` factors together.
     seed : of the random numbers.
     time_limit : seconds after which no factor is searched any more.
     effort : how thorough each search is.
@@ -66,12 +69,22 @@ def product(
     Raises
     ------
     OptionError : no start, or another norm.
-    UnsuitableError : a workload that is no union of products.
+    UnsuitableError : a workload that is no union of products. TooLargeError : one of too many factors.
     """
-    if starts < 1:
+    if starts is not None and starts < 1:
         raise OptionError(f"'starts' is at least 1, not {starts}")
     check_norm(norm, "the strategy's norm")
+    products = products_of(workload)
+    attributes = len(workload.domain.shape)
+    if (count := len(products) * attributes) > MOST_FACTORS:
+        raise TooLargeError(
+            f"one product is searched for up to {MOST_FACTORS:,} factors of products, and "
+            f"{len(products):,} products over {attributes} attributes have {count:,}",
+            hint="solve l2_strategy, which takes queries of few attributes over any number of cells",
+        )
     terms = Terms.of(workload)
+    if starts is None:
+        starts = STARTS if count <= FEW_FACTORS else 1
     end = time.monotonic() + time_limit
     ends = [_descend(terms, KINDS[norm], effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda found: found[1])

@@ -18,7 +18,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from mmopt.driver.templates.product_search import Effort, product
+from mmopt.driver.templates.product_search import FEW_FACTORS, Effort, product
 from mmopt.driver.templates.union_terms import Terms
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.numerics.split_arrays import Array, Ints
@@ -28,7 +28,6 @@ from mmopt.workloads import Product, Workload
 __all__ = ["shares_of", "union"]
 
 
-MOST_FACTORS = 2048  # of the products of the workload together: a search of more takes many minutes
 GROUPS = 4
 ROUNDS = 12  # of strategies, shares and means by turns
 SETTLED = 1e-3  # a round that lowers the error by less is the last
@@ -70,9 +69,9 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
     Terms.of(workload)  # says what is wrong with the workload as a whole
     workload = workload.weighed  # only total error matters here
     products = workload.products or ()
-    if (count := len(products) * len(workload.domain.shape)) > MOST_FACTORS:
+    if (count := len(products) * len(workload.domain.shape)) > FEW_FACTORS:
         raise TooLargeError(
-            f"a union is searched for up to {MOST_FACTORS:,} factors of products, and {len(products):,} "
+            f"a union is searched for up to {FEW_FACTORS:,} factors of products, and {len(products):,} "
             f"products over {len(workload.domain.shape)} attributes have {count:,}"
         )
     best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)

@@ -17,6 +17,7 @@ from mmopt.language.syntax.syntax_tree import Constraint, Expr
 from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Level, Split, Unlisted, plain
+from mmopt.proof.verified_components import placed_variables
 from mmopt.report.explain.explained_facts import SolvedFacts, SolvedLine
 from mmopt.report.solution_tables import orbit_label
 from mmopt.results import Solution
@@ -60,7 +61,9 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
 
 def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int | None, int | None, str]:
     """Rows, tight rows, and words on what is not counted by rows."""
-    env: dict[str, Any] = {**instance.env, **plain(solution.variables)}
+    variables = plain(solution.variables)
+    # Those of a file say how they split, and not of which cells.
+    env: dict[str, Any] = {**instance.env, **(placed_variables(instance, variables) or variables)}
     if splits(env):
         sides = [_by_component(c, env)]
         if any(isinstance(value, Unlisted) for value in sides[0]):

@@ -155,15 +155,16 @@ def require_blocks(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> l
     most = max(own.dim for own in found)
     if fits_memory((most, most), ARRAYS_AT_ONCE):
         return found
-    order = max(len(product.factors) for product in asked) - 1
-    while order and not _fits(bases, [p for p in asked if len(p.factors) <= order]):
-        order -= 1
+    # Of the orders that are asked: of others nothing is counted.
+    orders = sorted({len(product.factors) for product in asked}, reverse=True)[1:]
+    fitting = (own for own in orders if _fits(bases, [p for p in asked if len(p.factors) <= own]))
+    order = next(fitting, 0)
     raise TooLargeError(
         f"the row space of these queries has {sum(_count(bases, own) for own in found):,} dimensions, "
         f"{most:,} of them in one block: "
         f"{ARRAYS_AT_ONCE} matrices of {8 * most**2 / 2**30:,.1f} GiB each are more than fits",
         hint=(
-            f"queries of at most {order} attribute{'s' * (order > 1)} fit; or group values of the attributes"
+            f"those of at most {order} attribute{'s' * (order > 1)} fit; or group values of the attributes"
             if order
             else "group values of the attributes"
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tolerances
+from few_attributes import up_to
 from symmetric import random_products
 
 from mmopt import Workload, solve
@@ -78,3 +79,10 @@ def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(every_template, "by_components", lambda *args, **options: None)
     bound, origin = every_template.template_bound(workload)
     assert optimum * (1 - 1e-4) <= bound <= optimum and origin == "multipliers that are products"
+
+
+def test_many_attributes_of_which_few_are_looked_at() -> None:
+    """Of 2^20 subspaces 211 count: all prefixes of one and two of 20 attributes."""
+    bounds = [product_bound(up_to((10,) * k, 2), [np.ones(10)] * k) for k in (10, 20)]
+    assert bounds[0] < bounds[1]
+    assert bounds[0] == pytest.approx(310236.7466946, rel=tolerances.RECOMPUTED)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from driver.templates.unions import SMALL, union
+from few_attributes import up_to
 
 from mmopt import Workload, solve
 from mmopt.driver.templates import Terms, product
-from mmopt.errors import OptionError, UnsuitableError
+from mmopt.errors import OptionError, TooLargeError, UnsuitableError
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.testing.census_workloads import census
 from mmopt.workloads.blocks import factor_blocks as f
@@ -74,3 +75,12 @@ def test_gaussian_noise() -> None:
     with pytest.raises(OptionError) as wrong:
         product(one, norm=3)
     assert str(wrong.value) == "the strategy's norm is 3, expected 1 (Laplace) or 2 (Gaussian)"
+
+
+def test_too_many_factors_are_refused() -> None:
+    with pytest.raises(TooLargeError) as raised:
+        product(up_to((2,) * 40, 2))
+    assert str(raised.value) == (
+        "one product is searched for up to 16,384 factors of products, and 820 products over 40 attributes "
+        "have 32,800\n  solve l2_strategy, which takes queries of few attributes over any number of cells"
+    )

@@ -132,7 +132,18 @@ def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does() -> 
     assert str(caught.value) == (
         "the row space of these queries has 230,455 dimensions, 230,455 of them in one block: "
         "6 matrices of 395.7 GiB each are more than fits\n"
-        "  queries of at most 1 attribute fit; or group values of the attributes"
+        "  those of at most 1 attribute fit; or group values of the attributes"
+    )
+
+
+def test_the_order_that_fits_is_one_that_is_asked() -> None:
+    """Without the four-way prefixes only those of one attribute are left: of three nothing is known."""
+    with pytest.raises(TooLargeError) as caught:
+        plain_space(few_ways((10,) * 20, (1, 4), prefix))
+    assert str(caught.value) == (
+        "the row space of these queries has 32,634,676 dimensions, 32,634,676 of them in one block: "
+        "6 matrices of 7,935,032.8 GiB each are more than fits\n"
+        "  those of at most 1 attribute fit; or group values of the attributes"
     )
 
 
