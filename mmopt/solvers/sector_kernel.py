@@ -18,6 +18,7 @@ from mmopt.numerics.split_arrays import Split
 from mmopt.sectors.measures import Mixture
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 from mmopt.stop_reasons import Stop
+from mmopt.strategies.measured_parts import definite_parts
 
 if TYPE_CHECKING:
     from mmopt.sectors.row_space import RowSpace
@@ -92,7 +93,7 @@ def _point(cells: SectorCells, design: Design, count: int, stop: Stop | None) ->
     measure = _definite(cells, design.measure)
     measure = measure.times(measure.weights * (design.bound / float(measure.weights.sum())))
     return Point(
-        {"X": Split(cells, cells, tuple(design.parts))},  # type: ignore[dict-item]
+        {"X": Split(cells, cells, definite_parts(cells, design.parts))},  # type: ignore[dict-item]
         {"sensitivity": Measure(cells, measure)},  # type: ignore[dict-item]
         count,
         f"gap {design.gap:.1e} by its own count",
