@@ -75,6 +75,11 @@ def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
     far = mmopt.verify(replace(solution, strategy=replace(strategy, scale=strategy.scale * 1.01)), workload)
     assert not all(row.holds for row in far.rows)
     less = replace(strategy, largest=strategy.largest * (1 - 1e-6))
+    layout = strategy.layout
+    turned = {id(own): own * 1.001 for own in layout.functions}
+    bent = replace(layout, functions=tuple(turned[id(own)] for own in layout.functions))
+    rows = mmopt.verify(replace(solution, strategy=replace(strategy, layout=bent)), workload).rows
+    assert not {row.what: row.holds for row in rows}["strategy"]
     skewed = (own * np.arange(1, own.shape[1] + 1) for own in measure.mixture.factors)
     other = Mixture(measure.mixture.weights, tuple(own / own.sum(axis=1, keepdims=True) for own in skewed))
     x = solution.variables["X"]
