@@ -40,11 +40,10 @@ MOST_CELLS = 256
 
 MOST_OF_ONE = 4096
 """The same of one attribute, of which nothing is in factors."""
-
-
 MOST_VALUES = 512
-OF_ANY_SIZE = ("marginals", "sectorwise")  # templates that need no list of the cells
 """Of an attribute, above which the search for the best product of strategies takes minutes."""
+OF_ANY_SIZE = ("marginals", "sectorwise")
+"""Templates whose strategies are measured without a list of the cells."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -197,7 +197,7 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
 
 def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
     """The diagonal (m,) of ``left @ inv(matrix) @ right``, without the product, some columns at a time."""
-    if not matrix.mid.size:
+    if not (matrix.mid.size and len(left.mid)):
         return exact(np.zeros(len(left.mid)))
     inverse = _invertible(matrix)
     if inverse is None:

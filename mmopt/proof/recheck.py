@@ -32,6 +32,7 @@ from mmopt.proof.verified_components import (
     placed_multipliers,
     placed_variables,
     proved_by_component,
+    same_functions,
 )
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.component_storage import Value
@@ -336,6 +337,7 @@ class Recheck:
         if isinstance(s.strategy, SectorStrategy):  # its largest column is stated, and has to be proved again
             at_least = meant.largest * (1.0 - CLOSE) if isinstance(meant, SectorStrategy) else np.inf
             same = same and s.strategy.largest >= at_least
+            same = same and isinstance(meant, SectorStrategy) and same_functions(s.strategy, meant)
             if covariance is not None and isinstance(meant, SectorStrategy):
                 same = same and close(s.strategy.scale, meant.scale)
         if isinstance(s.strategy, of_parts) or isinstance(meant, of_parts):

@@ -19,7 +19,7 @@ from mmopt.errors import ResultError
 from mmopt.language import Checked
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.numerics.spanned_cells import Measure, Spanned
-from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.numerics.split_arrays import Level, Space, Split, same_array
 from mmopt.results import Solution
 from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy
 from mmopt.symmetry.joint_components import Cells
@@ -27,7 +27,14 @@ from mmopt.workloads import Workload
 
 SECONDS_OF_RECHECK = 300.0
 
-__all__ = ["gram_of", "own_components", "placed_multipliers", "placed_variables", "proved_by_component"]
+__all__ = [
+    "gram_of",
+    "own_components",
+    "placed_multipliers",
+    "placed_variables",
+    "proved_by_component",
+    "same_functions",
+]
 
 
 def own_components(
@@ -78,6 +85,18 @@ def gram_of(strategy: AnyStrategy) -> Split | None:
         return None
     parts = tuple(part.T @ part for part in strategy.split.parts)
     return Split(strategy.cells, strategy.cells, parts)
+
+
+def same_functions(one: SectorStrategy, other: SectorStrategy) -> bool:
+    """Whether the components have the same functions of the cells: a core alone says nothing of columns."""
+    pairs = list(zip(one.components, other.components, strict=False))
+    return len(one.components) == len(other.components) and all(
+        own.rests == two.rests
+        and own.layout.sets == two.layout.sets
+        and all(map(np.array_equal, own.layout.labels, two.layout.labels))
+        and all(map(same_array, own.layout.functions, two.layout.functions))
+        for own, two in pairs
+    )
 
 
 def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:

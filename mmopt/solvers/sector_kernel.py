@@ -18,6 +18,7 @@ from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.measures import Mixture
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 from mmopt.stop_reasons import Stop
+from mmopt.strategies.measured_parts import definite_parts
 
 if TYPE_CHECKING:
     from mmopt.sectors.search.asked_shares import AskedShares
@@ -90,12 +91,12 @@ def _stop_in_time(clock: Clock) -> Stop | None:
 def _point(program: str, env: Mapping[str, Any], design: Design, count: int, stop: Stop | None) -> Point:
     """The strategy, or N⁻¹ as the covariance of the basis; measure and shares at the scale of multipliers."""
     cells = _cells(env)
-    measure = _definite(cells, design.measure)
+    measure, parts = _definite(cells, design.measure), definite_parts(cells, design.parts)
     mass = design.bound if design.shares is None else 1.0
     prices = Measure(cells, measure.times(measure.weights * (mass / float(measure.weights.sum()))))
     raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
     if design.shares is None:
-        values: dict[str, Any] = {"X": Split(cells, cells, tuple(design.parts))}
+        values: dict[str, Any] = {"X": Split(cells, cells, parts)}
         return Point(values, {"sensitivity": prices}, count, raw, stop, estimate=estimate)  # type: ignore[dict-item]
     inner, asked = env["B"].rows, env["L"].rows
     of_queries = design.shares / asked.sizes
@@ -110,7 +111,7 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
         scale = 1.0 / design.total
         values = {"alpha": design.value}
         of_queries = design.bound * of_queries / env["c"].values
-    values["Sigma"] = Split(inner, inner, tuple(scale * np.linalg.inv(part) for part in design.parts))
+    values["Sigma"] = Split(inner, inner, tuple(scale * np.linalg.inv(part) for part in parts))
     multipliers: dict[str, Any] = {"privacy": prices, "accuracy": Level(asked, of_queries)}
     return Point(values, multipliers, count, raw, stop, estimate=estimate)
 

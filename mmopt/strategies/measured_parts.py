@@ -16,6 +16,7 @@ import numpy as np
 
 from mmopt.errors import UnsuitableError
 from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.split_arrays import Space
 from mmopt.sectors.equal.equal_attributes import EqualAttributes
 from mmopt.sectors.measured.equal_operators import EqualOperator
 from mmopt.sectors.measured.rest_components import RestComponent
@@ -24,10 +25,12 @@ from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
 from mmopt.sectors.plain.plain_space import PlainSpace
 from mmopt.sectors.row_space import RowSpace
 
-__all__ = ["MeasuredParts", "measured_parts"]
+__all__ = ["MeasuredParts", "definite_parts", "measured_parts"]
 
 ADDED = 1e-6
 """Of the mean squared length of A's columns under the uniform measure: what is added to it, at most."""
+
+SPARE = 1e-3  # of what is added: it is more than rounding, and than what it adds to the mean itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +54,7 @@ def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> MeasuredParts:
     ------
     UnsuitableError : a row space of another kind.
     """
-    often = rows.space.multiplicities
-    total = float(often @ [float(np.square(own).sum()) for own in factors])
-    least = ADDED * total / float(often @ rows.space.dims)
+    least = _least(rows.space, [float(np.square(own).sum()) for own in factors])
     found = [_invertible(own, least) for own in factors]
     cores, added = [own for own, _ in found], max(by for _, by in found)
     match rows:
@@ -65,6 +66,25 @@ def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> MeasuredParts:
             return MeasuredParts(whole.layout, whole.core, tuple(rests), added)
         case _:
             raise UnsuitableError(f"strategies on a {type(rows).__name__} are not measured")
+
+
+def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
+    """N_κ (d, d) with so much of the identity that a factor of it is measured as it is.
+
+    A kernel that says N before anything is claimed of it has the error that is measured as its objective.
+    """
+    least = (1.0 + SPARE) * _least(space, [float(np.trace(own)) for own in parts])
+    return tuple(_above(own, least) for own in parts)
+
+
+def _above(part: Array, least: float) -> Array:
+    is_above = bool(np.linalg.eigvalsh(part)[:1].min(initial=np.inf) >= least)
+    return part if is_above else part + least * np.eye(len(part))
+
+
+def _least(space: Space, sizes: Sequence[float]) -> float:
+    """What is added, of the traces of N_κ: by dimension, of the mean squared length of a column."""
+    return ADDED * float(space.multiplicities @ sizes) / float(space.multiplicities @ space.dims)
 
 
 def _invertible(factor: Array, least: float) -> tuple[Array, float]:

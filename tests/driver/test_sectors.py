@@ -30,6 +30,7 @@ from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import SectorStrategy
 from mmopt.strategies.strategy_on_sectors import strategy_on
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as f
 
@@ -75,6 +76,11 @@ def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
     far = mmopt.verify(replace(solution, strategy=replace(strategy, scale=strategy.scale * 1.01)), workload)
     assert not all(row.holds for row in far.rows)
     less = replace(strategy, largest=strategy.largest * (1 - 1e-6))
+    layout = strategy.layout
+    turned = {id(own): own * 1.001 for own in layout.functions}
+    bent = replace(layout, functions=tuple(turned[id(own)] for own in layout.functions))
+    rows = mmopt.verify(replace(solution, strategy=replace(strategy, layout=bent)), workload).rows
+    assert not {row.what: row.holds for row in rows}["strategy"]
     skewed = (own * np.arange(1, own.shape[1] + 1) for own in measure.mixture.factors)
     other = Mixture(measure.mixture.weights, tuple(own / own.sum(axis=1, keepdims=True) for own in skewed))
     x = solution.variables["X"]
@@ -129,6 +135,18 @@ def test_the_dense_optimum_lies_between() -> None:
             assert bound <= optimum.objective
             assert candidate(instance, point.variables).objective >= (optimum.bound or math.nan)
     assert points[-1].stop == "iteration limit"
+
+
+def test_queries_that_do_not_tell_all_values() -> None:
+    """The strategy that is measured has the error that is stated, with fewer queries than functions."""
+    few = f.predicates(np.array([[1, 0, 1, 0], [0, 1, 1, 0]]))
+    instance = in_sectors(Workload.from_products(domain_of(4, 3), [Product((few, f.prefix(3)))]))
+    options = Options(tolerance=0.1, max_iterations=3)
+    for point in sector_kernel.points("l2_strategy", instance.env, options, Clock(math.inf)):
+        if point.variables:
+            found = candidate(instance, point.variables)
+            strategy = meaning(instance, {**instance.env, **found.variables})[0]
+            assert strategy.total_error(instance.workload) == pytest.approx(found.objective, rel=1e-9)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 3, 4)], ids=["equal", "plain"])

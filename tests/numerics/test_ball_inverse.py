@@ -89,6 +89,12 @@ def test_the_diagonal_alone(
     assert_inside(fractions(w).dot(solve(lopsided, v)).diagonal(), found)
 
 
+def test_the_diagonal_of_no_rows() -> None:
+    """Queries that have nothing on a component."""
+    none = exact(np.zeros((0, 3)))
+    assert sandwich_diagonal(none, exact(np.eye(3)), exact(np.zeros((3, 0)))).mid.shape == (0,)
+
+
 @pytest.mark.draws(4)
 def test_the_diagonal_of_balls(rng: np.random.Generator) -> None:
     x, w = conditioned(rng, 4, 1e3), rng.normal(size=(3, 4))

@@ -11,7 +11,7 @@ from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.plain.plain_space import plain_space
 from mmopt.sectors.row_space import RowSpace
 from mmopt.strategies import SectorStrategy
-from mmopt.strategies.measured_parts import measured_parts
+from mmopt.strategies.measured_parts import definite_parts, measured_parts
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix, total
@@ -89,3 +89,16 @@ def test_what_no_query_asks_is_measured_with_next_to_no_weight(rng: np.random.Ge
     longest = space.largest([np.eye(d) for d in space.space.dims], 10.0).upper
     before = space.largest([own.T @ own for own in factors], 10.0).upper
     assert np.square(strategy.implicit().matrix()).sum(axis=0).max() <= before + added * longest
+
+
+def test_a_definite_part_is_measured_as_it_is() -> None:
+    """What a kernel says has the error of what is measured: nothing is added to its factors."""
+    few = predicates([np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])])
+    space = plain_space(Workload.from_products(domain_of(4, 2), [Product((few, prefix(2)))]))
+    parts = [root.T @ root for root in space.root.parts]
+    found = definite_parts(space.space, parts)
+    factors = [np.linalg.cholesky(part).T for part in found]
+    assert strategy_for(space, factors)[1] == 0.0
+    for new, own in zip(found, parts, strict=True):
+        assert np.linalg.norm(new - own) <= 1e-5 * np.linalg.norm(own)
+    assert definite_parts(space.space, factors := [np.eye(len(own)) for own in parts])[0] is factors[0]

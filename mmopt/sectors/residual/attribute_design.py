@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array, require_memory
 
 __all__ = ["AttributeDesign", "attribute_design", "contrast_gram"]
@@ -49,7 +50,8 @@ def attribute_design(gram: Array, gap: float = 1e-10, start: Array | None = None
 
     The dual is approximate optimal design (Pukelsheim, Optimal Design of Experiments, chapter 6): with
     K = D^½ G D^½ and t = tr K^½ the strategy is X = D^{-½} K^½ D^{-½} / t, whose squared lengths are 1 where
-    the multipliers D are best. They stop at this gap or after ``MOST_STEPS``; the strategy is valid then too.
+    the multipliers D are best. They stop at this gap, after ``MOST_STEPS``, or when a time limit is over; the
+    strategy is valid then too.
     start : (d,) positive multipliers to start from, of sum 1; uniform ones unless given.
 
     Raises
@@ -65,7 +67,7 @@ def attribute_design(gram: Array, gap: float = 1e-10, start: Array | None = None
         singular = np.sqrt(np.where(values > RANK * values[-1], values, 0.0))
         t = float(singular.sum())
         lengths = (vectors**2 @ singular) / (measure * t) if t else np.zeros(d)
-        if lengths.max() <= 1 + gap or step == MOST_STEPS - 1:
+        if lengths.max() <= 1 + gap or step == MOST_STEPS - 1 or time_left() <= 0:
             break
         measure = measure * np.maximum(lengths, LEAST_FACTOR) ** STEP_POWER
         measure = np.maximum(measure / measure.sum(), LEAST_MEASURE)

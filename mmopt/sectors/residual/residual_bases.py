@@ -15,10 +15,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import scipy.optimize
 
+from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.residual.attribute_design import contrast_gram
 from mmopt.sectors.residual.products_of_few import FewProduct, products_of_few
@@ -27,9 +29,17 @@ from mmopt.workloads import Workload
 
 __all__ = ["best_residual_strategy", "slopes_of_error"]
 
+SHARE_OF_TIME = 0.25  # what is left of a time limit, for a search that others start from
+
+
+class _TimeIsOver(Exception):
+    """Leaves the search, whose best strategy is kept."""
+
 
 def best_residual_strategy(workload: Workload, steps: int = 60) -> ResidualStrategy:
     """The block-diagonal strategy at the best bases found, by steps of L-BFGS-B from uniform ones.
+
+    Under a time limit the search has a share of what is left: where it starts from, or ends, is valid too.
 
     Raises as ``residual_strategy``.
     """
@@ -37,8 +47,11 @@ def best_residual_strategy(workload: Workload, steps: int = 60) -> ResidualStrat
     sizes = [attribute.size for attribute in workload.domain.attributes]
     ends = np.cumsum(sizes)[:-1]
     best: list[ResidualStrategy] = []
+    least_left = (1.0 - SHARE_OF_TIME) * time_left()
 
     def loss(free: Array) -> tuple[float, Array]:
+        if best and time_left() <= least_left < math.inf:
+            raise _TimeIsOver
         bases = tuple(part + (1 - part.sum()) / len(part) for part in np.split(free, ends))
         found = strategy_at(products, bases, best[0] if best else None)
         if not best or found.error < best[0].error:
@@ -47,7 +60,8 @@ def best_residual_strategy(workload: Workload, steps: int = 60) -> ResidualStrat
         return math.log(found.error), np.concatenate(slopes) / found.error
 
     start = np.concatenate([np.full(size, 1 / size) for size in sizes])
-    scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
+    with suppress(_TimeIsOver):
+        scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
     return best[0]
 
 

@@ -7,6 +7,7 @@ import pytest
 import tolerances
 from few_attributes import up_to
 
+from mmopt.limits import deadline
 from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy, slopes_of_error
 from mmopt.sectors.residual.residual_spaces import residual_strategy, strategy_at
@@ -69,3 +70,14 @@ def test_of_marginals_uniform_bases_are_the_best() -> None:
     workload = up_to((2, 3, 4), 2, f.identity)
     expected = residual_strategy(workload).error
     assert best_residual_strategy(workload).error == pytest.approx(expected, rel=tolerances.RECOMPUTED)
+
+
+def test_when_the_time_is_over_the_start_is_kept() -> None:
+    """What a search begins with is no worse than uniform bases, and there whatever the limit."""
+    workload = up_to((4, 5, 6), 2)
+    with deadline(1e-9):
+        found = best_residual_strategy(workload)
+    design = found.spaces[-1].designs[0]
+    assert all((base == base[0]).all() for base in found.bases)
+    assert residual_strategy(workload).error < found.error < np.inf
+    assert design.measure == pytest.approx(np.full(len(design.measure), 1 / len(design.measure)))
