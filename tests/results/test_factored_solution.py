@@ -69,7 +69,7 @@ def test_refused(tmp_path):
         FactoredSolution.load(path)
     assert str(caught.value) == (
         f"'{path}' is not a saved strategy: its strategy has the form 'tree', expected product, union, "
-        f"marginals or sectors\n  {hint}"
+        f"marginals, sectors or sectorwise\n  {hint}"
     )
     for name, value, words in (
         ("error", "low", "its field 'error' is a str, expected float"),
