@@ -33,7 +33,7 @@ def vector(fields: Any) -> list[arb]:
 
 
 def factors(fields: Fields) -> arb_mat:
-    """All rows of a strategy in factors: of a product, a union with its shares, weighted marginals or sets."""
+    """All rows of a strategy in factors: a product, a union with its shares, weighted marginals or sets."""
     if fields["form"] == "marginals":
         sizes = [int(s) for s in fields["sizes"]]
         parts = [
