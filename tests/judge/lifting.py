@@ -33,7 +33,7 @@ def vector(fields: Any) -> list[arb]:
 
 
 def factors(fields: Fields) -> arb_mat:
-    """All rows of a strategy in factors: of a product, of a union with its shares, of weighted marginals."""
+    """All rows of a strategy in factors: a product, a union with its shares, weighted marginals or sets."""
     if fields["form"] == "marginals":
         sizes = [int(s) for s in fields["sizes"]]
         parts = [
@@ -42,6 +42,13 @@ def factors(fields: Fields) -> arb_mat:
             if w > 0
         ]
         return balls.stacked(parts)
+    if fields["form"] == "sectorwise":
+        own = [np.asarray(fields["matrices"][str(i)]) for i in range(len(fields["matrices"]))]
+        rows = [
+            _kron([a if i in one.tolist() else np.ones((1, a.shape[1])) for i, a in enumerate(own)]) * arb(w)
+            for one, w in zip(np.asarray(fields["sets"]), np.asarray(fields["weights"]).tolist(), strict=True)
+        ]
+        return balls.stacked(rows)
     groups = fields["factors"]
     products = [_kron([own[str(i)] for i in range(len(own))]) for own in (groups[g] for g in groups)]
     shares = np.asarray(fields["shares"], dtype=float).tolist()

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mmopt.driver.templates import templates
+from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import ResultError
 from mmopt.results import FactoredSolution, Solution, load_saved, npz_file
 from mmopt.results.saved_fields import pack
@@ -18,10 +18,10 @@ DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in 
 W = Workload.from_products(
     DOMAIN, [Product((identity(3), total(4)), "a"), Product((total(3), prefix(4)), "b", weight=2.0)]
 )
-NAMES = ("identity", "product", "union", "marginals")
+MADE = [(name, norm) for name, template in TEMPLATES.items() for norm in template.norms]
 
 
-@pytest.fixture(scope="module", params=[(name, norm) for name in NAMES for norm in (1, 2)], ids=str)
+@pytest.fixture(scope="module", params=MADE, ids=str)
 def solution(request: pytest.FixtureRequest) -> FactoredSolution:
     name, norm = request.param
     return templates(W, norm, [name]).solution(W)
@@ -69,7 +69,7 @@ def test_refused(tmp_path):
         FactoredSolution.load(path)
     assert str(caught.value) == (
         f"'{path}' is not a saved strategy: its strategy has the form 'tree', expected product, union, "
-        f"marginals or sectors\n  {hint}"
+        f"marginals, sectors or sectorwise\n  {hint}"
     )
     for name, value, words in (
         ("error", "low", "its field 'error' is a str, expected float"),

@@ -11,7 +11,7 @@ from mmopt import solve
 from mmopt.driver.templates import sectorwise, templates
 from mmopt.errors import OptionError
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
-from mmopt.workloads.blocks.factor_blocks import identity, prefix
+from mmopt.workloads.blocks.factor_blocks import prefix
 
 
 @pytest.mark.quick
@@ -28,17 +28,16 @@ def test_the_strategy_has_the_error_that_was_found(name: str) -> None:
 
 
 def test_next_to_the_optimum() -> None:
-    """0.4 % above it, on all prefixes of one and two of four attributes of six values."""
-    workload = few_ways((6,) * 4, (1, 2), prefix, weights=False)
+    """On all prefixes of one and two of four attributes of four values."""
+    workload = few_ways((4,) * 4, (1, 2), prefix, weights=False)
     bound = solve(workload, "l2_strategy").bound
     assert bound is not None and 1 <= sectorwise(workload).total_error(workload) / bound < 1.01
 
 
 def test_over_many_cells_with_a_bound() -> None:
-    """10^12 cells; the bound is in the space of the queries too, and queries of three attributes have one."""
-    kinds = (prefix, identity, *[prefix] * 10)
+    """8^6 cells; the bound is in the space of the queries too, and queries of three attributes have one."""
     for orders, gap in (((1, 2), 0.05), ((3,), 0.5)):
-        found = templates(few_ways((10,) * 12, orders, kinds), 2, ["sectorwise"])
+        found = templates(few_ways((8,) * 6, orders, prefix), 2, ["sectorwise"])
         assert found.bound_from == "a product of measures" and 0 <= found.gap < gap
 
 
