@@ -19,7 +19,7 @@ from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_tab
 from mmopt.results import AnySolution, Solution, Verification
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
-from mmopt.strategies import ComponentStrategy
+from mmopt.strategies import ComponentStrategy, SectorStrategy
 from mmopt.symmetry.joint_components import Cells
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.workload_variants import only, subworkloads
@@ -72,9 +72,13 @@ def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple
 def slack_table(solution: Solution, workload: Workload) -> Table | None:
     """The cells that pay less than the largest privacy cost, the most slack first; None when there are none.
 
+    None also of cells that are not listed: only the largest cost is known.
+
     Measuring the count of cell i with variance v adds 1 / v to its cost and to no other, so a variance of
     1 / slack leaves the privacy cost of the whole as it is (PVLDB 2021, section 4: personalised costs).
     """
+    if isinstance(solution.strategy, SectorStrategy):
+        return None
     slack, sizes = levels(solution.slack)
     profile, _ = levels(solution.profile)
     order = [int(i) for i in np.argsort(-slack, kind="stable") if slack[i] > 0]
