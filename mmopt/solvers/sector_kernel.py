@@ -90,7 +90,7 @@ def _stop_in_time(clock: Clock) -> Stop | None:
 def _point(cells: SectorCells, design: Design, count: int, stop: Stop | None) -> Point:
     """The strategy, and the measure at the scale of the multipliers, which have the sum t²."""
     measure = _definite(cells, design.measure)
-    measure = measure.times(measure.weights * (design.bound / float(measure.weights.sum())))
+    measure = measure.scaled(design.bound / measure.total)
     return Point(
         {"X": Split(cells, cells, tuple(design.parts))},  # type: ignore[dict-item]
         {"sensitivity": Measure(cells, measure)},  # type: ignore[dict-item]
@@ -120,13 +120,11 @@ def _definite(cells: SectorCells, measure: Mixture) -> Mixture:
 
     The bound is concave in the measure: a share of another one costs no more than that share of it.
     """
-    pairs = zip(measure.factors, cells.rows.uniform, strict=True)
-    factors = tuple(np.vstack([own, one]) for own, one in pairs)
-    total = float(measure.weights.sum())
+    uniform = Mixture(np.array([measure.total]), tuple(own[None] for own in cells.rows.uniform))
     found = measure
     for share in SHARES:
         if share:
-            found = Mixture(np.append((1.0 - share) * measure.weights, share * total), factors)
+            found = measure.scaled(1.0 - share).joined(uniform.scaled(share))
         if max(cells.moments(found).offs) <= max(share, SHARES[1]):
             break
     return found
