@@ -130,7 +130,7 @@ def _on(value: Any, spaces: list[Space | None]) -> Any:
         case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
             return Split(rows, columns, value.parts)
         case Measure(), [Spanned() as space]:
-            fits = [own.shape[1] for own in value.mixture.factors] == list(space.rows.shape)  # type: ignore[attr-defined]
+            fits = space.rows.takes(value.mixture)  # type: ignore[attr-defined]
             return Measure(space, value.mixture) if fits else None
         case Level(), [Space() as space] if space.sizes is not None:
             return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None

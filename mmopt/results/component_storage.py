@@ -8,6 +8,7 @@ that are not listed the sizes of the components are kept: ``verify`` finds the r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from mmopt.errors import ResultError
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level, Space, Split
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors.measures import CutDensity, Mixture
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint
 
@@ -44,14 +45,17 @@ def plain_level(value: Level) -> Fields:
 
 
 def plain_measure(value: Measure) -> Fields:
-    """A measure on cells that are not listed likewise: its products, one factor an attribute."""
-    factors = {str(i): np.asarray(own) for i, own in enumerate(value.mixture.factors)}
-    return {
+    """A measure on cells that are not listed likewise: products, one factor an attribute, and a density."""
+    mixture = value.mixture
+    found: Fields = {
         "kind": MEASURE,
         "space": _plain_space(value.space),
-        "weights": np.asarray(value.mixture.weights),
-        "factors": factors,
+        "weights": np.asarray(mixture.weights),
+        "factors": {str(i): np.asarray(own) for i, own in enumerate(mixture.factors)},
     }
+    if mixture.density is not None:
+        found |= {"share": mixture.share, "of": mixture.density.measure, "density": mixture.density.function}
+    return found
 
 
 def _require(holds: Any) -> None:
@@ -78,7 +82,11 @@ def _vector(fields: Mapping[str, Any]) -> Level:
 def _measure(fields: Mapping[str, Any]) -> Measure:
     factors = fields["factors"]
     own = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
-    return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), own))
+    mixture = Mixture(np.asarray(fields["weights"], dtype=float), own)
+    if "density" in fields:
+        arrays = (np.asarray(fields[name], dtype=float) for name in ("density", "of"))
+        mixture = replace(mixture, density=CutDensity(*arrays), share=float(fields["share"]))
+    return Measure(_space(fields["space"]), mixture)
 
 
 def _plain_space(space: Space) -> Fields:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors.measures import CutDensity, Mixture
 
 __all__ = ["Largest", "Profiles", "RowSpace"]
 
@@ -42,6 +44,15 @@ class Profiles(Protocol):
         """Q_κ of the signed measure with this density to the product measure."""
         ...
 
+    @property
+    def counts(self) -> float:
+        """So many values of a density have to be summed for its positive part; infinity where none is."""
+        ...
+
+    def positive_part(self, coordinates: Array) -> CutDensity | None:
+        """The positive part of this density; None where ``counts`` is infinite."""
+        ...
+
 
 class RowSpace(ABC):
     """The row space of a workload by components; a basis that is orthonormal under the uniform measure.
@@ -69,6 +80,15 @@ class RowSpace(ABC):
 
         The exact basis is any orthonormal one near the computed one. See ``moments_rounding.py``.
         """
+
+    def takes(self, mixture: Mixture) -> bool:
+        """Whether it is a measure on these attributes, of a kind whose moments are known."""
+        return mixture.density is None and tuple(own.shape[1] for own in mixture.factors) == self.shape
+
+    def mass(self, mixture: Mixture) -> Ball:
+        """The exact mass of the measure that ``moments`` are of."""
+        total = math.fsum(mixture.weights)
+        return Ball(np.asarray(total), np.asarray(EPS * total))
 
     @abstractmethod
     def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:

@@ -93,7 +93,7 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
     cells = _cells(env)
     measure, parts = _definite(cells, design.measure), definite_parts(cells, design.parts)
     mass = design.bound if design.shares is None else 1.0
-    prices = Measure(cells, measure.times(measure.weights * (mass / float(measure.weights.sum()))))
+    prices = Measure(cells, measure.scaled(mass / measure.total))
     raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
     if design.shares is None:
         values: dict[str, Any] = {"X": Split(cells, cells, parts)}
@@ -157,13 +157,11 @@ def _definite(cells: SectorCells, measure: Mixture) -> Mixture:
 
     The bound is concave in the measure: a share of another one costs no more than that share of it.
     """
-    pairs = zip(measure.factors, cells.rows.uniform, strict=True)
-    factors = tuple(np.vstack([own, one]) for own, one in pairs)
-    total = float(measure.weights.sum())
+    uniform = Mixture(np.array([measure.total]), tuple(own[None] for own in cells.rows.uniform))
     found = measure
     for share in SHARES:
         if share:
-            found = Mixture(np.append((1.0 - share) * measure.weights, share * total), factors)
+            found = measure.scaled(1.0 - share).joined(uniform.scaled(share))
         if max(cells.moments(found).offs) <= max(share, SHARES[1]):
             break
     return found

@@ -13,7 +13,7 @@ import scipy.linalg
 
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.ball_functions import below_eigenvalues
-from mmopt.numerics.balls import GROW, Ball, exact, matmul, norm, sub
+from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
 from mmopt.numerics.spanned_cells import Moments
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import RowSpace
@@ -23,11 +23,10 @@ __all__ = ["moments_of", "root_of_moments"]
 
 def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
     """What is proved of the moments of a measure; its weights need not have sum 1."""
-    total = math.fsum(mixture.weights)
     found = zip(space.moments(mixture), space.moments_rounding(mixture), strict=True)
     pairs = [root_of_moments((q + q.T) / 2, off + 2 * EPS * float(np.linalg.norm(q))) for q, off in found]
     roots, offs = zip(*pairs, strict=True)
-    return Moments(roots, offs, Ball(np.asarray(total), np.asarray(EPS * total)))
+    return Moments(roots, offs, space.mass(mixture))
 
 
 def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:

@@ -20,8 +20,11 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.equal.pair_coordinates import PairCoordinates
+from mmopt.sectors.measures import CutDensity
 
-__all__ = ["CountProfiles"]
+__all__ = ["MOST_COUNTS", "CountProfiles"]
+
+MOST_COUNTS = 2**25  # that cut densities are summed over: a few seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,16 @@ class CountProfiles:
     def moments(self, coordinates: Array) -> tuple[Array, ...]:
         """Q_κ of the signed measure that has the function of these coordinates as its density."""
         return self.pairs.moments(self.law(coordinates))
+
+    @property
+    def counts(self) -> float:
+        """How many counts of values there are; infinity beyond what is enumerated often."""
+        found = math.comb(self.pairs.attributes + self.pairs.size - 1, self.pairs.size - 1)
+        return found if found <= MOST_COUNTS else math.inf
+
+    def positive_part(self, coordinates: Array) -> CutDensity:
+        """The positive part of the density of these coordinates."""
+        return CutDensity(self.function(coordinates), self.measure)
 
     @cached_property
     def _basis(self) -> Array:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.balls import Ball
 from mmopt.sectors.equal.count_form import CountForm
 from mmopt.sectors.equal.count_halves import monomials, tuples, value_blocks
 from mmopt.sectors.equal.sampled_values import law_of_moments
@@ -33,6 +34,12 @@ class CutLaw:
     law: Array
     magnitudes: Array
     roundings: int
+
+    @property
+    def mass(self) -> Ball:
+        """That of the measure of the weights as computed."""
+        off = 1.01 * (self.roundings + self.law.size) * EPS * float(self.magnitudes.sum())
+        return Ball(np.asarray(self.law.sum()), np.asarray(off))
 
 
 def law_of_cut(form: CountForm, measure: Array) -> CutLaw:

@@ -7,23 +7,27 @@ moments are made of the law of the values of four attributes drawn without repla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.balls import Ball, add, exact, mul
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.equal.count_form import CountForm, count_form
-from mmopt.sectors.equal.count_profiles import CountProfiles
-from mmopt.sectors.equal.cut_densities import CutLaw
+from mmopt.sectors.equal.count_profiles import MOST_COUNTS, CountProfiles
+from mmopt.sectors.equal.cut_densities import CutLaw, law_of_cut
 from mmopt.sectors.equal.kinds_of_products import Kind, kinds_of_products
 from mmopt.sectors.equal.largest_by_counts import largest_by_counts
 from mmopt.sectors.equal.pair_coordinates import PairCoordinates
 from mmopt.sectors.equal.pair_roots import root_rounding_of, roots_of
 from mmopt.sectors.equal.sampled_values import counts_of, law_of, law_of_product, products_of
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors.measures import CutDensity, Mixture
 from mmopt.sectors.row_space import Largest, RowSpace
 from mmopt.workloads import Workload
 
@@ -72,6 +76,7 @@ class EqualAttributes(RowSpace):
         self.root = Split(self.space.abstract(tuple(map(len, parts))), self.space, parts)
         self.root_rounding = root_rounding_of(self.coordinates, kinds)
         self.shape = (size,) * attributes
+        self._laws: WeakKeyDictionary[CutDensity, CutLaw] = WeakKeyDictionary()  # each is asked for often
 
     @cached_property
     def places(self) -> int:
@@ -79,7 +84,10 @@ class EqualAttributes(RowSpace):
         return self.coordinates.places
 
     def moments(self, mixture: Mixture) -> tuple[Array, ...]:
-        return self.coordinates.moments(law_of(mixture, self.places))
+        law = law_of(mixture, self.places)
+        if mixture.density is not None:
+            law += mixture.share * self._law(mixture.density).law
+        return self.coordinates.moments(law)
 
     def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
         """At least ‖Q_κ - exact‖₂ of each component, of the measure of rows divided by their exact sums.
@@ -87,20 +95,42 @@ class EqualAttributes(RowSpace):
         Every number on the way is a sum of products: computed moments are off by γ times the same with
         magnitudes in place of numbers, alternating signs of inclusion and exclusion too. The exact basis is
         orthonormal; that of floats is (I + Δ) times it on one attribute, each entry having three roundings,
-        so ‖Δ‖ <= 3 u √d, which moves moments of w attributes by at most (1 + ‖Δ‖)²ʷ - 1.
+        so ‖Δ‖ <= 3 u √d, which moves moments of w attributes by at most (1 + ‖Δ‖)²ʷ - 1. Of a cut density
+        the exact measure is that of its computed weights, of which moments and ``mass`` are sums.
         """
         rows = max(float(np.abs(f.sum(axis=1) - 1.0).max(initial=0.0)) for f in mixture.factors)
         off = np.expm1(self.places * np.log1p(1.01 * (rows + self.shape[0] * EPS)))
-        law = law_of(mixture, self.places, absolute=True)
-        return self._roundings(law, len(self.shape) + mixture.count + ROUNDINGS, float(off))
+        law, steps = law_of(mixture, self.places, absolute=True), mixture.count
+        if mixture.density is not None:
+            cut = self._law(mixture.density)
+            law += mixture.share * cut.magnitudes
+            steps += cut.roundings
+        return self._roundings(law, len(self.shape) + steps + ROUNDINGS, float(off))
 
-    def moments_of_cut(self, cut: CutLaw) -> tuple[tuple[Array, ...], tuple[float, ...]]:
-        """Q_κ of a measure that is the positive part of a density, and at least ‖Q_κ - exact‖₂ of each.
+    def takes(self, mixture: Mixture) -> bool:
+        d, density = self.shape[0], mixture.density
+        if density is not None:
+            is_few = math.comb(len(self.shape) + d - 1, d - 1) <= MOST_COUNTS
+            fits = density.function.shape == (d,) * self.places and density.measure.shape == (d,)
+            return (
+                is_few
+                and fits
+                and bool((density.measure > 0).all())
+                and super().takes(replace(mixture, density=None))
+            )
+        return super().takes(mixture)
 
-        The exact measure is that of the computed weights; its mass is the sum of the law, off by no more than
-        the moment of the constant, which is the first of the trivial component.
-        """
-        return self.coordinates.moments(cut.law), self._roundings(cut.magnitudes, cut.roundings, 0.0)
+    def mass(self, mixture: Mixture) -> Ball:
+        found = super().mass(mixture)
+        if mixture.density is None:
+            return found
+        return add(found, mul(exact(mixture.share), self._law(mixture.density).mass))
+
+    def _law(self, density: CutDensity) -> CutLaw:
+        if density not in self._laws:
+            form = count_form(density.function, np.abs(density.function), 0, len(self.shape))
+            self._laws[density] = law_of_cut(form, density.measure)
+        return self._laws[density]
 
     def _roundings(self, magnitudes: Array, steps: int, relative: float) -> tuple[float, ...]:
         """Of moments made of a law that is off by so many roundings, and by ``relative``, of magnitudes."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.largest.largest_length import largest_of_tables
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors.measures import CutDensity, Mixture
 from mmopt.sectors.plain.attribute_bases import (
     AttributeBasis,
     Coefficients,
@@ -232,6 +232,15 @@ class PlainProfiles:
             self.space.rest_square(own) * component_moments(own, marginals, self.space.functions)
             for own in self.space.components
         )
+
+    @property
+    def counts(self) -> float:
+        """Infinity: nobody has written the moments of positive parts on attributes that differ."""
+        return math.inf
+
+    def positive_part(self, coordinates: Array) -> CutDensity | None:
+        """None."""
+        return None
 
 
 def _orbits(mixture: Mixture, are_cells: Mask) -> Ints:

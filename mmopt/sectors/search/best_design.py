@@ -21,7 +21,7 @@ from mmopt.numerics.matrix_functions import eigh
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import Largest, RowSpace
 from mmopt.sectors.search.high_cells import climbed, high_neighbours
-from mmopt.sectors.search.level_strategies import level_strategies
+from mmopt.sectors.search.level_strategies import Level, cut_levels, level_strategies
 from mmopt.sectors.search.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.search.mixed_steps import MixedSteps
 from mmopt.sectors.search.simplex_program import best_on_simplex
@@ -34,6 +34,8 @@ POWER = 2.0  # of the multiplicative steps (``level_strategies.py``)
 LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that nobody asks of keeps some measure
 LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
 LEVEL_SHARE = 0.02  # of the gap that what is not level may be
+LEVEL_FALL = 0.01  # of the gap in a step, for which it goes on
+FEW_COUNTS = 2**18  # that a positive part is summed over in a tenth of a second
 STARTS = 48  # cells that each search starts from, of each kind
 MOST_ADDED = 300  # columns a round
 MOST_COLUMNS = 3000
@@ -156,17 +158,38 @@ def designs(
         design = new
         yield design
     assert design is not None
-    since, least = 0, math.inf
-    for step, level in enumerate(level_strategies(space, design.measure)):
-        cells, heights = search.cells(level, design.measure, cells)
-        design = search.better(design, level, None, heights)
-        since = 0 if heights[0] < least else since + 1
-        least = min(least, float(heights[0]))
-        yield design
-        is_level = heights[0] - 1.0 <= max(CLOSE, LEVEL_SHARE * design.gap)
-        if is_level or step >= LEVEL_STEPS or since >= LEVEL_PATIENCE:
-            break
-    yield from _columns(search, design, cells)
+    product, place = design.measure, None
+    for levels in (_signed, _cut):
+        since, least = 0, math.inf
+        for step, level in enumerate(levels(space, product, place)):
+            cells, heights = search.cells(level.found, product, cells)
+            new = search.better(design, level.found, level.measure, heights)
+            is_better = heights[0] < least or new.gap < design.gap * (1.0 - LEVEL_FALL)
+            design, since, place = new, 0 if is_better else since + 1, level.coordinates
+            least = min(least, float(heights[0]))
+            yield design
+            is_level = heights[0] - 1.0 <= max(CLOSE, LEVEL_SHARE * design.gap)
+            if is_level or step >= LEVEL_STEPS or since >= LEVEL_PATIENCE:
+                break
+    if design.gap > CLOSE:
+        yield from _columns(search, design, product, cells)
+
+
+def _signed(space: RowSpace, product: Mixture, place: Array | None) -> Iterator[Level]:
+    """Levels of densities that may be negative; none where positive parts are quickly summed."""
+    profiles = space.profiles([own[0] for own in product.factors])
+    if profiles is None or profiles.counts <= FEW_COUNTS:
+        return iter(())
+    return level_strategies(space, profiles, product)
+
+
+def _cut(space: RowSpace, product: Mixture, place: Array | None) -> Iterator[Level]:
+    """Levels of positive parts of densities, from the last of those that may be negative."""
+    shares = [(own[0], other) for own, other in zip(product.factors, space.uniform, strict=True)]
+    profiles = space.profiles([own if place is not None else (own + other) / 2.0 for own, other in shares])
+    if profiles is None:
+        return iter(())
+    return cut_levels(space, profiles, place)
 
 
 def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:
@@ -198,9 +221,9 @@ def _product_of(logarithms: Array, shape: Sequence[int]) -> Mixture:
     return Mixture(np.ones(1), tuple(own / own.sum() for own in factors))
 
 
-def _columns(search: Search, design: Design, cells: Ints) -> Iterator[Design]:
-    """Cells added to the best measure, and its weights made the best."""
-    space, mixture = search.space, design.measure
+def _columns(search: Search, design: Design, mixture: Mixture, cells: Ints) -> Iterator[Design]:
+    """Cells added to a product of measures, and their weights made the best."""
+    space = search.space
     often = space.space.multiplicities.tolist()
     columns = columns_of(space, mixture)
     found = spectrum(space, columns.moments(mixture.weights))

@@ -7,37 +7,51 @@ solution need not be a measure, so it bounds nothing; but its N is a strategy li
 max f · t².
 
 The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² (power 2 is the natural one for
-tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures, mixed. Half
-way between the best ones and the uniform ones both the mean of f - 1 and its maximum, at rare cells, fall.
+tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures, mixed.
+
+Of equal attributes the positive part of a density has moments too. Where f = 1 everywhere has a solution of
+that kind, the same steps lead to it: a measure, and so a bound, with a strategy that attains it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from mmopt.numerics.arrays import Array
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.row_space import Profiles, RowSpace
 from mmopt.sectors.search.mixed_steps import MixedSteps
 from mmopt.sectors.search.spectrum import Spectrum, spectrum
 
-__all__ = ["level_strategies"]
+__all__ = ["Level", "cut_levels", "level_strategies"]
 
 POWER = 2.0
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
 LEAST_ROOT = 1e-5  # of R Q Rᵀ next to its smallest so far; below it the step was too long
+CUT_REMEMBERED = 25  # steps; cutting is not smooth
+FLAT = 1e-12  # of f - 1, in the mean square
 
 
-def level_strategies(space: RowSpace, measure: Mixture) -> Iterator[Spectrum]:
-    """Spectra whose ``parts`` have flatter f each time, mostly; from a single product of measures.
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A spectrum whose ``parts`` have a flat f, and the coordinates of the density h - 1 that it comes from.
 
-    Ends where the space does not know f in coordinates, or f is flat to rounding.
+    measure : of mass 1, whose spectrum it is; None where the density is negative somewhere.
     """
-    pairs = zip(measure.factors, space.uniform, strict=True)
-    profiles = space.profiles([own[0] for own, uniform in pairs])
-    if profiles is None:
-        return
+
+    found: Spectrum
+    coordinates: Array
+    measure: Mixture | None = None
+
+
+def level_strategies(space: RowSpace, profiles: Profiles, measure: Mixture) -> Iterator[Level]:
+    """With flatter f each time, mostly; from the product of measures that the profiles are orthonormal under.
+
+    Ends where f is flat to rounding.
+    """
     moments = space.moments(measure)
     found = spectrum(space, moments)
     least = LEAST_ROOT * _smallest(found)
@@ -45,7 +59,7 @@ def level_strategies(space: RowSpace, measure: Mixture) -> Iterator[Spectrum]:
     off[0] -= POWER
     place = np.zeros(len(off))
     steps = MixedSteps().with_step(place, off)
-    while float(np.linalg.norm(off)) > 1e-12:
+    while float(np.linalg.norm(off)) > FLAT:
         target = steps.next()
         while True:
             own = profiles.moments(target)
@@ -59,7 +73,34 @@ def level_strategies(space: RowSpace, measure: Mixture) -> Iterator[Spectrum]:
         off = POWER * profiles.coordinates(found.parts)
         off[0] -= POWER
         steps = steps.with_step(place, off)
-        yield found
+        yield Level(found, place)
+
+
+def cut_levels(space: RowSpace, profiles: Profiles, start: Array | None) -> Iterator[Level]:
+    """The same of positive parts of densities, from the coordinates of one less 1, or from 1; ends as above.
+
+    Ends at once where positive parts are not known, and where one has no mass.
+    """
+    size = len(profiles.coordinates([np.zeros((d, d)) for d in space.space.dims]))
+    place, steps = np.zeros(size) if start is None else start, MixedSteps(remembered=CUT_REMEMBERED)
+    constant = np.eye(1, size)[0]
+    while True:
+        density = profiles.positive_part(place + constant)
+        if density is None:
+            return
+        measure = Mixture(np.zeros(0), tuple(np.zeros((0, o)) for o in space.shape), density, 1.0)
+        mass = float(space.mass(measure).mid)
+        if not mass > 0.0:
+            return
+        measure = measure.scaled(1.0 / mass)
+        found = spectrum(space, space.moments(measure))
+        yield Level(found, place, measure)
+        off = POWER * profiles.coordinates(found.parts)
+        off[0] -= POWER
+        if float(np.linalg.norm(off)) <= FLAT:
+            return
+        steps = steps.with_step(place, off)
+        place = steps.next()
 
 
 def _smallest(found: Spectrum) -> float:

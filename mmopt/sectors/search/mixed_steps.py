@@ -6,7 +6,7 @@ Numer. Anal. 49 (2011).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,10 +24,12 @@ class MixedSteps:
 
     places: tuple[Array, ...] = ()
     misses: tuple[Array, ...] = ()
+    remembered: int = REMEMBERED
 
     def with_step(self, place: Array, miss: Array) -> MixedSteps:
         """With one more; the oldest is forgotten."""
-        return MixedSteps((*self.places[1 - REMEMBERED :], place), (*self.misses[1 - REMEMBERED :], miss))
+        last = slice(1 - self.remembered, None)
+        return replace(self, places=(*self.places[last], place), misses=(*self.misses[last], miss))
 
     def next(self) -> Array:
         """Where the misses, were they linear, would be least, and the plain step from there."""

@@ -123,12 +123,15 @@ def target_designs(space: RowSpace, asked: AskedShares, seed: int = 0) -> Iterat
     assert design is not None
     for _ in range(LEVEL_ROUNDS):
         before_value, flattest, best = design.value, np.inf, found
-        levels = level_strategies(asked.weighing(space, shares), measure)
+        profiles = space.profiles([own[0] for own in measure.factors])
+        if profiles is None:
+            break
+        levels = level_strategies(asked.weighing(space, shares), profiles, measure)
         for level in itertools.islice(levels, LEVEL_STEPS):
-            cells, heights = targets.search.cells(level, measure, cells)
+            cells, heights = targets.search.cells(level.found, measure, cells)
             if heights[0] < flattest:
-                flattest, best = float(heights[0]), level
-            design = _better(targets, design, level, heights)
+                flattest, best = float(heights[0]), level.found
+            design = _better(targets, design, level.found, heights)
             yield design
         if not np.isfinite(flattest):
             break

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from counted import random_form
 from equal_workloads import (
     all_cells,
     best_parts,
@@ -17,10 +18,12 @@ from tolerances import ROUNDING, SHAPE
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
-from mmopt.sectors.equal.cut_densities import law_of_cut
+from mmopt.sectors.bounds.proved_bound import total_error_bound
+from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.equal_attributes import EqualAttributes, equal_attributes, equal_space
 from mmopt.sectors.equal.kinds_of_products import Kind
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors.equal.sampled_values import symmetric
+from mmopt.sectors.measures import CutDensity, Mixture
 from mmopt.testing.census_workloads import products_on
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks import factor_blocks as f
@@ -116,17 +119,52 @@ def test_rounding_of_moments_covers_their_noise(rng: np.random.Generator) -> Non
 
 def test_a_cut_density_has_the_moments_of_its_cells(rng: np.random.Generator) -> None:
     space = equal_space(random_workload(rng, 5, 3))
-    form = random_form(rng, 3, 4, 5)
-    measure = rng.dirichlet(np.full(3, 3.0))
+    function, measure = symmetric(rng.standard_normal((3,) * 4)), rng.dirichlet(np.full(3, 3.0))
+    form = count_form(function, np.abs(function), 0, 5)
     cells = all_cells(5, 3)
     counts = np.stack([(cells == value).sum(axis=1) for value in range(3)], axis=1)
     weights = np.maximum(form.values(counts), 0.0) * np.prod(measure[cells], axis=1)
     on_cells = Mixture(weights, tuple(np.eye(3)[own] for own in cells.T))
-    found, offs = space.moments_of_cut(law_of_cut(form, measure))
-    of_cells = space.moments_rounding(on_cells)
-    for own, known, off, more in zip(found, space.moments(on_cells), offs, of_cells, strict=True):
-        assert np.linalg.norm(own - known, 2) <= off + more
+    share, product = rng.uniform(0.2, 3.0), random_mixture(rng, 5, 3)
+    mixture = replace(product, density=CutDensity(function, measure), share=share)
+    known = on_cells.scaled(share).joined(product)
+    mass = space.mass(mixture)
+    assert mass.lower <= share * weights.sum() + product.weights.sum() <= mass.upper
+    assert float(mass.rad) <= SHAPE * float(mass.mid)
+    found, offs = space.moments(mixture), space.moments_rounding(mixture)
+    of_cells = space.moments_rounding(known)
+    for own, other, off, more in zip(found, space.moments(known), offs, of_cells, strict=True):
+        assert np.linalg.norm(own - other, 2) <= off + more
         assert 0 < off <= 1e-9
+
+
+def test_a_bound_of_a_cut_density_is_that_of_its_cells(rng: np.random.Generator) -> None:
+    workload = random_workload(rng, 4, 3)
+    space, cells = equal_space(workload), all_cells(4, 3)
+    function, measure = symmetric(rng.standard_normal((3,) * 4)) + 1.0, rng.dirichlet(np.full(3, 3.0))
+    counts = np.stack([(cells == value).sum(axis=1) for value in range(3)], axis=1)
+    values = count_form(function, np.abs(function), 0, 4).values(counts)
+    weights = np.maximum(values, 0.0) * np.prod(measure[cells], axis=1)
+    none = Mixture(np.zeros(0), (np.zeros((0, 3)),) * 4, CutDensity(function, measure), 2.0)
+    assert space.takes(none)
+    truth = np.linalg.norm(workload.matrix * np.sqrt(weights), "nuc") ** 2 / weights.sum()
+    found = total_error_bound(space, none)
+    assert truth * (1 - 1e-4) <= found <= truth * (1 + SHAPE)
+
+
+def test_a_density_that_does_not_fit_is_not_taken(rng: np.random.Generator) -> None:
+    space = equal_space(random_workload(rng, 4, 3))
+    product, function, measure = random_mixture(rng, 4, 3), np.ones((3,) * 4), np.full(3, 1 / 3)
+    assert space.takes(replace(product, density=CutDensity(function, measure)))
+    assert not space.takes(replace(product, density=CutDensity(function[0], measure)))
+    assert not space.takes(replace(product, density=CutDensity(function, measure[:2])))
+    assert not space.takes(replace(product, density=CutDensity(function, np.array([0.5, 0.5, 0.0]))))
+    assert not space.takes(random_mixture(rng, 3, 3))
+    many = equal_space(random_workload(rng, 1000, 4))
+    large = Mixture(np.zeros(0), (np.zeros((0, 4)),) * 1000)
+    density = CutDensity(np.ones((4,) * 4), np.full(4, 0.25))
+    assert many.takes(large)
+    assert not many.takes(replace(large, density=density))
 
 
 def test_queries_of_one_attribute_alone() -> None:
