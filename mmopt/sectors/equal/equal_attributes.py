@@ -95,11 +95,13 @@ class EqualAttributes(RowSpace):
         Every number on the way is a sum of products: computed moments are off by γ times the same with
         magnitudes in place of numbers, alternating signs of inclusion and exclusion too. The exact basis is
         orthonormal; that of floats is (I + Δ) times it on one attribute, each entry having three roundings,
-        so ‖Δ‖ <= 3 u √d, which moves moments of w attributes by at most (1 + ‖Δ‖)²ʷ - 1. Of a cut density
-        the exact measure is that of its computed weights, of which moments and ``mass`` are sums.
+        so ‖Δ‖ <= 3 u √d, which moves moments of w of k attributes by at most (1 + (1 + √k) ‖Δ‖)²ʷ - 1, as
+        ``plain.moments_rounding`` says. Of a cut density the exact measure is that of its computed weights,
+        of which moments and ``mass`` are sums.
         """
         rows = max(float(np.abs(f.sum(axis=1) - 1.0).max(initial=0.0)) for f in mixture.factors)
-        off = np.expm1(self.places * np.log1p(1.01 * (rows + self.shape[0] * EPS)))
+        basis = 1.5 * EPS * math.sqrt(self.shape[0]) * (1.0 + math.sqrt(len(self.shape)))
+        off = np.expm1(self.places * np.log1p(1.01 * (rows + basis)))
         law, steps = law_of(mixture, self.places, absolute=True), mixture.count
         if mixture.density is not None:
             cut = self._law(mixture.density)

@@ -5,10 +5,14 @@ A measure of an attribute is a row of floats p̃ that stands for p = p̃ / Σp̃
 
 Of one product, an entry of the moments in B̃ is a product of entries Gᵢ[a, b] = Σᵥ pᵥ b̃ₐ(v) b̃_b(v) of at
 most 2w attributes (w the order), each off by at most γ Σᵥ pᵥ |b̃ₐ b̃_b| <= γ √(Gᵢ[a, a] Gᵢ[b, b]), with γ of
-o terms and three roundings of each, and by δ. So all are off by at most g √(Q[a, a] Q[b, b]), g = 2w (δ + γ)
-and the γ of a sum of J products, by Cauchy and Schwarz also over these; and ‖E‖₂ <= g tr Q. From B̃ to B, on
-Kronecker products of w attributes, ‖Q̃ - Q‖ <= ((1 + ‖Δ‖)²ʷ - 1) ‖Q‖. A rest's factor, an orbit's share times
-d / s, is of the same kind.
+o terms and three roundings of each, and by δ. So all are off by at most g √(Q[a, a] Q[b, b]),
+g = (1 + δ + γ)²ʷ - 1 and the γ of a sum of J products, by Cauchy and Schwarz also over these; ‖E‖₂ <= g tr Q.
+
+From B to B̃ contrasts move by combinations of contrasts and of the constant, each at most ‖Δ‖ =: δ. So the
+products of sector S move to those of S less j attributes by C(w, j) blocks in a row at most, C(k, j) in a
+column, each at most δʲ (1 + δ)ʷ⁻ʲ. A matrix of blocks is no larger than the root of the largest row times
+the largest column, √(C(w, j) C(k, j)) <= C(w, j) √k ʲ, and the sum over j is (1 + δ + √k δ)ʷ. Hence
+‖Q̃ - Q‖ <= ((1 + (1 + √k) δ)²ʷ - 1) ‖Q‖. A rest's factor, an orbit's share times d / s, is of the same kind.
 
 Of attributes that can be swapped, moments are means over orders, M = Σ c_π ⊗ (sums of powers), of alternating
 signs: there g √(Q[a, a] Q[b, b]) is of the sum with |c_π| in place of c_π.
@@ -50,7 +54,7 @@ def products_rounding(mixture: Mixture, order: int) -> float:
 
 
 def component_rounding(moments: Array, products: float, basis: float, order: int) -> float:
-    """At least ‖Q̃ - Q‖₂ of a component, from the two above: g tr Q and ((1 + ‖Δ‖)²ʷ - 1) ‖Q‖."""
+    """At least ‖Q̃ - Q‖₂ of a component, from g, and from ``basis``, (1 + √k) ‖Δ‖ of k attributes."""
     trace = float(np.trace(moments)) * (1.0 + products) + EPS * len(moments)
     norm = min(trace, float(np.abs(moments).sum(axis=1).max(initial=0.0)) + products * trace)
     return float(products * trace / (1.0 - products) + np.expm1(2 * order * np.log1p(basis)) * norm) * GROW

@@ -85,6 +85,7 @@ class PlainSpace(RowSpace):
         order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
         products = products_rounding(mixture, order)
         basis = max(basis_rounding(own.functions.T, own.sizes.astype(np.float64)) for own in self.bases)
+        basis *= 1.0 + math.sqrt(len(self.bases))  # sectors that an attribute is in
         return tuple(component_rounding(own, products, basis, order) for own in self.moments(mixture))
 
     def _component_moments(

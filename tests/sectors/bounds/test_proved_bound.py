@@ -144,3 +144,15 @@ def test_rounding_of_a_component(rng: np.random.Generator) -> None:
     turned = np.kron(one, one)  # one contrast of each of two attributes
     wrong = turned @ q @ turned.T
     assert np.linalg.norm(wrong - q, 2) <= component_rounding(wrong, 0.0, 1.1e-6, 2)
+
+
+def test_rounding_of_a_basis_where_an_attribute_is_one_of_many() -> None:
+    """Contrasts of all attributes off by the same constant add up in the moments of the constant."""
+    attributes, off = 100, 1e-6
+    turn = np.eye(1 + attributes)
+    turn[1:, 0] = off
+    moments = np.eye(1 + attributes)
+    moved = turn @ moments @ turn.T
+    wrong = float(np.linalg.norm(moved - moments, 2))
+    assert wrong > component_rounding(moved, 0.0, off, 1)
+    assert wrong <= component_rounding(moved, 0.0, (1.0 + np.sqrt(attributes)) * off, 1)
