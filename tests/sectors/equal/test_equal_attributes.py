@@ -160,7 +160,7 @@ def test_a_density_that_does_not_fit_is_not_taken(rng: np.random.Generator) -> N
     assert not space.takes(replace(product, density=CutDensity(function, measure[:2])))
     assert not space.takes(replace(product, density=CutDensity(function, np.array([0.5, 0.5, 0.0]))))
     assert not space.takes(random_mixture(rng, 3, 3))
-    many = equal_space(random_workload(rng, 1000, 4))
+    many = EqualAttributes((Kind((f.prefix(4), f.prefix(4)), 1.0),), 1000, 4)
     large = Mixture(np.zeros(0), (np.zeros((0, 4)),) * 1000)
     density = CutDensity(np.ones((4,) * 4), np.full(4, 0.25))
     assert many.takes(large)
