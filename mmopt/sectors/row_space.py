@@ -24,7 +24,7 @@ class Largest:
     """The largest f over the cells: ``upper`` is proved, whatever time there was; ``lower`` is f at ``cell``.
 
     cell : (k,) orbit numbers. is_closed : whether every cell was ruled out or looked at, so that ``upper`` is
-    ``lower`` but for rounding; else it is the largest upper bound still open.
+    ``lower`` but for rounding and 1e-9 of it; else it is the largest upper bound still open.
     """
 
     upper: float

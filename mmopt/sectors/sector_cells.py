@@ -1,5 +1,7 @@
 """The cells of a row space as a space that programs are evaluated on: neither they nor orbits are listed.
 
+Its coordinates are the functions of the cells that the queries are made of, by component.
+
 A program asks for the largest entry of a diagonal several times: of a point, of it repaired, of it rounded
 to a symmetric matrix, of a factor. These are nearly multiples of each other, and what is known of one serves
 the next: with N = c N₀ + D, f(x) <= c max f₀ + Σ μ ‖D_κ‖ tr Q_κ(x) <= c max f₀ + max ‖D_κ‖ (Frobenius) · the

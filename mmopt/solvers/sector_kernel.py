@@ -1,8 +1,9 @@
 """The kernel of queries of few of many attributes: the best measure of the cells (``sectors.search``).
 
-A design is the best measure so far, with its bound t², and the best strategy; both searches end at the
-optimum. The largest column of a strategy is only found here. Programs with a target for each query search
-for shares of the queries besides (``sectors.search.target_designs``).
+A design is the best measure so far, with its bound t², and the best strategy. The largest column of a
+strategy is only found here: what is proved is what the program's lines come to, ``diag(X)`` by
+``RowSpace.largest`` and the certificate by ``sectors.bounds.moment_roots``. Programs with a target for each
+query search for shares of the queries besides (``sectors.search.target_designs``).
 """
 
 from __future__ import annotations

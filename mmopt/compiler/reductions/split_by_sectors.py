@@ -1,10 +1,10 @@
 """Queries of few of many attributes: a program in the space of the queries, neither cells nor orbits listed.
 
-Theorem. Let X = Bᵀ N B, the rows of B functions of the cells that span the queries. Total error asks of X
-only how it acts on queries, and multipliers d enter a bound by their moments B diag(d) Bᵀ alone. At those of
-an optimum, with the moments Q, N = Rᵀ (R Q Rᵀ)^{-½} R / tr (R Q Rᵀ)^½ is optimal too (Kiefer and Wolfowitz's
-equivalence theorem, for the mean of order ½ of Pukelsheim, Optimal Design of Experiments, 1993), so that
-nothing is lost by such X. With values or attributes that can be swapped B splits into components besides.
+Theorem. Let W = R B, the rows of B functions of the cells that span the queries, and X ≻ 0 any strategy. Then
+N = (B X⁻¹ Bᵀ)⁻¹ has Bᵀ N B ⪯ X, so that no column is longer, and R N⁻¹ Rᵀ = W X⁻¹ Wᵀ, so that no query's
+variance is another (Schur complements; of a singular X by X + εI). Nothing is lost by strategies Bᵀ N B, and
+multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. With values or attributes that
+can be swapped B splits into components besides. Which programs are looked at so is what kernels claim.
 
 As ``split_by_symmetry`` it leaves the workload as it is and changes what stands for its arrays.
 """

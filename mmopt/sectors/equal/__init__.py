@@ -1,4 +1,4 @@
-"""The row space of attributes that can be swapped: four components, whatever their number.
+"""The row space of attributes that can be swapped: at most four components, whatever their number.
 
 - ``equal_attributes.py``: the row space; ``kinds_of_products.py``: whether a workload has it
 - ``pair_coordinates.py``: its components; ``pair_queries.py``, ``pair_roots.py``: the queries on them, and

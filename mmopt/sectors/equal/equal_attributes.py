@@ -1,8 +1,9 @@
 """The row space of a workload that every permutation of its attributes leaves alone, of order at most two.
 
-Four components, whatever the number of attributes: prefixes of one and two attributes over 10^40 cells cost
-four spectra of dimension 90 at most. Measures stand for their mean over all orders of the attributes; their
-moments are made of the law of the values of four attributes drawn without replacement (``sampled_values``).
+At most four components, whatever the number of attributes: prefixes of one and two attributes over 10^40
+cells cost four spectra of dimension 90 at most. Measures stand for their mean over all orders of the
+attributes; their moments are made of the law of the values of four attributes drawn without replacement
+(``sampled_values``).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What is asked of single values of a class that are alike: components beside the functions of classes.
 
-On a class of s values the functions of sum 0 are its *rest*. They have no basis of whole numbers that is
-orthogonal, but a tight frame of s of them, [x = v] - [x in the class] / s: with Gram matrix I - 1/s. A
-component has the rest of one class on each of a few attributes, and the sectors of others; a matrix on the
-latter is measured for every choice of values of the former.
+On a class of s values the functions of sum 0 are its *rest*. They have in general no basis of whole numbers
+that is orthogonal with equal lengths, but a tight frame of s of them, [x = v] - [x in the class] / s: with
+Gram matrix I - 1/s. A component has the rest of one class on each of a few attributes, and the sectors of
+others; a matrix on the latter is measured for every choice of values of the former.
 """
 
 from __future__ import annotations

@@ -34,10 +34,6 @@ class FewProduct:
     grams: tuple[Array, ...]
     weight: float
 
-    def gram_of(self, attribute: int) -> Array:
-        """The Gram matrix of the factor on one of its attributes."""
-        return self.grams[self.attributes.index(attribute)]
-
 
 def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
     """The workload's products, weights of rows in their Gram matrices; equal products as one.
@@ -88,7 +84,7 @@ def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> d
     for product in products:
         for i, gram in zip(product.attributes, product.grams, strict=True):
             if (i, id(gram)) not in means:
-                means[i, id(gram)] = float(bases[i] @ gram @ bases[i])
+                means[i, id(gram)] = max(float(bases[i] @ gram @ bases[i]), 0.0)
     for product in products:
         keyed = list(zip(product.attributes, map(id, product.grams), strict=True))
         for size in range(len(keyed) + 1):

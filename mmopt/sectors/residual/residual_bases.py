@@ -7,7 +7,7 @@ tenth of the error with uniform bases, a few thousandths with the best. The erro
     E_S = Σ over products  w Π γ Π tr(Pᵀ G P X⁻),   dγ = 2 (G β)ᵀ dβ,   d tr(Pᵀ G P X⁻) = -2 (G P X⁻ 1)ᵀ dβ
 
 where the strategies X are the best, so that their change does not matter: a smooth problem in Σ dᵢ numbers.
-Bases may have negative entries. The largest squared length stays known in closed form.
+Bases may have negative entries. A bound of the largest squared length stays known in closed form.
 """
 
 from __future__ import annotations

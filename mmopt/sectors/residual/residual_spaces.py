@@ -7,8 +7,8 @@ with that attribute, its mean in those without; so with P = I - β 1ᵀ the quer
 
 as its Gram matrix. Mostly that is one Kronecker product; then the product of the optima of its attributes is
 the sector's optimum, of error E_S, and its squared lengths are products of theirs. At shares a_S,
-Σ a_S = 1, the errors E_S / a_S are least together at a_S ∝ √E_S: (Σ √E_S)². The largest squared length is
-known exactly: each attribute's largest is at one of its values, whatever S is.
+Σ a_S = 1, the errors E_S / a_S are least together at a_S ∝ √E_S: (Σ √E_S)². The largest squared length is at
+most the sum of the sectors' largest, and this where one value of each attribute is longest in all of them.
 
 Errors add up: in coordinates of the contrasts of mean zero under β, which need not be orthogonal, X = ⊗ over
 the sectors is block-diagonal, and so is its inverse.
@@ -63,7 +63,10 @@ class ResidualStrategy:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether it is the best of all block-diagonal strategies at these bases."""
+        """Whether each sector's strategy is the best.
+
+        No block-diagonal one has then less error at these bases, its largest length taken as ``largest`` is.
+        """
         return all(space.is_optimal for space in self.spaces)
 
     @property
@@ -90,7 +93,7 @@ class ResidualStrategy:
 
     @property
     def largest(self) -> float:
-        """The largest f over all cells, rounded up: Σ a_S Π of the attributes' largest."""
+        """At least f at every cell: Σ a_S Π of the attributes' largest, rounded up."""
         total = np.zeros(())
         for space in self.spaces:
             product = np.asarray(space.share)

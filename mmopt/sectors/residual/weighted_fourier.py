@@ -2,7 +2,7 @@
 
 The characters χ of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared
 length at every cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products w Π χ* Gᵢ χ / dᵢ² (arXiv
-2512.21499). A baseline by name: no better than the sectors one by one, whose strategies include these.
+2512.21499). A baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> Spectrum:
     """From the moments of a measure of mass 1 under which every query is seen.
 
     What rounding makes of an eigenvalue near zero is lifted to what rounding may have lost: then t is no
-    bound by itself, which ``mmopt.sectors.bounds.proved_bound`` decides.
+    bound by itself: what is proved is what the program's certificate comes to (``bounds.moment_roots``).
     """
     roots, turned = [], []
     for own, root in zip(moments, space.root.parts, strict=True):
