@@ -1229,7 +1229,7 @@ MUTANTS = (
     *_rows(
         "mmopt/driver/templates/product_bound.py",
         "driver/templates/test_product_bound.py",
-        ("_bound", "norm**2 * (1.0 - CHARGED)", "norm**2 * (1.0 + 1e-4)"),
+        ("_bound", "norm**2 * (1.0 - CHARGED *", "norm**2 * (1.0 + 1e5 * CHARGED *"),
         ("_split", "np.maximum(np.array(whole) - along, 0.0)", "np.array(whole)"),
         ("_bound", "p / p.sum()", "p"),
     ),
@@ -1679,7 +1679,6 @@ MUTANTS = (
     *_rows(
         "mmopt/privacy/rounding/integer_sectors.py",
         "privacy/rounding/test_integer_sectors.py",
-        ("_core", "rounded(matrix, math.prod(one.sizes))", "rounded(matrix)"),
         ("_squared", "bound_by_column(core.largest_square,", "bound_by_column(core.largest_square // 2,"),
     ),
     *_rows(
