@@ -179,7 +179,7 @@ TARGETED = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 3.0, 1.5])
 
 def asked_of(kernel: Kernel) -> Workload:
     """Queries that the kernel takes: that of the space of the queries wants more cells than a matrix has."""
-    return ways((6,) * 6, target=1.0) if kernel.name == "sectors" else TARGETED
+    return ways((3,) * 9, target=1.0) if kernel.name == "sectors" else TARGETED
 
 
 @KERNEL
