@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmopt.compiler import bind, cones
-from mmopt.compiler.reductions import obstacle
+from mmopt.compiler.reductions import SECTOR_TOTALS, obstacle
 from mmopt.compiler.same_program import match
 from mmopt.language import SOURCES, Checked, Program, check, shipped
 from mmopt.language.atoms.argument_types import Type
@@ -222,7 +222,9 @@ def takers(checked: Checked) -> Takers:
 
 def _is_taken(checked: Checked, kernel: Kernel) -> bool:
     is_known = any(match(shipped(name), checked) for name in kernel.programs)
-    return is_known and not (kernel.takes is sector_kernel.takes and obstacle(checked, {}))
+    return is_known and not (
+        kernel.takes is sector_kernel.takes and obstacle(checked, {}, totals=SECTOR_TOTALS)
+    )
 
 
 def _cones(checked: Checked) -> frozenset[str] | None:

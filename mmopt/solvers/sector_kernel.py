@@ -3,7 +3,7 @@
 A design is the best measure so far, with its bound t², and the best strategy. The largest column of a
 strategy is only found here: what is proved is what the program's lines come to, ``diag(X)`` by
 ``RowSpace.largest`` and the certificate by ``sectors.bounds.moment_roots``. Programs with a target for each
-query search for shares of the queries besides (``sectors.search.target_designs``).
+query, and that of the largest variance, search for shares of the queries besides (``sectors.search.target_designs``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ __all__ = ["PROGRAMS", "TOLERANCE", "needs", "points", "takes"]
 RELATIVE = ("fitness_penalty", "fitness_hybrid")
 """Programs of alpha + beta, twice the root of the product at the best scale, and multipliers of ratios."""
 
-PROGRAMS = ("l2_strategy", "fitness_for_use", "fitness_budget", *RELATIVE)
+LARGEST = "minimax_variance"
+"""Of the largest variance, weighted: every query has the target 1."""
+
+PROGRAMS = ("l2_strategy", LARGEST, "fitness_for_use", "fitness_budget", *RELATIVE)
 
 TOLERANCE = 1e-2
 """Of the gap asked for by default: a largest entry is proved, not only found."""
@@ -69,7 +72,7 @@ def points(
     clock.handed_over = clock.elapsed
     pace = Pace(clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_DESIGNS, NEXT_GAP)
     gaps: list[float] = []
-    for design in _designs(env):
+    for design in _designs(program, env):
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
@@ -93,15 +96,19 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
     """The strategy, or N⁻¹ as the covariance of the basis; measure and shares at the scale of multipliers."""
     cells = _cells(env)
     measure, parts = _definite(cells, design.measure), definite_parts(cells, design.parts)
-    mass = design.bound if design.shares is None else 1.0
+    mass = design.bound if design.shares is None or program == LARGEST else 1.0
     prices = Measure(cells, measure.scaled(mass / measure.total))
     raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
     if design.shares is None:
         values: dict[str, Any] = {"X": Split(cells, cells, parts)}
         return Point(values, {"sensitivity": prices}, count, raw, stop, estimate=estimate)  # type: ignore[dict-item]
-    inner, asked = env["B"].rows, env["L"].rows
+    asked = env["W" if program == LARGEST else "L"].rows
     of_queries = design.shares / asked.sizes
-    longest = design.value / design.total
+    if program == LARGEST:
+        values = {"X": Split(cells, cells, parts), "t": design.value}
+        multipliers = {"sensitivity": prices, "accuracy": Level(asked, of_queries)}
+        return Point(values, multipliers, count, raw, stop, estimate=estimate)
+    inner, longest = env["B"].rows, design.value / design.total
     if program in RELATIVE:  # both terms the same
         scale = math.sqrt(longest / design.total)
         values = {"alpha": longest / scale, "beta": scale * design.total}
@@ -125,7 +132,7 @@ def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[flo
     return design.value / budget, design.bound / budget
 
 
-def _designs(env: Mapping[str, Any]) -> Iterator[Design]:
+def _designs(program: str, env: Mapping[str, Any]) -> Iterator[Design]:
     """The search that the program asks for."""
     # numpy alone, but off the usual way
     from mmopt.sectors.search.asked_shares import with_root
@@ -133,17 +140,18 @@ def _designs(env: Mapping[str, Any]) -> Iterator[Design]:
     from mmopt.sectors.search.target_designs import target_designs
 
     cells = _cells(env)
-    if "L" in env:
-        return target_designs(cells.rows, _asked(env))
-    return designs(with_root(cells.rows, env["W"].parts), first=lambda: cells.first_strategy)
+    if program == "l2_strategy":
+        return designs(with_root(cells.rows, env["W"].parts), first=lambda: cells.first_strategy)
+    return target_designs(cells.rows, _asked(program, env))
 
 
-def _asked(env: Mapping[str, Any]) -> AskedShares:
+def _asked(program: str, env: Mapping[str, Any]) -> AskedShares:
     """The queries with targets, and the weight of all variances."""
     from mmopt.sectors.search.asked_shares import AskedShares
 
-    queries, targets = env["L"], env["c"].values
+    queries = env["W" if program == LARGEST else "L"]
     sizes = queries.rows.sizes
+    targets = np.ones(len(sizes)) if program == LARGEST else env["c"].values
     beside = float(env.get("total", 0.0)) / float(sizes @ targets)
     return AskedShares(queries.parts, queries.rows.labels, sizes, targets, beside)
 

@@ -40,10 +40,11 @@ from mmopt.compiler.reductions import (
     split_by_symmetry,
 )
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
-from mmopt.compiler.reductions.split_by_symmetry import by_components, obstacle
+from mmopt.compiler.reductions.split_by_symmetry import SECTOR_TOTALS, by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
+    "SECTOR_TOTALS",
     "Reduction",
     "ReductionStep",
     "SolvedPart",

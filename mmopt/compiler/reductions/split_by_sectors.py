@@ -15,17 +15,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.reductions.split_by_symmetry import TARGET_SOURCES, obstacle
+from mmopt.compiler.reductions.split_by_symmetry import SECTOR_TOTALS, TARGET_SOURCES, obstacle
 from mmopt.language import Checked
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.choose_space import row_space_of, why_not_of_few
-from mmopt.sectors.measured.asked_queries import as_targets, asked_sources
+from mmopt.sectors.measured.asked_queries import as_targets, asked_sources, matrix_of
 from mmopt.sectors.sector_cells import SECONDS_OF_LARGEST, SectorCells
 from mmopt.workloads import Workload
 
 __all__ = ["by_sectors", "on_row_space"]
-
-ROOT = frozenset({"workload.root"})
 
 
 def by_sectors(
@@ -39,14 +37,11 @@ def by_sectors(
     ------
     TooLargeError : a component that does not fit in memory.
     """
-    why = obstacle(checked, givens) or why_not_of_few(workload)
+    why = obstacle(checked, givens, totals=SECTOR_TOTALS) or why_not_of_few(workload)
     if why:
         return why
     taken = {d.source for d in checked.program.givens if d.name not in givens}
     of_targets = bool(taken & TARGET_SOURCES)
-    other = taken - (TARGET_SOURCES if of_targets else ROOT)
-    if other:
-        return f"it takes {min(map(str, other))}, which is not known in the space of the queries"
     if of_targets and not workload.has_all_targets:
         return "queries without a target are not known there"
     asked = as_targets(workload) if of_targets else workload
@@ -59,10 +54,14 @@ def on_row_space(
 ) -> tuple[Instance, str] | str:
     """The program bound to a row space, and the line on its size; or why it is not."""
     sources: dict[str, Split | Level] | str
-    if {d.source for d in checked.program.givens} & TARGET_SOURCES:
+    taken = {d.source for d in checked.program.givens}
+    if taken & TARGET_SOURCES:
         sources = asked_sources(cells.rows, cells, workload)
     else:
         sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
+        if "workload.matrix" in taken:
+            matrix = matrix_of(cells.rows, cells, workload)
+            sources = matrix if isinstance(matrix, str) else {**sources, "workload.matrix": matrix}
     if isinstance(sources, str):
         return sources
     return bind(checked, workload, givens, sources), f"space of the queries: {cells.words}"

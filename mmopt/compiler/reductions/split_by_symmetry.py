@@ -36,18 +36,24 @@ from mmopt.strategies import as_dense
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Workload
 
-__all__ = ["ValueSymmetry", "applies", "by_components", "obstacle"]
+__all__ = ["SECTOR_TOTALS", "ValueSymmetry", "applies", "by_components", "obstacle"]
 
 TOTAL_SOURCES = frozenset({"workload.root", "workload.gram"})
+SECTOR_TOTALS = frozenset({"workload.root", "workload.matrix"})  # in the space of the queries
 TARGET_SOURCES = frozenset({"workload.targets", "workload.representation", "workload.basis"})
 # A largest component of more than this part of the cells saves too little to be worth the detour.
 LARGEST_WORTHWHILE = 0.8
 
 
-def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | None = None) -> str:
+def obstacle(
+    checked: Checked,
+    givens: Mapping[str, Any],
+    acts: Equivariance | None = None,
+    totals: frozenset[str] = TOTAL_SOURCES,
+) -> str:
     """Why a program, with these givens, cannot be taken to the components of any workload; "" if it can.
 
-    ``acts``: what the program goes with, where that is known.
+    ``acts``: what the program goes with, where that is known. ``totals``: what it may take without targets.
     """
     program = checked.program
     if program.klass != "convex":
@@ -58,7 +64,7 @@ def obstacle(checked: Checked, givens: Mapping[str, Any], acts: Equivariance | N
     if arrays:
         return f"'{arrays[0]}' is passed as an array, which need not have the workload's symmetries"
     sources = _sources(checked, givens)
-    other = sorted(sources - (TARGET_SOURCES if sources & TARGET_SOURCES else TOTAL_SOURCES))
+    other = sorted(sources - (TARGET_SOURCES if sources & TARGET_SOURCES else totals))
     if other:
         return f"it takes {other[0]}, which is not known by component"
     if acts is None:

@@ -22,7 +22,7 @@ from mmopt.sectors.plain.plain_space import PlainSpace
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Product, Workload
 
-__all__ = ["as_targets", "asked_sources"]
+__all__ = ["as_targets", "asked_sources", "matrix_of"]
 
 # Of each component rows t, and the number of the orbit that each is of; sizes of the orbits, their targets.
 Asked = tuple[list[tuple[Array, Ints]], list[float], list[float]]
@@ -45,29 +45,54 @@ def asked_sources(rows: RowSpace, cells: Space, workload: Workload) -> dict[str,
     """
     if not workload.has_all_targets:
         return "queries without a target are not known there"
-    products = workload.products or ()
-    if isinstance(rows, EqualAttributes):
-        found = _equal(rows, products)
-    elif isinstance(rows, PlainSpace) and len(rows.components) == 1:
-        found = _plain(rows, products)
-    else:
-        found = "queries of values that can be swapped have no targets there"
+    found = _asked(rows, workload.products or ())
     if isinstance(found, str):
         return found
-    parts, sizes, targets = found
-    queries = Space(
+    inner = cells.abstract(cells.dims)
+    queries = _space(found, cells, workload)
+    return {
+        "workload.representation": Split(queries, inner, tuple(own for own, _ in found[0])),
+        "workload.basis": Split(inner, cells, tuple(np.eye(d) for d in cells.dims)),
+        "workload.targets": Level(queries, np.array(found[2])),
+    }
+
+
+def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
+    """The queries, weighted, on ``cells`` of their row space ``rows``; or why they are not known.
+
+    A query of weight w is one times √w, as is one whose target is 1 / w divided by the root of its target.
+
+    Raises
+    ------
+    TooLargeError : more queries than fit in memory.
+    """
+    found = _asked(rows, [replace(p, target=1.0 / p.weight) for p in workload.weighed.products or ()])
+    if isinstance(found, str):
+        return found
+    scales = 1.0 / np.sqrt(np.array(found[2]))
+    parts = tuple(own * scales[label, None] for own, label in found[0])
+    return Split(_space(found, cells, workload), cells, parts)
+
+
+def _space(found: Asked, cells: Space, workload: Workload) -> Space:
+    """The space of the queries, by orbits."""
+    parts, sizes, _ = found
+    return Space(
         cells.multiplicities,
         tuple(len(own) for own, _ in parts),
         labels=tuple(label for _, label in parts),
         sizes=np.array(sizes),
         total=workload.m,
     )
-    inner = cells.abstract(cells.dims)
-    return {
-        "workload.representation": Split(queries, inner, tuple(own for own, _ in parts)),
-        "workload.basis": Split(inner, cells, tuple(np.eye(d) for d in cells.dims)),
-        "workload.targets": Level(queries, np.array(targets)),
-    }
+
+
+def _asked(rows: RowSpace, products: Sequence[Product]) -> Asked | str:
+    """The rows of products with targets; or why they are not known."""
+    if isinstance(rows, EqualAttributes):
+        return _equal(rows, products)
+    if isinstance(rows, PlainSpace) and len(rows.components) == 1:
+        return _plain(rows, products)
+    return "queries are not known one by one where values can be swapped"
 
 
 def _equal(rows: EqualAttributes, products: Sequence[Product]) -> Asked | str:
