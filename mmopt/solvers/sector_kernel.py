@@ -3,17 +3,19 @@
 A design is the best measure so far, with its bound t², and the best strategy. The largest column of a
 strategy is only found here: what is proved is what the program's lines come to, ``diag(X)`` by
 ``RowSpace.largest`` and the certificate by ``sectors.bounds.moment_roots``. Programs with a target for each
-query, and that of the largest variance, search for shares of the queries besides (``sectors.search.target_designs``).
+query, and that of the largest variance, search for shares of the queries besides
+(``sectors.search.target_designs``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.spanned_cells import Measure, Spanned
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.measures import Mixture
@@ -99,29 +101,37 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
     mass = design.bound if design.shares is None or program == LARGEST else 1.0
     prices = Measure(cells, measure.scaled(mass / measure.total))
     raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
-    if design.shares is None:
-        values: dict[str, Any] = {"X": Split(cells, cells, parts)}
-        return Point(values, {"sensitivity": prices}, count, raw, stop, estimate=estimate)  # type: ignore[dict-item]
-    asked = env["W" if program == LARGEST else "L"].rows
-    of_queries = design.shares / asked.sizes
-    if program == LARGEST:
-        values = {"X": Split(cells, cells, parts), "t": design.value}
-        multipliers = {"sensitivity": prices, "accuracy": Level(asked, of_queries)}
-        return Point(values, multipliers, count, raw, stop, estimate=estimate)
+    values: dict[str, Any] = {"X": Split(cells, cells, parts)}
+    multipliers: dict[str, Any] = {"sensitivity": prices}
+    if design.shares is not None:
+        asked = env["W" if program == LARGEST else "L"].rows
+        of_queries = design.shares / asked.sizes
+        if program == LARGEST:
+            values["t"] = design.value
+            multipliers["accuracy"] = Level(asked, of_queries)
+        else:
+            values, of_queries = _targeted(program, env, design, parts, of_queries)
+            multipliers = {"privacy": prices, "accuracy": Level(asked, of_queries)}
+    return Point(values, multipliers, count, raw, stop, estimate=estimate)
+
+
+def _targeted(
+    program: str, env: Mapping[str, Any], design: Design, parts: Sequence[Array], of_queries: Array
+) -> tuple[dict[str, Any], Array]:
+    """Values of a program with targets, at the scale of noise that it wants, and weights of the queries."""
     inner, longest = env["B"].rows, design.value / design.total
     if program in RELATIVE:  # both terms the same
         scale = math.sqrt(longest / design.total)
-        values = {"alpha": longest / scale, "beta": scale * design.total}
+        values: dict[str, Any] = {"alpha": longest / scale, "beta": scale * design.total}
     elif program == "fitness_budget":
         scale = longest / env["budget"]
-        values = {"excess": estimate[0]}
+        values = {"excess": _estimate(program, env, design)[0]}
     else:
         scale = 1.0 / design.total
         values = {"alpha": design.value}
         of_queries = design.bound * of_queries / env["c"].values
     values["Sigma"] = Split(inner, inner, tuple(scale * np.linalg.inv(part) for part in parts))
-    multipliers: dict[str, Any] = {"privacy": prices, "accuracy": Level(asked, of_queries)}
-    return Point(values, multipliers, count, raw, stop, estimate=estimate)
+    return values, of_queries
 
 
 def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[float, float]:

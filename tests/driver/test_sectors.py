@@ -211,6 +211,45 @@ def test_targets_cost_what_they_cost_densely(
     assert optimum.bound <= reached.objective <= (1 + TARGET_GAP) * bound
 
 
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (4.0, 1.0)])
+@pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 3, 4)])
+def test_the_largest_variance_is_what_it_is_densely(
+    sizes: tuple[int, ...], weights: tuple[float, float]
+) -> None:
+    plain = ways(sizes)
+    products = [
+        replace(p, weight=weights[sum(f.kind != "total" for f in p.factors) - 1])
+        for p in plain.products or ()
+    ]
+    workload = Workload.from_products(plain.domain, products)
+    optimum = mmopt.solve(workload, "minimax_variance")
+    assert optimum.solver == "nuclear"
+    cells = SectorCells.of(row_space_of(workload), workload)
+    found = on_row_space(shipped("minimax_variance"), workload, {}, cells)
+    assert not isinstance(found, str)
+    options = Options(tolerance=TARGET_GAP)
+    points = sector_kernel.points("minimax_variance", found[0].env, options, Clock(math.inf))
+    point = next(point for point in points if point.variables)
+    reached, bound = candidate(found[0], point.variables), bound_of(found[0], point.multipliers)
+    assert reached.proved
+    assert bound is not None
+    assert optimum.bound is not None
+    assert bound <= optimum.objective
+    assert optimum.bound <= reached.objective <= (1 + TARGET_GAP) * bound
+
+
+@pytest.mark.slow
+def test_the_largest_variance_of_ten_attributes_is_proved(tmp_path: Path) -> None:
+    workload = ways((10,) * 10)
+    solution = mmopt.solve(workload, "minimax_variance", tolerance=2e-2)
+    assert solution.gap is not None
+    assert solution.gap <= 2e-2
+    assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
+    assert solution.strategy.variances(workload).max() <= solution.objective * (1 + tolerances.SHAPE)
+    again = Solution.load(solution.save(tmp_path / "found"))
+    assert all(row.holds for row in mmopt.verify(again, workload).rows)
+
+
 @pytest.mark.slow
 def test_targets_of_ten_attributes_are_proved(tmp_path: Path) -> None:
     # Every prefix of an attribute with a variance of at most 1, of two attributes of at most 4: 10^10 cells.

@@ -21,13 +21,13 @@ from mmopt.numerics.matrix_functions import eigh
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import Largest, RowSpace
 from mmopt.sectors.search.high_cells import climbed, high_neighbours
-from mmopt.sectors.search.level_strategies import Level, cut_levels, level_strategies
+from mmopt.sectors.search.level_strategies import Level, Solved, cut_levels, level_strategies
 from mmopt.sectors.search.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.search.mixed_steps import MixedSteps
 from mmopt.sectors.search.simplex_program import best_on_simplex
 from mmopt.sectors.search.spectrum import Spectrum, spectrum
 
-__all__ = ["Design", "Search", "added_cells", "designs", "products_of_rising_t"]
+__all__ = ["Design", "Search", "added_cells", "designs", "level_designs", "products_of_rising_t"]
 
 PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
 POWER = 2.0  # of the multiplicative steps (``level_strategies.py``)
@@ -158,38 +158,57 @@ def designs(
         design = new
         yield design
     assert design is not None
-    product, place = design.measure, None
+    product = design.measure
+    for design in level_designs(search, design, product, search.better):  # noqa: B020 - each from the last
+        yield design
+    if design.gap > CLOSE:
+        yield from _columns(search, design, product, cells)
+
+
+def level_designs(
+    search: Search,
+    design: Design,
+    product: Mixture,
+    better: Callable[[Design, Spectrum, Mixture | None, Array], Design],
+    solved: Solved | None = None,
+) -> Iterator[Design]:
+    """Designs from level strategies about a product of measures, first of densities that may be negative.
+
+    better : the design with what is better of a spectrum, its measure and heights of f. solved : the spectrum
+    at moments.
+    """
+    cells, place = np.zeros((0, len(search.space.shape)), dtype=np.int64), None
     for levels in (_signed, _cut):
         since, least = 0, math.inf
-        for step, level in enumerate(levels(space, product, place)):
+        for step, level in enumerate(levels(search.space, product, place, solved)):
             cells, heights = search.cells(level.found, product, cells)
-            new = search.better(design, level.found, level.measure, heights)
-            is_better = heights[0] < least or new.gap < design.gap * (1.0 - LEVEL_FALL)
+            new = better(design, level.found, level.measure, heights)
+            # Where shares move, too, what is flatter need not be better.
+            is_flatter = solved is None and heights[0] < least
+            is_better = is_flatter or new.gap < design.gap * (1.0 - LEVEL_FALL)
             design, since, place = new, 0 if is_better else since + 1, level.coordinates
             least = min(least, float(heights[0]))
             yield design
             is_level = heights[0] - 1.0 <= max(CLOSE, LEVEL_SHARE * design.gap)
             if is_level or step >= LEVEL_STEPS or since >= LEVEL_PATIENCE:
                 break
-    if design.gap > CLOSE:
-        yield from _columns(search, design, product, cells)
 
 
-def _signed(space: RowSpace, product: Mixture, place: Array | None) -> Iterator[Level]:
+def _signed(space: RowSpace, product: Mixture, place: Array | None, solved: Solved | None) -> Iterator[Level]:
     """Levels of densities that may be negative; none where positive parts are quickly summed."""
     profiles = space.profiles([own[0] for own in product.factors])
     if profiles is None or profiles.counts <= FEW_COUNTS:
         return iter(())
-    return level_strategies(space, profiles, product)
+    return level_strategies(space, profiles, product, solved)
 
 
-def _cut(space: RowSpace, product: Mixture, place: Array | None) -> Iterator[Level]:
+def _cut(space: RowSpace, product: Mixture, place: Array | None, solved: Solved | None) -> Iterator[Level]:
     """Levels of positive parts of densities, from the last of those that may be negative."""
     shares = [(own[0], other) for own, other in zip(product.factors, space.uniform, strict=True)]
     profiles = space.profiles([own if place is not None else (own + other) / 2.0 for own, other in shares])
     if profiles is None:
         return iter(())
-    return cut_levels(space, profiles, place)
+    return cut_levels(space, profiles, place, solved)
 
 
 def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:

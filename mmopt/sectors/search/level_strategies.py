@@ -15,7 +15,8 @@ that kind, the same steps lead to it: a measure, and so a bound, with a strategy
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,10 @@ from mmopt.sectors.row_space import Profiles, RowSpace
 from mmopt.sectors.search.mixed_steps import MixedSteps
 from mmopt.sectors.search.spectrum import Spectrum, spectrum
 
-__all__ = ["Level", "cut_levels", "level_strategies"]
+__all__ = ["Level", "Solved", "cut_levels", "level_strategies"]
+
+Solved = Callable[[Sequence[Array]], Spectrum]
+"""The spectrum at moments of a measure."""
 
 POWER = 2.0
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
@@ -47,13 +51,16 @@ class Level:
     measure: Mixture | None = None
 
 
-def level_strategies(space: RowSpace, profiles: Profiles, measure: Mixture) -> Iterator[Level]:
+def level_strategies(
+    space: RowSpace, profiles: Profiles, measure: Mixture, solved: Solved | None = None
+) -> Iterator[Level]:
     """With flatter f each time, mostly; from the product of measures that the profiles are orthonormal under.
 
-    Ends where f is flat to rounding.
+    ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
+    rounding.
     """
-    moments = space.moments(measure)
-    found = spectrum(space, moments)
+    moments, solved = space.moments(measure), solved or functools.partial(spectrum, space)
+    found = solved(moments)
     least = LEAST_ROOT * _smallest(found)
     off = POWER * profiles.coordinates(found.parts)
     off[0] -= POWER
@@ -65,7 +72,7 @@ def level_strategies(space: RowSpace, profiles: Profiles, measure: Mixture) -> I
             own = profiles.moments(target)
             mass = 1.0 + float(target[0])
             # One more than none: a mass that is not positive has no root.
-            found = spectrum(space, [(q + more) / mass for q, more in zip(moments, own, strict=True)])
+            found = solved([(q + more) / mass for q, more in zip(moments, own, strict=True)])
             if mass > 0.0 and _smallest(found) > least:
                 break
             target = place + SHORTER * (target - place)
@@ -76,14 +83,16 @@ def level_strategies(space: RowSpace, profiles: Profiles, measure: Mixture) -> I
         yield Level(found, place)
 
 
-def cut_levels(space: RowSpace, profiles: Profiles, start: Array | None) -> Iterator[Level]:
+def cut_levels(
+    space: RowSpace, profiles: Profiles, start: Array | None, solved: Solved | None = None
+) -> Iterator[Level]:
     """The same of positive parts of densities, from the coordinates of one less 1, or from 1; ends as above.
 
     Ends at once where positive parts are not known, and where one has no mass.
     """
     size = len(profiles.coordinates([np.zeros((d, d)) for d in space.space.dims]))
     place, steps = np.zeros(size) if start is None else start, MixedSteps(remembered=CUT_REMEMBERED)
-    constant = np.eye(1, size)[0]
+    constant, solved = np.eye(1, size)[0], solved or functools.partial(spectrum, space)
     while True:
         density = profiles.positive_part(place + constant)
         if density is None:
@@ -93,7 +102,7 @@ def cut_levels(space: RowSpace, profiles: Profiles, start: Array | None) -> Iter
         if not mass > 0.0:
             return
         measure = measure.scaled(1.0 / mass)
-        found = spectrum(space, space.moments(measure))
+        found = solved(space.moments(measure))
         yield Level(found, place, measure)
         off = POWER * profiles.coordinates(found.parts)
         off[0] -= POWER

@@ -2,8 +2,8 @@
 
 As ``best_design.py``, with shares of the queries beside the weights of the mixture (``asked_shares.py``). A
 strategy is worth its longest column times its largest variance next to the target. First one product of
-measures and the shares are made better in turn, the latter by Newton steps; then level strategies and the
-shares, with the moments of the strategy held; then columns, and Newton steps of all weights together.
+measures and the shares are made better in turn, the latter by Newton steps; then level strategies,
+each at the best shares for its moments; then columns, and Newton steps of all weights together.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.matrix_functions import eigh
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.search.asked_shares import AskedShares
-from mmopt.sectors.search.best_design import Design, Search, added_cells, products_of_rising_t
-from mmopt.sectors.search.level_strategies import level_strategies
+from mmopt.sectors.search.best_design import Design, Search, added_cells, level_designs, products_of_rising_t
 from mmopt.sectors.search.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.search.simplex_program import best_on_simplex
 from mmopt.sectors.search.spectrum import Spectrum, spectrum
@@ -30,11 +30,11 @@ ROUNDS = 20
 STEPS_A_ROUND = 3  # of the product of measures
 NEWTON_STEPS = 6  # of the shares, for moments that are held
 CLOSE = 1e-3  # of the largest slope to 1, for what comes next to be worth more
-LEVEL_ROUNDS, LEVEL_STEPS = 4, 12
 LEAST_KEPT = 0.1  # of its weight that a column or an orbit keeps in a step
 DROPPED = 1e-11
 LEAST_OF_QUERY = 1e-10  # so that every query is seen
 FLAT = 1e-9
+LEAST_DEFINITE = 1e-12  # of the smallest eigenvalue to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +96,16 @@ class _Targets:
         """The largest variance at N next to its target, over t²."""
         return float(self.asked.slopes(found, self.often).max())
 
+    def largest(self, found: Spectrum) -> float:
+        """The largest variance next to its target of N as it is; infinity where it is singular."""
+        total = np.zeros(len(self.asked.sizes))
+        for at, (own, part, often) in enumerate(zip(self.asked.rows, found.parts, self.often, strict=True)):
+            values, vectors = eigh(part)
+            if not values.min(initial=np.inf) > LEAST_DEFINITE * values.max(initial=0.0):
+                return np.inf
+            total += often * self.asked.joined(np.square(own @ vectors) @ (1.0 / values), at)
+        return float(total.max())
+
 
 def target_designs(space: RowSpace, asked: AskedShares, seed: int = 0) -> Iterator[Design]:
     """Designs, each no worse than the one before; ends where nothing gets better.
@@ -121,27 +131,20 @@ def target_designs(space: RowSpace, asked: AskedShares, seed: int = 0) -> Iterat
         if found.total <= before * (1.0 + CLOSE / 100.0):
             break
     assert design is not None
-    for _ in range(LEVEL_ROUNDS):
-        before_value, flattest, best = design.value, np.inf, found
-        profiles = space.profiles([own[0] for own in measure.factors])
-        if profiles is None:
-            break
-        levels = level_strategies(asked.weighing(space, shares), profiles, measure)
-        for level in itertools.islice(levels, LEVEL_STEPS):
-            cells, heights = targets.search.cells(level.found, measure, cells)
-            if heights[0] < flattest:
-                flattest, best = float(heights[0]), level.found
-            design = _better(targets, design, level.found, heights)
-            yield design
-        if not np.isfinite(flattest):
-            break
-        shares, found = targets.with_shares(best.moments, shares)
-        cells, heights = targets.search.cells(found, measure, cells)
-        design = _better(targets, design, found, heights)
+    product, of_product = measure, shares
+
+    def solved(moments: Sequence[Array]) -> Spectrum:
+        """At the best shares for these moments, from those of the last."""
+        nonlocal shares
+        shares, found = targets.with_shares(moments, shares)
+        return found
+
+    def better(design: Design, found: Spectrum, measure: Mixture | None, heights: Array) -> Design:
+        return _better(targets, design, found, heights, None if measure is None else (measure, shares))
+
+    for design in level_designs(targets.search, design, product, better, solved):  # noqa: B020 - as above
         yield design
-        if design.value > before_value * (1.0 - CLOSE / 10.0):
-            break
-    yield from _columns(targets, design, cells)
+    yield from _columns(targets, design, product, of_product, cells)
 
 
 def _better(
@@ -152,7 +155,7 @@ def _better(
     bounding: tuple[Mixture, Array] | None = None,
 ) -> Design:
     """The design with what is better: the bound of a measure and shares, the value of the strategy."""
-    total = found.bound * targets.worst(found)
+    total = targets.largest(found)
     value = total * float(heights[0])
     if design is None:
         assert bounding is not None
@@ -162,11 +165,12 @@ def _better(
     return replace(design, parts=found.parts, total=total, value=value) if value < design.value else design
 
 
-def _columns(targets: _Targets, design: Design, cells: Ints) -> Iterator[Design]:
-    """Cells added to the best measure, and all weights and shares made the best."""
-    space, mixture = targets.space, design.measure
-    assert design.shares is not None
-    at = targets.weighed(columns_of(space, mixture), mixture.weights, design.shares)
+def _columns(
+    targets: _Targets, design: Design, mixture: Mixture, shares: Array, cells: Ints
+) -> Iterator[Design]:
+    """Cells added to a product of measures, and all weights and shares made the best."""
+    space = targets.space
+    at = targets.weighed(columns_of(space, mixture), mixture.weights, shares)
     while True:
         cells, heights = targets.search.cells(at.found, mixture, cells)
         design = _better(targets, design, at.found, heights, (mixture, at.shares))
