@@ -6,6 +6,7 @@ import math
 
 from mmopt.data import DataVector, MarginalCounts, data_vector, marginal_counts
 from mmopt.mechanism import Plan
+from mmopt.workloads.tidy_columns import require_table
 
 __all__ = ["counted_data"]
 
@@ -25,6 +26,7 @@ def counted_data(
 
     Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
     """
+    require_table(plan.workload)  # answers are one: refused before a row is read
     workload, tables = plan.workload, plan.integer.tables
     if tables is None or workload.n <= max(
         MOST_CELLS, *(_entries(own, workload.domain.shape) for own in tables)

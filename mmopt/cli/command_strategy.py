@@ -114,13 +114,13 @@ def check_files(out: Path | None, chart: Path | None) -> None:
 
 
 def write_files(
-    plan: Plan, errors: Frame, confidence: float, out: Path | None, chart: Path | None, title: str
+    plan: Plan, errors: Frame | None, confidence: float, out: Path | None, chart: Path | None, title: str
 ) -> None:
     """A row for each query as CSV, and a chart of their half widths, where they are asked for."""
     from mmopt.report import write_accuracy_chart
     from mmopt.results.whole_file import write_whole
 
-    if out is not None:
+    if out is not None and errors is not None:
         write_whole(out, errors.to_csv().encode())
         note(f"written: {out} ({plan.workload.m:,} rows)")
     if chart is not None:

@@ -168,14 +168,15 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
     if isinstance(found, SolvePlan):
         return found
     from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+    from mmopt.sectors.choose_space import what_fits
 
     try:
         with one_thread():
             other = by_sectors(checked, workload, givens)
-    except TooLargeError:
+    except TooLargeError as error:
         if _fits_dense(workload):
             return str(found)
-        raise
+        raise TooLargeError(error.message, hint=what_fits(workload)) from error
     if not isinstance(other, str) and is_claimed(other[0], None):
         return SolvePlan(*other)
     if isinstance(found, TooLargeError):
@@ -192,13 +193,20 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     """Refuse what does not fit in memory, with the reason why it is not solved by component."""
     if _fits_dense(workload):
         return
+    from mmopt.sectors.choose_space import of_too_many, what_fits  # off the usual way
+
     one, limit = 8 * workload.n**2, memory_limit()
+    hint = (
+        f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
+        "cells; or try it as it is with reduce=False (--no-reduce)"
+    )
+    if of_too_many(workload) and program.name in _able():
+        hint = what_fits(workload)
     raise TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {whole(workload.n)} cells one matrix "
         f"alone takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of "
         "them",
-        hint=f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
-        "cells; or try it as it is with reduce=False (--no-reduce)",
+        hint=hint,
     )
 
 

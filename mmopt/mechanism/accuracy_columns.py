@@ -6,11 +6,12 @@ import numpy as np
 
 from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.release_plan import Plan
+from mmopt.numerics.arrays import Array
 from mmopt.results import Frame
 from mmopt.workloads.query_product import wishes
 from mmopt.workloads.tidy_columns import query_columns
 
-__all__ = ["NAMES", "accuracy_columns"]
+__all__ = ["NAMES", "accuracy_columns", "accuracy_figures"]
 
 NAMES = (
     *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
@@ -29,6 +30,16 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
 
     Raises
     ------
+    OptionError : a confidence outside (0, 1). TooLargeError : more queries than a table has memory for.
+    """
+    return Frame({**query_columns(plan.workload, NAMES), **accuracy_figures(plan, confidence)})
+
+
+def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
+    """The columns that say no more than numbers do, and the kind of the noise: all but texts of the queries.
+
+    Raises
+    ------
     OptionError : a confidence outside (0, 1).
     """
     workload = plan.workload
@@ -43,7 +54,6 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
         meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
         targets[rows] = np.where(is_stricter, targets[rows], np.inf)
     columns = {
-        **query_columns(workload, NAMES),
         "standard_error": plan.standard_errors,
         "half_width": plan.intervals(confidence).widths,
         "noise": np.full(workload.m, plan.kind, dtype=object),
@@ -55,4 +65,4 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
             "within_confidence": confidences,
             "meets": np.where(asked, meets, np.nan),
         }
-    return Frame(columns)
+    return columns

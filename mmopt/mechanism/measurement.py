@@ -22,7 +22,7 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.root_of_merged_cells import Block
-from mmopt.workloads.tidy_columns import tidy_columns
+from mmopt.workloads.tidy_columns import require_table, tidy_columns
 
 __all__ = ["FIGURES", "Answers", "check_claim", "checked_counts", "measure"]
 
@@ -80,6 +80,7 @@ def measure(
     ------
     DataError : `x` of the wrong length or type, masked, NaN, negative, or of more than MAX_ROWS rows; tables
         that are not enough, or do not fit together.
+    TooLargeError : more queries than a table has memory for.
     OptionError : a confidence outside (0, 1), a seed below 0, arguments of other types.
     PrivacyError : the noise costs more than the plan claims, or of another kind, or OpenDP's accounting does
         not confirm that.
@@ -89,6 +90,7 @@ def measure(
     check_type("the confidence", confidence, Real, "a number between 0 and 1")
     if simulate_seed is not None and simulate_seed < 0:
         raise OptionError(f"the seed is {simulate_seed}, expected 0 or above")
+    require_table(plan.workload)  # before any noise is drawn
     integer, parts = plan.integer, plan.parts
     data = _checked_tables(plan, x) if isinstance(x, CountedTables) else checked_counts(x, plan.workload.n)
     found = plan.intervals(confidence)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mmopt.mechanism import Plan
-from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.mechanism.accuracy_columns import accuracy_figures
 from mmopt.numerics.outward import rounded
 from mmopt.report.charts import empty_figure, need_matplotlib, plainly, save, stroke
 from mmopt.report.table_style import percent
@@ -33,9 +33,9 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     OptionError where matplotlib is not installed.
     """
     need_matplotlib()
-    errors = accuracy_columns(plan, confidence)
+    errors = accuracy_figures(plan, confidence)
     widths = errors["half_width"]
-    asked = errors.columns.get("within", np.full(len(widths), np.nan))
+    asked = errors.get("within", np.full(len(widths), np.nan))
     from matplotlib.ticker import MaxNLocator
 
     figure = empty_figure(8.0, 4.0)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy import BEYOND
-from mmopt.mechanism.accuracy_columns import accuracy_columns
+from mmopt.mechanism.accuracy_columns import accuracy_figures
 from mmopt.numerics.arrays import Array
 from mmopt.report.table_style import bold, cell, figure, percent, rows_table
 from mmopt.workloads.query_product import wishes
@@ -24,7 +24,7 @@ SHARES_SHOWN = 10  # of the queries that a budget is spent on
 
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     """Standard errors of each group, its largest half width, what was asked for and whether that is held."""
-    errors = accuracy_columns(plan, confidence).columns
+    errors = accuracy_figures(plan, confidence)
     numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
     words = wish_words(plan)
     rows: list[list[object]] = []
@@ -58,13 +58,13 @@ def wish_words(plan: Plan) -> list[str]:
 
 def accuracy_by_query(plan: Plan, confidence: float) -> Table:
     """The first queries of each group: standard error and half width of the interval."""
-    columns = accuracy_columns(plan, confidence)
+    widths = plan.intervals(confidence).widths
     rows: list[Sequence[object]] = []
-    for name, part in plan.workload.groups():
+    for block, (name, part) in zip(plan.workload.blocks, plan.workload.groups(), strict=True):
         rows.append((bold(name),))
-        for i in range(part.start, min(part.stop, part.start + QUERIES_SHOWN)):
-            values = (columns["standard_error"][i], columns["half_width"][i] * EXACT)
-            rows.append((f"  {columns['label'][i]}", *(figure(value, 4, up=True) for value in values)))
+        for i, label in enumerate(block.labels(plan.workload.domain, QUERIES_SHOWN), part.start):
+            values = (plan.standard_errors[i], widths[i] * EXACT)
+            rows.append((f"  {label}", *(figure(value, 4, up=True) for value in values)))
         if (rest := part.stop - part.start - QUERIES_SHOWN) > 0:
             rows.append((cell(f"  … {rest:,} more", "dim"),))
     numbers = ("standard error", f"± {percent(confidence)}")

@@ -58,7 +58,10 @@ def verification_report(verification: Verification) -> Group:
 
 
 def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple[str, str]]:
-    """What a reader wants to see first; with a plan errors are those of that release, not at unit noise."""
+    """What a reader wants to see first; with a plan errors are those of that release, not at unit noise.
+
+    Of a template error and bound are said with a plan, too: what the gap is between, which is not proved.
+    """
     rows = solution.rows()
     if plan is None:
         return rows
@@ -66,7 +69,8 @@ def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple
     cost = f"{name} = {rounded(str(spent), 6, up=True)}" + (f", delta = {plan.delta:g}" if plan.delta else "")
     error = f"{rounded(plan.rmse, 6, up=True)}   (per query, predicted at {cost}: {plan.kind} noise)"
     shown = [(name, error if name == "rmse" else text) for name, text in rows]
-    return [row for row in shown if row[0] not in AT_UNIT_NOISE]
+    hidden = AT_UNIT_NOISE if isinstance(solution, Solution) else ()
+    return [row for row in shown if row[0] not in hidden]
 
 
 def slack_table(solution: Solution, workload: Workload) -> Table | None:

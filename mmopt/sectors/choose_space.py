@@ -5,16 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 
+from mmopt.errors import TooLargeError, whole
 from mmopt.sectors.equal.equal_attributes import equal_attributes, equal_space
-from mmopt.sectors.plain.plain_space import plain_space
+from mmopt.sectors.plain.functions_of_few import blocks_fit
+from mmopt.sectors.plain.plain_space import asked_of, plain_space
+from mmopt.sectors.residual.products_of_few import MOST_ATTRIBUTES as MOST_LOOKED_AT
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Workload
 
-__all__ = ["row_space_of", "why_not_of_few"]
+__all__ = ["of_too_many", "row_space_of", "what_fits", "why_not_of_few"]
 
 MOST_ATTRIBUTES_OF_A_QUERY = 4
 # A row space of more than this part of the cells saves nothing: matrices are as large, its maxima dearer.
 LARGEST_WORTHWHILE = 0.25
+MOST_SECTORS = 10**6
+"""Up to which they are counted for a message."""
 
 
 def why_not_of_few(workload: Workload) -> str:
@@ -24,13 +29,46 @@ def why_not_of_few(workload: Workload) -> str:
     asked = _looked_at(workload)
     order = max(map(len, asked))
     if order > MOST_ATTRIBUTES_OF_A_QUERY:
-        return f"a query looks at {order} attributes, more than {MOST_ATTRIBUTES_OF_A_QUERY}"
-    sectors = {s for own in asked for n in range(order + 1) for s in itertools.combinations(own, n)}
-    shape = workload.domain.shape
-    functions = sum(math.prod(shape[i] - 1 for i in own) for own in sectors)
+        why = f"a query looks at {order} attributes, more than {MOST_ATTRIBUTES_OF_A_QUERY}"
+        if sum(2 ** len(own) for own in asked) > MOST_SECTORS:
+            return why
+        functions = _functions(workload, asked)
+        gigabytes = whole(round(8 * functions**2 / 2**30))
+        return f"{why}, and {whole(functions)} functions span its queries, a matrix of {gigabytes} GiB"
+    functions = _functions(workload, asked)
     if functions > LARGEST_WORTHWHILE * workload.n:
         return f"its queries span {functions:,} functions of {workload.n:,} cells"
     return ""
+
+
+def of_too_many(workload: Workload) -> bool:
+    """Whether some product looks at more attributes than a row space is made for."""
+    return max(map(len, _looked_at(workload)), default=0) > MOST_ATTRIBUTES_OF_A_QUERY
+
+
+def what_fits(workload: Workload) -> str:
+    """For a hint: what can be done with queries of attributes whose row space is too large."""
+    products = workload.products or ()
+    orders = [len(product.looked_at) for product in products]
+    found = []
+    for order in sorted({own for own in orders if own < max(orders)}, reverse=True):
+        kept = [product for product, own in zip(products, orders, strict=True) if own <= order]
+        if order <= MOST_ATTRIBUTES_OF_A_QUERY and _has_room(Workload.from_products(workload.domain, kept)):
+            found = [f"those of at most {order} attribute{'s' * (order > 1)} fit"]
+            break
+    if max(orders) <= MOST_LOOKED_AT:
+        found.append(
+            "the template sectorwise takes them all, near the least total error: "
+            "mmopt templates WORKLOAD --templates sectorwise --out FILE.npz"
+        )
+    return "; or ".join([*found, "group values of the attributes"])
+
+
+def _has_room(workload: Workload) -> bool:
+    try:
+        return equal_attributes(workload) or blocks_fit(*asked_of(workload))
+    except TooLargeError:
+        return False
 
 
 def row_space_of(workload: Workload) -> RowSpace:
@@ -41,6 +79,13 @@ def row_space_of(workload: Workload) -> RowSpace:
     TooLargeError : a component that does not fit in memory, before any is made.
     """
     return equal_space(workload) if equal_attributes(workload) else plain_space(workload)
+
+
+def _functions(workload: Workload, asked: set[tuple[int, ...]]) -> int:
+    """Functions of the cells by which all queries of these attributes are spanned."""
+    shape = workload.domain.shape
+    sectors = {s for own in asked for n in range(len(own) + 1) for s in itertools.combinations(own, n)}
+    return sum(math.prod(shape[i] - 1 for i in own) for own in sectors)
 
 
 def _looked_at(workload: Workload) -> set[tuple[int, ...]]:

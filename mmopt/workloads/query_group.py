@@ -147,9 +147,9 @@ class Explicit(Group):
         """Relative rounding error of each entry of the rows times the roots of their weights."""
         return 0.0 if self.is_plain else 2 * EPS
 
-    def labels(self, domain: Domain) -> list[str]:
-        """One text per query: its name, or "query 0", "query 1" and so on."""
-        return list(self.queries.names) or [f"query {i}" for i in range(self.m)]
+    def labels(self, domain: Domain, most: int | None = None) -> list[str]:
+        """One text per query, of the first so many: its name, or "query 0", "query 1" and so on."""
+        return list(self.queries.names[:most]) or [f"query {i}" for i in range(self.m)[:most]]
 
     def title(self, domain: Domain) -> str:
         """A name for all of them."""

@@ -191,10 +191,10 @@ class Product(Group):
         each = [factor.root_rounding for factor in self.weighed().factors]
         return 1.001 * sum(each) + 2 * EPS * (len(each) - self.is_plain)
 
-    def labels(self, domain: Domain) -> list[str]:
-        """One text per query, m of them; attributes that are summed over are left out."""
+    def labels(self, domain: Domain, most: int | None = None) -> list[str]:
+        """One text per query, of the first so many; attributes that are summed over are left out."""
         texts = [f.labels(a) for f, a in zip(self.factors, domain.attributes, strict=True)]
-        return [join(parts) for parts in itertools.product(*texts)]
+        return [join(parts) for parts in itertools.islice(itertools.product(*texts), most)]
 
     def title(self, domain: Domain) -> str:
         """The name, or one made of the factors: "sex, age prefix"; "total" when all are totals."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import Sparse
@@ -24,12 +24,13 @@ from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
 from mmopt.workloads.workload import Workload
 
-__all__ = ["query_columns", "tidy_columns"]
+__all__ = ["query_columns", "require_table", "tidy_columns"]
 
 Column = npt.NDArray[Any]
 
 _ENTRIES = 2**20  # of a factor's rows that are looked at together
 _NAMED = 3  # cells that are named of a set without a name
+_SIZE_OF_ROW, _SIZE_OF_ATTRIBUTE = 32, 3  # of the memory of a query's texts and figures, in doubles
 
 
 class _Said(NamedTuple):
@@ -40,8 +41,21 @@ class _Said(NamedTuple):
     high: Ints
 
 
+def require_table(workload: Workload) -> None:
+    """TooLargeError where a table with a row for each query does not fit in memory."""
+    require_memory(
+        (workload.m, _SIZE_OF_ROW + _SIZE_OF_ATTRIBUTE * len(workload.domain.attributes)),
+        "table with a row for each query",
+        hint="ask for fewer queries at a time; tables on a screen show the first of each product",
+    )
+
+
 def query_columns(workload: Workload, taken: Collection[str]) -> dict[str, Column]:
-    """Which query a row is about: query (its group) and label, then ``tidy_columns``."""
+    """Which query a row is about: query (its group) and label, then ``tidy_columns``.
+
+    Raises as ``require_table``.
+    """
+    require_table(workload)
     groups = [[name] * (rows.stop - rows.start) for name, rows in workload.groups()]
     return {
         "query": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),

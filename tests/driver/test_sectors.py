@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tolerances
 from dense_sectors import dense_sectors, few_of_many, ways
+from few_ways import few_ways
 
 import mmopt
 from mmopt import Solution, Workload
@@ -288,7 +289,24 @@ def test_queries_of_many_attributes_are_refused() -> None:
     assert refused.value.message == (
         "'l2_strategy' cannot be solved by component: no two values of an attribute can be swapped, so the "
         "workload does not split; nor in the space of the queries: a query looks at 6 attributes, more than "
-        f"4; over 117,649 cells one matrix alone takes 103 GiB, and the limit here is {limit} for 12 of them"
+        "4, and 117,649 functions span its queries, a matrix of 103 GiB; over 117,649 cells one matrix alone "
+        f"takes 103 GiB, and the limit here is {limit} for 12 of them"
+    )
+    assert refused.value.hint == (
+        "the template sectorwise takes them all, near the least total error: mmopt templates WORKLOAD "
+        "--templates sectorwise --out FILE.npz; or group values of the attributes"
+    )
+
+
+def test_a_row_space_that_does_not_fit_is_refused_with_what_takes_it() -> None:
+    """Equal attributes of up to two at a time fit; those of three have no such form."""
+    asked = few_ways((30,) * 8, (1, 2, 3), f.prefix, weights=False)
+    with pytest.raises(TooLargeError) as refused:
+        plan_solve(shipped("l2_strategy"), asked)
+    assert refused.value.hint == (
+        "those of at most 2 attributes fit; or the template sectorwise takes them all, near the least total "
+        "error: mmopt templates WORKLOAD --templates sectorwise --out FILE.npz; or group values of the "
+        "attributes"
     )
 
 

@@ -1130,10 +1130,10 @@ MUTANTS = (
     *_rows(
         "mmopt/mechanism/accuracy_columns.py",
         "mechanism/test_accuracy_columns.py",
-        ("accuracy_columns", "& (meets[rows] | ~is_stricter)", ""),
-        ("accuracy_columns", "(widths <= wish.half_width * (1 + 2 * BEYOND))", "(widths > 0)"),
-        ("accuracy_columns", "meets = np.square(plan.standard_errors) <= targets", "meets = targets > 0"),
-        ("accuracy_columns", "plan.intervals(confidence).widths", "plan.intervals(0.5).widths"),
+        ("accuracy_figures", "& (meets[rows] | ~is_stricter)", ""),
+        ("accuracy_figures", "(widths <= wish.half_width * (1 + 2 * BEYOND))", "(widths > 0)"),
+        ("accuracy_figures", "meets = np.square(plan.standard_errors) <= targets", "meets = targets > 0"),
+        ("accuracy_figures", "plan.intervals(confidence).widths", "plan.intervals(0.5).widths"),
     ),
     *_rows(
         "mmopt/answers/default_strategy.py",

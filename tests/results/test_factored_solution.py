@@ -9,6 +9,8 @@ import pytest
 
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import ResultError
+from mmopt.mechanism import plan
+from mmopt.report.solution_tables import solution_rows
 from mmopt.results import FactoredSolution, Solution, load_saved, npz_file
 from mmopt.results.saved_fields import pack
 from mmopt.workloads import Attribute, Domain, Product, Workload
@@ -89,3 +91,10 @@ def test_refused(tmp_path):
         f"'{path}' holds a strategy in factors, not the solution of a program\n"
         "  'mmopt release --strategy' and 'mmopt verify' take it"
     )
+
+
+def test_with_a_plan_the_figures_that_the_gap_is_between_stay():
+    found = templates(W, 2, ["product"]).solution(W)
+    shown = dict(solution_rows(found, plan(W, found, {"rho": 0.5})))
+    assert list(shown) == ["template", "strategy", "total error", "error bound", "error gap", "rmse"]
+    assert "at unit noise" in shown["total error"] and "predicted at rho = 0.5" in shown["rmse"]

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 from random_workloads import random_factor, random_workload
 
+from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Product, Workload
 from mmopt.workloads.blocks.factor_blocks import (
     all_range,
@@ -24,7 +25,7 @@ from mmopt.workloads.blocks.factor_blocks import (
     union,
 )
 from mmopt.workloads.blocks.placed_blocks import Padded
-from mmopt.workloads.tidy_columns import tidy_columns
+from mmopt.workloads.tidy_columns import query_columns, tidy_columns
 
 AGE = Bins((0.0, 18.0, 25.0, 65.0))
 MONTHS = Bins.of_dates(None, *(datetime.date(2020, month, 1) for month in (1, 2, 3)), None)
@@ -155,3 +156,16 @@ def test_names_of_columns_never_collide():
 
 def test_matrices_say_nothing_of_attributes():
     assert tidy_columns(Workload.from_matrix(np.eye(3))) == {}
+
+
+def test_a_table_beyond_the_memory_is_refused_before_it_is_made() -> None:
+    domain = Domain(tuple(Attribute(name, tuple(map(str, range(600)))) for name in "abc"))
+    asked = Workload.from_products(domain, [Product((prefix(600),) * 3)])
+    with pytest.raises(TooLargeError) as refused:
+        query_columns(asked, ())
+    assert str(refused.value) == (
+        "the table with a row for each query has 216,000,000 × 41 entries, 66.0 GiB; the limit is 4 GiB\n"
+        "  ask for fewer queries at a time; tables on a screen show the first of each product"
+    )
+    first = asked.blocks[0].labels(domain, 2)
+    assert first == ["a up to 0, b up to 0, c up to 0", "a up to 0, b up to 0, c up to 1"]

@@ -62,12 +62,14 @@ def accuracy(
         refuse=False,
     )
     note_request(request, is_planned=True)
-    plan, errors = planned.plan, planned.errors
+    plan = planned.plan
+    # A row for each query only where one is asked for: there may be millions.
+    errors = planned.errors if as_json or out is not None else None
     summary = {
         "chosen": planned.words,
         "confidence": confidence,
         **plan.summary(),
-        "queries": errors.to_dict(),
+        "queries": {} if errors is None else errors.to_dict(),
     }
     tables = (
         accuracy_by_group(plan, confidence),

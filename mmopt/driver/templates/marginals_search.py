@@ -7,6 +7,7 @@ several starts are tried.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -15,6 +16,7 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
 from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.workloads import Workload
@@ -64,7 +66,8 @@ def marginal_strategy(
     workload : from products, of at most ``MOST_ATTRIBUTES`` attributes.
     norm : 1 for Laplace noise, 2 for Gaussian.
     starts : equal weights for the marginals that are asked, then random ones for all (a finer marginal may
-        stand for several). By default 48, fewer for more than 8 attributes.
+        stand for several). By default 48, fewer for more than 8 attributes; under a time limit
+        (``limits.deadline``) those that begin before its end.
 
     Raises
     ------
@@ -83,7 +86,8 @@ def marginal_strategy(
     count = starts or max(4, min(STARTS, FEWER // len(asked)))
     first = asked.astype(float)
     drawn = (rng.exponential(size=len(asked)) for _ in range(count - 1))
-    error, theta = min((_descend(problem, start) for start in (first, *drawn)), key=itemgetter(0))
+    starts_in_time = itertools.chain([first], itertools.takewhile(lambda _: time_left() > 0, drawn))
+    error, theta = min((_descend(problem, start) for start in starts_in_time), key=itemgetter(0))
     if not np.isfinite(error):
         raise WorkloadError("no weights of marginals support the workload at working precision")
     raw = MarginalStrategy(sizes, theta, norm)

@@ -19,6 +19,7 @@ import numpy as np
 from mmopt.driver.templates.attribute_strategy import Factor, Identities, Rows
 from mmopt.driver.templates.union_terms import Terms
 from mmopt.errors import OptionError, TooLargeError
+from mmopt.limits import time_left
 from mmopt.numerics.outward import check_norm
 from mmopt.strategies import Strategy
 from mmopt.strategies.product_strategy import ProductStrategy, products_of
@@ -63,7 +64,7 @@ def product(
     starts : how often the factors begin anew; the best end is kept. By default 5, and once where products
         over many attributes have more than ``FEW_FACTORS`` factors together.
     seed : of the random numbers.
-    time_limit : seconds after which no factor is searched any more.
+    time_limit : seconds after which no factor is searched any more; ``limits.deadline`` bounds it, too.
     effort : how thorough each search is.
 
     Raises
@@ -85,7 +86,7 @@ def product(
     terms = Terms.of(workload)
     if starts is None:
         starts = STARTS if count <= FEW_FACTORS else 1
-    end = time.monotonic() + time_limit
+    end = time.monotonic() + min(time_limit, time_left())
     ends = [_descend(terms, KINDS[norm], effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda found: found[1])
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]

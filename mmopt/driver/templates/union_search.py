@@ -21,6 +21,7 @@ import numpy as np
 from mmopt.driver.templates.product_search import FEW_FACTORS, Effort, product
 from mmopt.driver.templates.union_terms import Terms
 from mmopt.errors import OptionError, TooLargeError
+from mmopt.limits import time_left
 from mmopt.numerics.split_arrays import Array, Ints
 from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.workloads import Product, Workload
@@ -75,7 +76,7 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
             f"products over {len(workload.domain.shape)} attributes have {count:,}"
         )
     best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
-    while len(best.parts) < groups:
+    while len(best.parts) < groups and time_left() > 0:
         following = _split(workload, products, grouping, norm, seed)
         if following is None:
             break

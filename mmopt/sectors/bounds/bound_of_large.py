@@ -17,11 +17,13 @@ the inverse is relative to s ‖(K + s)⁻¹‖ ≤ 1 and to the condition tr K 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.optimize
 
+from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.bounds.pair_gram import pair_gram
 from mmopt.sectors.bounds.pair_resolvents import resolvent
@@ -36,6 +38,10 @@ ROUGH = (1.2, 1.5)
 """Step and reach of the nodes while a measure is searched."""
 SLACK = 1e-9  # of the sum, for rounding (see above)
 LEAST_SHARE = 1e-9  # of a value in its attribute's factor
+
+
+class _TimeIsOver(Exception):
+    """Leaves the search, whose best measure is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +82,8 @@ def product_bound(
 def best_product_bound(workload: Workload, steps: int = 20) -> ProductBound:
     """The largest bound found over product measures, by so many steps of a quasi-Newton method (L-BFGS-B).
 
-    It starts from the measures of the best residual strategy, which are next to the best.
+    It starts from the measures of the best residual strategy, which are next to the best. Over a time limit
+    it ends with the best so far.
     Raises as ``pair_gram`` and ``products_of_few``.
     """
     products = products_of_few(workload)
@@ -87,6 +94,8 @@ def best_product_bound(workload: Workload, steps: int = 20) -> ProductBound:
     best: list[ProductBound] = []
 
     def loss(logits: Array) -> tuple[float, Array]:
+        if best and time_left() <= 0:
+            raise _TimeIsOver
         factors = [_softmax(part) for part in np.split(logits, ends)]
         found = product_bound(products, factors, is_rough=True)
         if not best or found.bound > best[0].bound:
@@ -97,7 +106,8 @@ def best_product_bound(workload: Workload, steps: int = 20) -> ProductBound:
         return -float(np.log(found.bound)), -np.concatenate(slopes)
 
     logits = np.log(np.concatenate(starts))
-    scipy.optimize.minimize(loss, logits, jac=True, method="L-BFGS-B", options={"maxfun": steps})
+    with suppress(_TimeIsOver):
+        scipy.optimize.minimize(loss, logits, jac=True, method="L-BFGS-B", options={"maxfun": steps})
     return product_bound(products, best[0].factors)
 
 

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.linalg
 
+from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.residual.products_of_few import FewProduct, Key, products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
@@ -42,7 +43,10 @@ def pinched_bound(workload: Workload) -> float:
 
 
 def pinched_bound_at(products: Sequence[FewProduct], factors: Sequence[Array]) -> float:
-    """The bound of the total error of every strategy at ⊗ factors, (dᵢ,) positive; sensitivity 1."""
+    """The bound of the total error of every strategy at ⊗ factors, (dᵢ,) positive; sensitivity 1.
+
+    Directions are chosen while a time limit leaves time: a bound with any of them.
+    """
     tried: dict[Key, list[tuple[float, float]]] = {}
     for product in products:
         for i, gram in zip(product.attributes, product.grams, strict=True):
@@ -52,6 +56,8 @@ def pinched_bound_at(products: Sequence[FewProduct], factors: Sequence[Array]) -
     best = _sum(products, chosen)
     for _ in range(ROUNDS):
         for key, options in tried.items():
+            if time_left() <= 0:
+                break
             sums = [_sum(products, {**chosen, key: option}) for option in options]
             if max(sums) > best:
                 best = max(sums)

@@ -157,7 +157,7 @@ def require_blocks(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> l
         return found
     # Of the orders that are asked: of others nothing is counted.
     orders = sorted({len(product.factors) for product in asked}, reverse=True)[1:]
-    fitting = (own for own in orders if _fits(bases, [p for p in asked if len(p.factors) <= own]))
+    fitting = (own for own in orders if blocks_fit(bases, [p for p in asked if len(p.factors) <= own]))
     order = next(fitting, 0)
     raise TooLargeError(
         f"the row space of these queries has {sum(_count(bases, own) for own in found):,} dimensions, "
@@ -171,7 +171,8 @@ def require_blocks(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> l
     )
 
 
-def _fits(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> bool:
+def blocks_fit(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> bool:
+    """Whether the matrices of the largest component fit in memory. Raises as ``components_of``."""
     most = max((own.dim for own in components_of(bases, asked)), default=0)
     return fits_memory((most, most), ARRAYS_AT_ONCE)
 

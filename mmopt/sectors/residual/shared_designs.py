@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.residual.attribute_design import AttributeDesign, attribute_design, contrast_gram
 from mmopt.sectors.residual.products_of_few import FewProduct, Key, Terms, terms_by_sector
@@ -40,7 +41,7 @@ class SharedDesigns:
 
 
 def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> SharedDesigns:
-    """The best strategy found of that kind, with these bases (dᵢ,), of sum 1.
+    """The best strategy found of that kind, with these bases (dᵢ,), of sum 1; over a time limit the last one.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
             designs[i] = attribute_design(_sum(grams, _slopes(sectors, costs, own)))
             costs |= {key: _cost(grams[key], designs[i]) for key in own}
         last, error = error, _error(sectors, costs)
-        if error >= last * (1 - ROUND_GAIN):
+        if error >= last * (1 - ROUND_GAIN) or time_left() <= 0:
             break
     roots = {one: math.sqrt(_error_in(terms, costs)) for one, terms in sectors.items()}
     total = math.fsum(roots.values())

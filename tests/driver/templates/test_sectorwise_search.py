@@ -10,6 +10,7 @@ from few_ways import MIXED, few_ways
 from mmopt import solve
 from mmopt.driver.templates import sectorwise, templates
 from mmopt.errors import OptionError
+from mmopt.limits import deadline
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
 from mmopt.workloads.blocks.factor_blocks import prefix
 
@@ -39,6 +40,17 @@ def test_over_many_cells_with_a_bound() -> None:
     for orders, gap in (((1, 2), 0.05), ((3,), 0.5)):
         found = templates(few_ways((8,) * 6, orders, prefix), 2, ["sectorwise"])
         assert found.bound_from == "a product of measures" and 0 <= found.gap < gap
+
+
+def test_no_time_is_a_start_and_a_bound() -> None:
+    """Under a time limit that is over each search ends with the first that it has, and both figures hold."""
+    workload = few_ways((8,) * 6, (1, 2), prefix)
+    best = templates(workload, 2, ["product", "sectorwise"])
+    with deadline(0.0):
+        found = templates(workload, 2, ["product", "sectorwise"])
+    for candidate in found.candidates:
+        assert candidate.strategy is not None and candidate.strategy.sensitivity <= 1
+    assert 0 < found.bound < best.bound * (1 - 1e-6) and best.best.error * (1 + 1e-6) < found.best.error
 
 
 def test_gaussian_noise_only() -> None:
