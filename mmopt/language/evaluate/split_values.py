@@ -194,7 +194,7 @@ def without_form(program: Program) -> str:
     """
     for name, expr in _lines(program):
         if expr is None:
-            return f"the family '{name}' is not one vector inequality"
+            return f"the family '{name}' (not one vector inequality)"
         for node in walk(expr):
             if isinstance(node, Index | Entries):
                 return f"an index in '{name}'"

@@ -21,8 +21,8 @@ def test_programs_whose_every_line_has_a_form(name: str) -> None:
     ("name", "what"),
     [
         ("l2_strategy_block", "the block matrix in 'block'"),
-        ("l2_strategy_lmi", "the family 'lmi' is not one vector inequality"),
-        ("fitness_lmi", "the family 'privacy' is not one vector inequality"),
+        ("l2_strategy_lmi", "the family 'lmi' (not one vector inequality)"),
+        ("fitness_lmi", "the family 'privacy' (not one vector inequality)"),
     ],
 )
 def test_shipped_programs_with_a_line_that_has_none(name: str, what: str) -> None:
