@@ -1718,6 +1718,27 @@ MUTANTS = (
         ("largest_by_elimination", ".max(axis=0)", ".min(axis=0)"),
         ("_joined", "found[axes] + array if axes in found else array", "array"),
     ),
+    *_rows(
+        "mmopt/sectors/sector_cells.py",
+        "sectors/test_sector_cells.py",
+        ("_from", "(factor * upper + off) * (1 + 4 * EPS)", "factor * upper"),
+    ),
+    *_rows(
+        "mmopt/language/atoms/spanned_forms.py",
+        "language/atoms/test_spanned_forms.py",
+        ("_largest", "high += wide * cells.longest * (1 + 1e-9) if wide else 0.0", "pass"),
+        ("_widened", "part.rad + off * lengths", "part.rad"),
+    ),
+    *_rows(
+        "mmopt/sectors/measured/asked_queries.py",
+        "driver/test_sectors.py::test_the_largest_variance_is_what_it_is_densely",
+        ("matrix_of", "1.0 / np.sqrt(np.array(found[2]))", "np.ones(len(found[2]))"),
+    ),
+    *_rows(
+        "mmopt/sectors/measured/sector_layout.py",
+        "sectors/measured/test_sector_layout.py",
+        ("asked", "4 * (entries.shape[1] + 8) * EPS", "1e-9"),
+    ),
     # -- the row space of equal attributes
     *_rows(
         "mmopt/sectors/equal/kinds_of_products.py",

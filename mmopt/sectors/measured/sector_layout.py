@@ -18,12 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, Ints, frozen, require_memory
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, require_memory
 from mmopt.workloads import Implicit, Product
 
 __all__ = ["Asked", "SectorLayout", "active", "sets_of"]
-
-_NEAR = 1e-9  # of a query's largest entry: differences below it are rounding errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +127,8 @@ class SectorLayout:
     def asked(self, attribute: int, factor: Implicit) -> Asked:
         """Queries of an attribute as combinations of (1, functions), and what they are beside them."""
         entries, label = factor.matrix(), self.labels[attribute]
-        size = _NEAR * np.abs(entries).max(axis=1, keepdims=True)
+        # Means of d entries are off by less, in relation to the largest: what differs by more is no rounding.
+        size = 4 * (entries.shape[1] + 8) * EPS * np.abs(entries).max(axis=1, keepdims=True)
         member = np.equal.outer(label, np.arange(int(label.max()) + 1))
         means = entries @ (member / member.sum(axis=0))
         rest = entries - means[:, label]

@@ -17,6 +17,7 @@ from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.balls import Ball
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Split
 from mmopt.sectors.measures import Mixture
@@ -166,3 +167,26 @@ def test_a_measure_is_not_negative(rng: np.random.Generator) -> None:
     with pytest.raises(OptionError) as refused:
         Measure(case.cells, Mixture(weights[1:], factors))
     assert refused.value.message == "a measure has one weight for each product, and a row in every factor"
+
+
+@pytest.mark.draws(3)
+def test_radii_move_the_largest_entry(rng: np.random.Generator) -> None:
+    case = Case(rng)
+    column = case.rows.basis[:, int(case.profile.argmax())]
+    rad = 1e-3 * np.abs(case.gram)
+    wide = Split(case.cells, case.cells, (Ball(case.gram, rad),))
+    found = evaluate_ball(parsed("max(diag(X))"), {**case.env, "X": wide})
+    moved = case.gram + rad * np.sign(np.outer(column, column))
+    assert float(found.upper) >= column @ moved @ column
+
+
+@pytest.mark.draws(3)
+def test_what_the_root_of_a_measure_is_off_by_is_charged(rng: np.random.Generator) -> None:
+    case = Case(rng)
+    measure = Measure(case.cells, case.mixture)
+    off = 1e-3
+    # As of a measure whose moments are known to a thousandth only.
+    measure.__dict__["moments"] = measure.moments._replace(offs=(off,))
+    found = evaluate_ball(parsed("W @ diag(sqrt(d))"), {**case.env, "d": measure})
+    (part,) = found.parts
+    assert (part.rad >= off * np.linalg.norm(part.mid, axis=1, keepdims=True)).all()

@@ -10,6 +10,7 @@ from sector_examples import layout, prefixes
 from mmopt.errors import OptionError
 from mmopt.sectors.measured.sector_layout import SectorLayout, active, sets_of
 from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix, total
+from mmopt.workloads.blocks.matrix_blocks import Dense
 
 SIZES = (2, 3, 4)
 
@@ -42,6 +43,11 @@ def test_what_a_query_looks_at() -> None:
     rests = own.asked(0, prefix(4)).rest
     assert rests.any(axis=1).tolist() == [True, False, True, False]
     assert not own.asked(0, total(4)).varies.any() and own.asked(0, identity(4)).rest.any(axis=1).all()
+
+
+def test_a_small_difference_is_looked_at() -> None:
+    own = SectorLayout((np.arange(2),), (np.array([[0.0, 1.0]]),), ((), (0,)))
+    assert own.asked(0, Dense.read([[1e10, 1e10 + 1.0], [0.1, 0.1]])).varies.tolist() == [True, False]
 
 
 def test_all_subsets_of_sets() -> None:
