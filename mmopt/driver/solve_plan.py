@@ -25,6 +25,7 @@ from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS
 from mmopt.numerics.blas_threads import one_thread
+from mmopt.numerics.split_arrays import Split
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Options, SolverRow, is_claimed, is_kernel, memory_limit
 from mmopt.workloads import Workload
@@ -165,7 +166,7 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
         found: SolvePlan | str | TooLargeError = _by_component(checked, workload, givens, None)
     except TooLargeError as error:
         found = error
-    if isinstance(found, SolvePlan):
+    if isinstance(found, SolvePlan) and _components_fit(found.instance):
         return found
     from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
     from mmopt.sectors.choose_space import what_fits
@@ -174,15 +175,25 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
         with one_thread():
             other = by_sectors(checked, workload, givens)
     except TooLargeError as error:
+        if isinstance(found, SolvePlan):
+            return found
         if _fits_dense(workload):
             return str(found)
         raise TooLargeError(error.message, hint=what_fits(workload)) from error
     if not isinstance(other, str) and is_claimed(other[0], None):
         return SolvePlan(*other)
+    if isinstance(found, SolvePlan):
+        return found
     if isinstance(found, TooLargeError):
         raise found
     is_said = not isinstance(other, str) or other == found
     return found if is_said else f"{found}; nor in the space of the queries: {other}"
+
+
+def _components_fit(instance: Instance) -> bool:
+    """Whether a matrix of the largest component fits in memory."""
+    spaces = [value.columns for value in instance.env.values() if isinstance(value, Split)]
+    return all(8 * space.largest**2 <= memory_limit() for space in spaces)
 
 
 def _fits_dense(workload: Workload) -> bool:

@@ -281,6 +281,14 @@ def test_the_plan_is_as_it_was_where_there_are_few_cells() -> None:
     assert "space of the queries" not in plan_solve(shipped("l2_strategy"), marginals).split
 
 
+def test_a_component_that_does_not_fit_is_no_plan() -> None:
+    """Values in halves that can be swapped: one component of 2^20 orbits, but 21 functions of the cells."""
+    halves = f.predicates([np.repeat([1.0, 0.0], 3), np.repeat([1.0, 2.0], 3)])
+    products = [Product(tuple(halves if i == at else f.total(6) for i in range(20))) for at in range(20)]
+    plan = plan_solve(shipped("l2_strategy"), Workload.from_products(domain_of(*(6,) * 20), products))
+    assert plan.split == "space of the queries: 21 functions of the cells, 1 component of size up to 21"
+
+
 def test_queries_of_many_attributes_are_refused() -> None:
     workload = Workload.from_products(ways((7,) * 6).domain, [Product((f.prefix(7),) * 6)])
     limit = f"{memory_limit() / 2**30:,.0f} GiB"
