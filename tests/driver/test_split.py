@@ -206,7 +206,11 @@ SHIPPED = "fitness_budget, fitness_for_use, fitness_hybrid, fitness_penalty, l2_
     ("program", "why"),
     [
         ("min_error", "it is of class rank, where no solution needs to have the workload's symmetries"),
-        ("l2_strategy_lmi", "it takes workload.matrix, which is not known by component"),
+        (
+            "l2_strategy_lmi",
+            "it takes workload.matrix, which is not known by component; nor in the space of the queries: the "
+            "family 'lmi' (not one vector inequality) has no form by components",
+        ),
         ("l2_strategy_block", "the block matrix in 'block' has no form by components"),
     ],
 )

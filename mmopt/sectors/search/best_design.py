@@ -2,10 +2,10 @@
 
 First the best single product of measures: each is multiplied by the square of the mean of f given the
 attribute's value, which is 1 where nothing is to be gained. Then strategies whose f is level
-(``level_strategies.py``). Then columns: cells where f is large are added to the mixture, and all weights are
-changed by a Newton step, the best point on the simplex of the second-order model of t (fully corrective
-column generation, Wynn 1970 and Fedorov 1972 for designs). Every measure has a bound, every strategy a total
-error; each is kept where it is the best so far.
+(``level_strategies.py``). Then mixtures of some products (``mixtures.py``). Then columns: cells where f is
+large are added to the best product, and all weights are changed by a Newton step, the best point on the
+simplex of the second-order model of t (fully corrective column generation, Wynn 1970 and Fedorov 1972 for
+designs). Every measure has a bound, every strategy a total error; each is kept where it is the best so far.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from mmopt.sectors.search.high_cells import climbed, high_neighbours
 from mmopt.sectors.search.level_strategies import Level, Solved, cut_levels, level_strategies
 from mmopt.sectors.search.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.search.mixed_steps import MixedSteps
+from mmopt.sectors.search.mixtures import mixtures_of_rising_t
 from mmopt.sectors.search.simplex_program import best_on_simplex
 from mmopt.sectors.search.spectrum import Spectrum, spectrum
 
@@ -35,6 +36,7 @@ LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that nobody asks of
 LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
 LEVEL_SHARE = 0.02  # of the gap that what is not level may be
 LEVEL_FALL = 0.01  # of the gap in a step, for which it goes on
+MIXED_RISE = 0.02  # of the gap, that a mixture has to rise by for the next
 FEW_COUNTS = 2**18  # that a positive part is summed over in a tenth of a second
 STARTS = 48  # cells that each search starts from, of each kind
 MOST_ADDED = 300  # columns a round
@@ -162,6 +164,13 @@ def designs(
     for design in level_designs(search, design, product, search.better):  # noqa: B020 - each from the last
         yield design
     if design.gap > CLOSE:
+        for mixture, found in mixtures_of_rising_t(space, product, search.rng):
+            cells, heights = search.cells(found, mixture, cells)
+            rise = found.bound / design.bound - 1.0
+            design = search.better(design, found, mixture, heights)
+            yield design
+            if 0.0 < rise < MIXED_RISE * design.gap:
+                break
         yield from _columns(search, design, product, cells)
 
 
@@ -241,7 +250,7 @@ def _product_of(logarithms: Array, shape: Sequence[int]) -> Mixture:
 
 
 def _columns(search: Search, design: Design, mixture: Mixture, cells: Ints) -> Iterator[Design]:
-    """Cells added to a product of measures, and their weights made the best."""
+    """Cells added to products of measures, and their weights made the best."""
     space = search.space
     often = space.space.multiplicities.tolist()
     columns = columns_of(space, mixture)
