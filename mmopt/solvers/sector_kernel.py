@@ -42,7 +42,7 @@ TOLERANCE = 1e-2
 """Of the gap asked for by default: a largest entry is proved, not only found."""
 
 MOST_DESIGNS = 1000
-DESIGNS_TO_FALL = 40  # designs in which the gap has to fall by a tenth
+DESIGNS_TO_FALL = 60  # designs in which the gap has to fall by a tenth
 NEXT_GAP = 0.5  # of the gap of one point, for that of the next
 SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 ARRAYS, OPERATIONS = 24, 2e3  # of the size of the components that are held; decompositions of all of them
