@@ -95,7 +95,9 @@ SolverName = Annotated[
 Tolerance = Annotated[
     float | None,
     typer.Option(
-        metavar="GAP", help="Proved gap asked for. Default: 1e-6, or 1e-4 for a first-order solver."
+        metavar="GAP",
+        help="Proved gap asked for. Default: 1e-6, 1e-4 for a first-order solver, 1e-2 over cells that are "
+        "not listed.",
     ),
 ]
 TimeLimit = Annotated[
