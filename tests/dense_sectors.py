@@ -16,7 +16,7 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
-__all__ = ["DenseSectors", "dense_sectors", "few_of_many", "ways"]
+__all__ = ["DenseSectors", "dense_sectors", "few_of_many", "swapped", "ways"]
 
 
 class DenseSectors(RowSpace):
@@ -141,3 +141,23 @@ def ways(
         for own in itertools.combinations(range(len(sizes)), count)
     ]
     return Workload.from_products(domain_of(*sizes), products)
+
+
+def swapped() -> Workload:
+    """Prefixes beside values that can be swapped: all of an attribute, those of a group, up to sign."""
+    sizes = (3, 4, 5, 2)
+    groups = f.predicates(np.array([[1.0, 1, 1, 0, 0], [0, 0, 0, 1, 1], [2, 2, 2, 1, 1]]))
+    products = [
+        {0: f.prefix(3)},
+        {0: f.prefix(3), 1: f.identity(4)},
+        {1: f.identity(4), 2: groups},
+        {2: groups, 3: f.predicates(np.array([[1.0, -1.0]]))},
+        {2: f.identity(5)},
+    ]
+    return Workload.from_products(
+        domain_of(*sizes),
+        [
+            Product(tuple(own.get(i, f.total(size)) for i, size in enumerate(sizes)), weight=weight)
+            for own, weight in zip(products, (1.0, 3.0, 0.5, 2.0, 1.0), strict=True)
+        ],
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerances
-from dense_sectors import dense_sectors, few_of_many, ways
+from dense_sectors import dense_sectors, few_of_many, swapped, ways
 from few_ways import few_ways
 
 import mmopt
@@ -150,11 +150,12 @@ def test_queries_that_do_not_tell_all_values() -> None:
             assert strategy.total_error(instance.workload) == pytest.approx(found.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 3, 4)], ids=["equal", "plain"])
+@pytest.mark.parametrize(
+    "plain", [ways((3, 3, 3)), ways((2, 3, 4)), swapped()], ids=["equal", "plain", "swapped"]
+)
 @pytest.mark.parametrize("program", ["weighted_l2", "fitness_for_use"])
-def test_targets_are_met_as_densely(rng: np.random.Generator, program: str, sizes: tuple[int, ...]) -> None:
+def test_targets_are_met_as_densely(rng: np.random.Generator, program: str, plain: Workload) -> None:
     """A random point, repaired: what it means has the variances and the privacy cost that the lines say."""
-    plain = ways(sizes)
     products = [
         replace(p, target=1.0 + sum(f.kind != "total" for f in p.factors)) for p in plain.products or ()
     ]
@@ -187,15 +188,17 @@ def test_targets_are_met_as_densely(rng: np.random.Generator, program: str, size
         assert point.objective == pytest.approx(columns.max() * error, rel=tolerances.SHAPE)
 
 
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 3, 3), (2, 3, 4), (10, 10)])
+@pytest.mark.parametrize(
+    "plain",
+    [*map(ways, [(2, 2, 2), (3, 3, 3), (2, 3, 4), (10, 10)]), swapped()],
+    ids=["2 2 2", "3 3 3", "2 3 4", "10 10", "swapped"],
+)
 @pytest.mark.parametrize(
     ("program", "givens"),
     [("fitness_for_use", {}), ("fitness_hybrid", {"total": 1.0}), ("fitness_budget", {"budget": 2.0})],
 )
-def test_targets_cost_what_they_cost_densely(
-    sizes: tuple[int, ...], program: str, givens: dict[str, float]
-) -> None:
-    workload = with_targets(sizes)
+def test_targets_cost_what_they_cost_densely(plain: Workload, program: str, givens: dict[str, float]) -> None:
+    workload = with_targets(plain)
     optimum = mmopt.solve(workload, program, givens=givens)
     assert optimum.solver == "nuclear"
     cells = SectorCells.of(row_space_of(as_targets(workload)), workload)
@@ -213,11 +216,10 @@ def test_targets_cost_what_they_cost_densely(
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (4.0, 1.0)])
-@pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 3, 4)])
-def test_the_largest_variance_is_what_it_is_densely(
-    sizes: tuple[int, ...], weights: tuple[float, float]
-) -> None:
-    plain = ways(sizes)
+@pytest.mark.parametrize(
+    "plain", [ways((3, 3, 3)), ways((2, 3, 4)), swapped()], ids=["equal", "plain", "swapped"]
+)
+def test_the_largest_variance_is_what_it_is_densely(plain: Workload, weights: tuple[float, float]) -> None:
     products = [
         replace(p, weight=weights[sum(f.kind != "total" for f in p.factors) - 1])
         for p in plain.products or ()
@@ -254,7 +256,7 @@ def test_the_largest_variance_of_ten_attributes_is_proved(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_targets_of_ten_attributes_are_proved(tmp_path: Path) -> None:
     # Every prefix of an attribute with a variance of at most 1, of two attributes of at most 4: 10^10 cells.
-    workload = with_targets((10,) * 10)
+    workload = with_targets(ways((10,) * 10))
     solution = mmopt.solve(workload, "fitness_for_use")
     assert solution.gap is not None
     assert solution.gap <= 2e-2
@@ -265,9 +267,8 @@ def test_targets_of_ten_attributes_are_proved(tmp_path: Path) -> None:
     assert all(row.holds for row in mmopt.verify(again, workload).rows)
 
 
-def with_targets(sizes: tuple[int, ...]) -> Workload:
-    """Prefixes of one and two attributes, to be answered with variances of at most 1 and 4."""
-    plain = ways(sizes)
+def with_targets(plain: Workload) -> Workload:
+    """Queries of one and two attributes, to be answered with variances of at most 1 and 4."""
     products = [
         replace(p, target=float(sum(f.kind != "total" for f in p.factors)) ** 2) for p in plain.products or ()
     ]

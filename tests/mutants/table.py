@@ -1665,6 +1665,18 @@ MUTANTS = (
         ("_product_rows", "scale = product.scale * math.prod(", "scale = math.prod("),
     ),
     *_rows(
+        "mmopt/sectors/measured/asked_queries.py",
+        "sectors/measured/test_asked_queries.py",
+        ("_FactorOrbits.of", "np.sqrt(orbits.targets / basis.size)", "np.sqrt(1.0 / basis.size)"),
+        (
+            "_FactorOrbits.of",
+            "{int(parts[k].labels[0]): scale * own[:, 0]",
+            "{int(parts[k].labels[0]): own[:, 0]",
+        ),
+        ("_plain", "if is_swapped and not", "if False and not"),
+        ("_plain", "return parts, np.concatenate(counts)", "return parts, np.concatenate(counts) ** 0.5"),
+    ),
+    *_rows(
         "mmopt/sectors/residual/residual_spaces.py",
         "sectors/residual/test_residual_spaces.py",
         ("strategy_at", "math.sqrt(error) / total", "error / total**2"),

@@ -2,15 +2,17 @@
 
 Let a query ask ℓ_κ (d, copies) of a component. The rows t of its orbit, the queries that permutations of the
 attributes make of it, have the Gram matrix Σ ℓ_κ ℓ_κᵀ over the orbit, divided by the copies. Its variance
-under a covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.split_targets``. With nothing that
-can be swapped each query is its own orbit.
+under a covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.split_targets``. Of attributes
+that differ an orbit is one of rows for each attribute, by permutations of its values, and t has one number
+for each rest. With nothing that can be swapped each query is its own orbit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +20,20 @@ from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.sectors.equal.equal_attributes import EqualAttributes
 from mmopt.sectors.equal.pair_queries import rows_of
+from mmopt.sectors.plain.attribute_bases import AttributeBasis
+from mmopt.sectors.plain.functions_of_few import Component
 from mmopt.sectors.plain.plain_space import PlainSpace
 from mmopt.sectors.row_space import RowSpace
-from mmopt.workloads import Product, Workload
+from mmopt.symmetry.attribute_queries import Piece, terms_of
+from mmopt.symmetry.split_targets import row_orbits
+from mmopt.symmetry.value_swaps import interchangeable
+from mmopt.workloads import Workload
+from mmopt.workloads.blocks.kronecker_products import kron
 
 __all__ = ["as_targets", "asked_sources", "matrix_of"]
 
 # Of each component rows t, and the number of the orbit that each is of; sizes of the orbits, their targets.
-Asked = tuple[list[tuple[Array, Ints]], list[float], list[float]]
+QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
 
 
 def as_targets(workload: Workload) -> Workload:
@@ -45,7 +53,7 @@ def asked_sources(rows: RowSpace, cells: Space, workload: Workload) -> dict[str,
     """
     if not workload.has_all_targets:
         return "queries without a target are not known there"
-    found = _asked(rows, workload.products or ())
+    found = _orbits_of(rows, as_targets(workload), [p.target for p in workload.products or ()])
     if isinstance(found, str):
         return found
     inner = cells.abstract(cells.dims)
@@ -53,7 +61,7 @@ def asked_sources(rows: RowSpace, cells: Space, workload: Workload) -> dict[str,
     return {
         "workload.representation": Split(queries, inner, tuple(own for own, _ in found[0])),
         "workload.basis": Split(inner, cells, tuple(np.eye(d) for d in cells.dims)),
-        "workload.targets": Level(queries, np.array(found[2])),
+        "workload.targets": Level(queries, found[2]),
     }
 
 
@@ -66,42 +74,49 @@ def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
     ------
     TooLargeError : more queries than fit in memory.
     """
-    found = _asked(rows, [replace(p, target=1.0 / p.weight) for p in workload.weighed.products or ()])
+    asked = workload.weighed
+    found = _orbits_of(rows, asked, [1.0 / p.weight for p in asked.products or ()])
     if isinstance(found, str):
         return found
-    scales = 1.0 / np.sqrt(np.array(found[2]))
+    scales = 1.0 / np.sqrt(found[2])
     parts = tuple(own * scales[label, None] for own, label in found[0])
     return Split(_space(found, cells, workload), cells, parts)
 
 
-def _space(found: Asked, cells: Space, workload: Workload) -> Space:
+def _space(found: QueryOrbits, cells: Space, workload: Workload) -> Space:
     """The space of the queries, by orbits."""
     parts, sizes, _ = found
     return Space(
         cells.multiplicities,
         tuple(len(own) for own, _ in parts),
         labels=tuple(label for _, label in parts),
-        sizes=np.array(sizes),
+        sizes=sizes,
         total=workload.m,
     )
 
 
-def _asked(rows: RowSpace, products: Sequence[Product]) -> Asked | str:
-    """The rows of products with targets; or why they are not known."""
+def _orbits_of(rows: RowSpace, asked: Workload, targets: Sequence[float]) -> QueryOrbits | str:
+    """The rows of the products that ``rows`` is the space of, with their targets; or why they are not known.
+
+    The weight of a product is one divided by its target.
+    """
     if isinstance(rows, EqualAttributes):
-        return _equal(rows, products)
-    if isinstance(rows, PlainSpace) and len(rows.components) == 1:
-        return _plain(rows, products)
-    return "queries are not known one by one where values can be swapped"
+        return _equal(rows, [p.weight for p in asked.products or ()], targets)
+    if isinstance(rows, PlainSpace):
+        return _plain(rows, asked, targets)
+    return "queries are not known one by one"
 
 
-def _equal(rows: EqualAttributes, products: Sequence[Product]) -> Asked | str:
+def _equal(rows: EqualAttributes, weights: Sequence[float], targets: Sequence[float]) -> QueryOrbits | str:
     """By kinds of products: the queries of one choice of attributes stand for all."""
     k = len(rows.shape)
+    exact: dict[float, float] = {}
+    for weight, target in zip(weights, targets, strict=True):
+        exact[weight] = min(target, exact.get(weight, target))
     places = {0: 1, 1: k, 2: k * (k - 1)}
     found: list[tuple[list[Array], list[Ints]]] = [([], []) for _ in rows.space.dims]
     sizes: list[float] = []
-    targets: list[float] = []
+    of_orbits: list[float] = []
     standing = 0
     for kind in rows.kinds:
         count = math.prod(f.rows for f in kind.factors)
@@ -112,37 +127,89 @@ def _equal(rows: EqualAttributes, products: Sequence[Product]) -> Asked | str:
             found[at][0].append(own)
             found[at][1].append(len(sizes) + np.arange(count))
         sizes += [float(choices)] * count
-        targets += [1.0 / kind.weight] * count
-    if standing != len(products):
+        of_orbits += [exact.get(kind.weight, math.nan)] * count
+    if standing != len(weights):
         return "products that stand there several times have no targets there"
     dims = rows.space.dims
     parts = [
         (np.vstack([np.zeros((0, d)), *own]), np.concatenate([np.zeros(0, dtype=np.int64), *labels]))
         for (own, labels), d in zip(found, dims, strict=True)
     ]
-    return parts, sizes, targets
+    return parts, np.array(sizes), np.array(of_orbits)
 
 
-def _plain(rows: PlainSpace, products: Sequence[Product]) -> Asked:
-    """Every query by its coefficients in the one component."""
-    (component,) = rows.components
-    count = sum(p.m for p in products)
-    require_memory((count, component.dim), "queries in the space that they span")
-    found, targets, top = np.zeros((count, component.dim)), [], 0
-    places = component.places
-    for product in products:
-        each = {
-            i: f.matrix() @ rows.functions[i] / f.size
-            for i, f in enumerate(product.factors)
-            if f.kind != "total"
-        }
-        here = slice(top, top + product.m)
-        for sector in component.sectors:
-            if set(sector) <= set(each):
-                block: Array = np.ones((1, 1))
-                for i, own in each.items():
-                    block = np.asarray(np.kron(block, own[:, 1:] if i in sector else own[:, :1]))
-                found[here, places[sector]] = block
-        targets += [product.target] * product.m
-        top += product.m
-    return [(found, np.arange(count))], [1.0] * count, targets
+@dataclass(frozen=True, eq=False)
+class _FactorOrbits:
+    """Orbits of the rows of a factor: how many rows each has, and t on each kind of function.
+
+    flat : (q, o) on the constant and the contrasts. rests : by orbit of values (q,).
+    """
+
+    counts: Array
+    flat: Array
+    rests: Mapping[int, Array]
+
+    @staticmethod
+    def of(basis: AttributeBasis, piece: Piece) -> _FactorOrbits:
+        orbits = row_orbits(basis.symmetry, piece)
+        # Where a factor has weights of its rows, these tell them apart.
+        scale = np.sqrt(orbits.targets / basis.size)
+        even = orbits.local.rows.get(0, np.zeros((orbits.size, basis.orbits)))
+        parts = basis.symmetry.parts
+        return _FactorOrbits(
+            orbits.counts.astype(np.float64),
+            basis.turned(scale[:, None] * even),
+            {int(parts[k].labels[0]): scale * own[:, 0] for k, own in orbits.local.rows.items() if k},
+        )
+
+
+def _plain(rows: PlainSpace, asked: Workload, targets: Sequence[float]) -> QueryOrbits | str:
+    """By products: an orbit is one of rows for each attribute, its row t one for each factor multiplied."""
+    _, terms = terms_of(asked, with_targets=False)
+    looked = [{i: p for i, p in enumerate(term.pieces) if p.kind != "total"} for term in terms]
+    known: dict[tuple[int, int], _FactorOrbits] = {}
+    for i, piece in {(i, id(p)): (i, p) for own in looked for i, p in own.items()}.values():
+        basis = rows.bases[i]
+        is_swapped = basis.orbits < basis.size
+        if is_swapped and not _is_finer(basis.symmetry.classes, interchangeable(piece, by_rows=True)):
+            return "values can be swapped in the sum of the queries' squares, and not query by query"
+        known[i, id(piece)] = _FactorOrbits.of(basis, piece)
+    factors = [{i: known[i, id(p)] for i, p in own.items()} for own in looked]
+    counts = [kron([np.ones(1), *(f.counts for f in own.values())]) for own in factors]
+    starts = np.cumsum([0, *map(len, counts)])
+    entries = sum(sum(len(counts[at]) for at in own.products) * own.dim for own in rows.components)
+    require_memory((entries,), "queries in the space that they span")
+    parts = []
+    for component in rows.components:
+        blocks = [_on_component(component, factors[at], rows.asked[at].factors) for at in component.products]
+        own = np.vstack(blocks)
+        labels = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in component.products])
+        has_any = own.any(axis=1)
+        parts.append((own[has_any], labels[has_any]))
+    each = [np.full(len(own), target) for own, target in zip(counts, targets, strict=True)]
+    return parts, np.concatenate(counts), np.concatenate(each)
+
+
+def _is_finer(classes: Ints, coarse: Ints) -> bool:
+    """Whether each class is within one of the coarse ones."""
+    return len(np.unique(np.stack([classes, coarse], axis=1), axis=0)) == int(classes.max()) + 1
+
+
+def _on_component(
+    component: Component, factors: Mapping[int, _FactorOrbits], told: Mapping[int, Any]
+) -> Array:
+    """(q, dim) rows t of the orbits of a product; ``told``: attributes of which it tells values apart."""
+    rests = dict(component.rests)
+    count = math.prod(len(own.counts) for own in factors.values())
+    found = np.zeros((count, component.dim))
+    for sector, place in component.places.items():
+        if not set(sector) <= set(told):
+            continue
+        each = [np.ones((1, 1))]
+        for i, own in factors.items():
+            if i in rests:
+                each.append(own.rests.get(rests[i], np.zeros(len(own.counts)))[:, None])
+            else:
+                each.append(own.flat[:, 1:] if i in sector else own.flat[:, :1])
+        found[:, place] = kron(each)
+    return found

@@ -65,6 +65,10 @@ class AttributeBasis:
         """(o,) d / s: the square of a function of the orbit's rest, in the mean over the orbit."""
         return np.asarray(self.size / self.sizes, dtype=np.float64)
 
+    def turned(self, coordinates: Array) -> Array:
+        """(r, o) on the constant and the contrasts, from rows (r, o) on the orbits' unit vectors."""
+        return np.asarray(coordinates @ _turned(self.uniform))
+
     def second_moments(self, measure: Array) -> Array:
         """(o, o) the means of products of two of ``functions`` under a measure (o,) of the orbits."""
         return np.asarray(self.functions.T @ (measure[:, None] * self.functions))
@@ -138,7 +142,7 @@ def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
     sums = symmetry.sums(root)
     even, *rests = (symmetry.root(part, root, sums, piece.blocks, mean=False) for part in symmetry.parts)
     found = {o: float(scale * own[0, 0]) for o, own in zip(several, rests, strict=True) if len(own)}
-    return Coefficients(scale * even @ _turned(basis.uniform), found)
+    return Coefficients(basis.turned(scale * even), found)
 
 
 def _is_constant(piece: Piece) -> bool:
