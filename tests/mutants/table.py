@@ -1744,7 +1744,7 @@ MUTANTS = (
     *_rows(
         "mmopt/sectors/measured/asked_queries.py",
         "driver/test_sectors.py::test_the_largest_variance_is_what_it_is_densely",
-        ("matrix_of", "1.0 / np.sqrt(np.array(found[2]))", "np.ones(len(found[2]))"),
+        ("matrix_of", "1.0 / np.sqrt(found[2])", "np.ones(len(found[2]))"),
     ),
     *_rows(
         "mmopt/sectors/measured/sector_layout.py",
