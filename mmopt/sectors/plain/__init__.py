@@ -5,5 +5,5 @@
 - ``functions_of_few.py``: those of several; ``sector_roots.py``: the queries on a component
 - ``profile_tables.py``: squared lengths as sums of tables over few attributes; ``profile_functions.py``: in
   orthonormal coordinates
-- ``moments_rounding.py``: what computed moments are off by
+- ``mixture_moments.py``: moments of mixtures of products; ``moments_rounding.py``: what they are off by
 """

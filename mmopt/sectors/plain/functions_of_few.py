@@ -72,17 +72,6 @@ class Component:
         """Attributes with a contrast in some sector."""
         return tuple(sorted(set(itertools.chain.from_iterable(self.sectors))))
 
-    def numbers(self, attribute: int, shape: Sequence[int]) -> Ints:
-        """(dim,) which contrast of the attribute each function has, 0 where it is constant there."""
-        found = np.zeros(self.dim, dtype=np.int64)
-        for sector, place in self.places.items():
-            if attribute in sector:
-                at = sector.index(attribute)
-                counts = [shape[i] - 1 for i in sector]
-                own = np.arange(1, counts[at] + 1).repeat(math.prod(counts[at + 1 :]))
-                found[place] = np.tile(own, math.prod(counts[:at]))
-        return found
-
     def values(self, functions: Sequence[Array], cells: Ints) -> Array:
         """(c, dim) the products of contrasts at cells (c, k) of orbits; the rests are left out."""
         at = {i: functions[i][cells[:, i], 1:] for i in self.attributes}

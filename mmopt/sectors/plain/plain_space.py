@@ -24,6 +24,7 @@ from mmopt.sectors.plain.attribute_bases import (
     orthonormal_functions,
 )
 from mmopt.sectors.plain.functions_of_few import Asked, Component, copies, require_blocks
+from mmopt.sectors.plain.mixture_moments import mixture_moments
 from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.sectors.plain.profile_functions import ProfileFunctions, component_moments
 from mmopt.sectors.plain.profile_tables import Tables, add_component, at_cells, integrals, means_given
@@ -95,12 +96,13 @@ class PlainSpace(RowSpace):
             return np.array([[scales.sum()]])
         values = component.values(self.functions, cells)
         found = values.T @ (scales[are_cells, None] * values)
-        for at in np.flatnonzero(~are_cells & (scales != 0)):
-            own = np.full((component.dim,) * 2, scales[at])
-            for i in component.attributes:
-                number = component.numbers(i, self.shape)
-                own *= self.bases[i].second_moments(mixture.factors[i][at])[np.ix_(number, number)]
-            found += own
+        others = ~are_cells & (scales != 0)
+        if others.any():
+            seconds = {
+                i: np.stack([self.bases[i].second_moments(own) for own in mixture.factors[i][others]])
+                for i in component.attributes
+            }
+            found += mixture_moments(component, seconds, scales[others])
         return np.asarray((found + found.T) / 2)
 
     def _rest_scales(self, mixture: Mixture) -> Array:

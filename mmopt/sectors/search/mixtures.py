@@ -28,7 +28,7 @@ __all__ = ["COUNT", "logit_slopes", "mixtures_of_rising_t"]
 COUNT = 24
 WAVES, HEIGHT = 4, 0.3  # of the logits that tell the parts apart to begin with
 LEAST_LOGIT = -40.0
-STEPS = 40  # between two mixtures
+FIRST_STEPS, STEPS = 10, 40  # before the first mixture, and between two
 REMEMBERED = 20
 LEAST_RISE = 1e-6  # of t² in so many steps
 
@@ -45,7 +45,12 @@ def mixtures_of_rising_t(
             place,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": STEPS, "maxcor": REMEMBERED, "ftol": 0.0, "gtol": 0.0},
+            options={
+                "maxiter": STEPS if before else FIRST_STEPS,
+                "maxcor": REMEMBERED,
+                "ftol": 0.0,
+                "gtol": 0.0,
+            },
         )
         place = found.x
         mixture = _mixture(space, place)

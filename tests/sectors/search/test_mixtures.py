@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from few_ways import MIXED, few_ways
+from tolerances import SHAPE
 
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain.plain_space import plain_space
@@ -36,5 +37,5 @@ def test_t_rises_to_that_of_a_product_at_least(name: str, rng: np.random.Generat
         assert mixture.weights.sum() == pytest.approx(1.0)
         assert all(own.sum(axis=1) == pytest.approx(1.0) for own in mixture.factors)
         bounds.append(found.bound)
-    assert bounds == sorted(bounds)
+    assert (np.diff(bounds) >= -SHAPE * np.array(bounds[1:])).all()
     assert bounds[-1] >= (1 - 1e-4) * alone  # the uniform measure is the best for identities
