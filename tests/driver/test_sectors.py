@@ -318,6 +318,31 @@ def test_a_row_space_that_does_not_fit_is_refused_with_what_takes_it() -> None:
     )
 
 
+def test_a_component_whose_root_does_not_fit_is_refused_with_what_fits() -> None:
+    """Prefixes of three attributes are one component; of the fourth, which is all alike, no matrix is made."""
+    products = [Product((*[f.prefix(60)] * 3, f.identity(60)))]
+    with pytest.raises(TooLargeError) as refused:
+        plan_solve(shipped("l2_strategy"), Workload.from_products(domain_of(*(60,) * 4), products))
+    assert refused.value.message == (
+        "the root of a component has 216,000 × 216,000 entries, 347.6 GiB; the limit is 4 GiB"
+    )
+    assert refused.value.hint == (
+        "the template sectorwise takes them all, near the least total error: mmopt templates WORKLOAD "
+        "--templates sectorwise --out FILE.npz; or group values of the attributes"
+    )
+
+
+def test_an_attribute_of_too_many_values_has_no_template() -> None:
+    products = [Product((f.prefix(200_000), f.identity(3)))]
+    with pytest.raises(TooLargeError) as refused:
+        plan_solve(shipped("l2_strategy"), Workload.from_products(domain_of(200_000, 3), products))
+    assert refused.value.message == (
+        "the root of the Gram matrix of prefix(200000) has 200,000 × 200,000 entries, 298.0 GiB; the limit is "
+        "4 GiB"
+    )
+    assert refused.value.hint == "group values of the attributes"
+
+
 def test_a_near_multiple_is_not_searched_again(rng: np.random.Generator) -> None:
     workload = few_of_many(rng)
     rows = dense_sectors(workload)
