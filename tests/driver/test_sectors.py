@@ -319,7 +319,7 @@ def test_a_row_space_that_does_not_fit_is_refused_with_what_takes_it() -> None:
 
 
 def test_a_component_whose_root_does_not_fit_is_refused_with_what_fits() -> None:
-    """Prefixes of three attributes are one component; of the fourth, which is all alike, no matrix is made."""
+    """Prefixes of three attributes are one component, as large as their cells."""
     products = [Product((*[f.prefix(60)] * 3, f.identity(60)))]
     with pytest.raises(TooLargeError) as refused:
         plan_solve(shipped("l2_strategy"), Workload.from_products(domain_of(*(60,) * 4), products))
@@ -337,8 +337,8 @@ def test_an_attribute_of_too_many_values_has_no_template() -> None:
     with pytest.raises(TooLargeError) as refused:
         plan_solve(shipped("l2_strategy"), Workload.from_products(domain_of(200_000, 3), products))
     assert refused.value.message == (
-        "the root of the Gram matrix of prefix(200000) has 200,000 × 200,000 entries, 298.0 GiB; the limit is "
-        "4 GiB"
+        "the root of the Gram matrix of prefix(200000) has 200,000 × 200,000 entries, 298.0 GiB; the limit "
+        "is 4 GiB"
     )
     assert refused.value.hint == "group values of the attributes"
 

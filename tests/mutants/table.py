@@ -1629,17 +1629,8 @@ MUTANTS = (
     ),
     # -- spaces of queries of few attributes
     *_rows(
-        "mmopt/sectors/bounds/proved_bound.py",
-        "sectors/bounds/test_proved_bound.py",
-        ("_charge", "return space.root_rounding * size * GROW", "return 0.0"),
-        ("_root_of_error", "float(moments[at][0, 0]) - offs[at]", "float(moments[at][0, 0])"),
-        ("_root_of_error", "* math.sqrt(1 - lost)", ""),
-        ("_root_of_error", "often @ each", "each.sum()"),
-        ("total_error_bound", "/ (2 * total)", "/ 2"),
-    ),
-    *_rows(
         "mmopt/sectors/bounds/moment_roots.py",
-        "sectors/bounds/test_proved_bound.py",
+        "sectors/bounds/test_moment_roots.py",
         ("root_of_moments", "wrong = (off + norm", "wrong = (0 * off + norm"),
     ),
     *_rows(
@@ -1683,7 +1674,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/sectors/plain/moments_rounding.py",
-        "sectors/bounds/test_proved_bound.py",
+        "sectors/bounds/test_moment_roots.py",
         ("products_rounding", "one = max(sums)", "one = 0 * max(sums)"),
         ("basis_rounding", "2 * (off + lost)", "2 * lost"),
         ("component_rounding", "products * trace / (1.0 - products) +", ""),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from few_ways import MIXED, few_ways, random_mixture
+from proved_bound import total_error_bound
 from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
-from mmopt.sectors.bounds.proved_bound import total_error_bound
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
 from mmopt.sectors.search.spectrum import spectrum
