@@ -152,3 +152,25 @@ def test_marginals_over_10_to_the_50_cells() -> None:
     space = plain_space(few_ways((10,) * 50, (0, 1, 2, 3), identity, weights=False))
     uniform = Mixture(np.ones(1), tuple(np.ones((1, 1)) for _ in range(50)))
     assert spectrum(space, space.moments(uniform)).bound == pytest.approx(2.26899e11, rel=PRINTED)
+
+
+@pytest.mark.draws(2)
+@pytest.mark.parametrize("name", MIXED)
+def test_tables_say_what_the_functions_say(rng: np.random.Generator, name: str) -> None:
+    """The largest length is proved from the tables alone."""
+    space = plain_space(few_ways(*MIXED[name]))
+    halves = [rng.normal(size=(d, d)) for d in space.space.dims]
+    parts = [half @ half.T for half in halves]
+    cells = np.stack([rng.integers(o, size=40) for o in space.shape], axis=1)
+    assert space.profile(parts)(cells) == pytest.approx(space.lengths(parts, cells), rel=1e-9)
+
+
+def test_moments_in_a_basis_that_is_off_are_charged(rng: np.random.Generator) -> None:
+    """Contrasts a ten-millionth too long: the basis beside them that is orthonormal is known."""
+    space = plain_space(few_ways(*MIXED["prefixes"]))
+    mixture = random_mixture(rng, space.shape)
+    exact = space.moments(mixture)
+    for basis in space.bases:
+        basis.functions[:, 1:] *= 1.0 + 1e-7
+    for found, truth, off in zip(space.moments(mixture), exact, space.moments_rounding(mixture), strict=True):
+        assert 1e-8 < np.linalg.norm(found - truth, 2) <= off
