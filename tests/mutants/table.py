@@ -1650,6 +1650,23 @@ MUTANTS = (
         ("_sum", "math.fsum(map(math.sqrt, squares.values()))", "math.sqrt(math.fsum(squares.values()))"),
     ),
     *_rows(
+        "mmopt/sectors/plain/plain_space.py",
+        "sectors/plain/test_plain_space.py",
+        ("tables_rounding", "return 2.0 * count * EPS * longest", "return 0.0 * longest"),
+        ("moments_rounding", "basis *= 1.0 + math.sqrt(len(self.bases))", "basis *= 0.0"),
+        (
+            "plain_space",
+            "rounding = 1.01 * (max(own.rounding for own in asked) + max(losses))",
+            "rounding = 0.0",
+        ),
+        ("rest_square", "return math.prod(float(self.bases[i].squares[o]) for", "return math.prod(1.0 for"),
+    ),
+    *_rows(
+        "mmopt/sectors/plain/functions_of_few.py",
+        "sectors/plain/test_plain_space.py",
+        ("copies", "int(bases[i].sizes[o]) - 1", "int(bases[i].sizes[o])"),
+    ),
+    *_rows(
         "mmopt/sectors/plain/sector_roots.py",
         "sectors/plain/test_plain_space.py",
         ("_eliminated", "triangle[width:, width:]", "triangle[width:, width:] * 0.999"),
