@@ -160,6 +160,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     """
     instance, options, last = task.instance, _options_of(row, task), None
     seconds = predicted(instance, row).seconds if task.report is not None else 0.0
+    seconds = min(seconds, options.time_limit)
     if seconds > SECONDS_TO_ANNOUNCE:
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     before = time.monotonic() - started

@@ -23,7 +23,7 @@ from mmopt.compiler.same_program import is_shipped, match
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
-from mmopt.numerics.arrays import MOST_CELLS
+from mmopt.numerics.arrays import MOST_CELLS, fits_memory
 from mmopt.numerics.blas_threads import one_thread
 from mmopt.numerics.split_arrays import Split
 from mmopt.results import gap_between
@@ -185,7 +185,7 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
     if isinstance(found, SolvePlan):
         return found
     if isinstance(found, TooLargeError):
-        raise found
+        raise found if found.hint else TooLargeError(found.message, hint=what_fits(workload))
     is_said = not isinstance(other, str) or other == found
     return found if is_said else f"{found}; nor in the space of the queries: {other}"
 
@@ -208,9 +208,10 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
 
     one, limit = 8 * workload.n**2, memory_limit()
     hint = (
-        f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer "
-        "cells; or try it as it is with reduce=False (--no-reduce)"
+        f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer cells"
     )
+    if fits_memory((workload.n, workload.n)):
+        hint += "; or try it as it is with reduce=False (--no-reduce)"
     if of_too_many(workload) and program.name in _able():
         hint = what_fits(workload)
     raise TooLargeError(

@@ -12,10 +12,17 @@ from mmopt.mechanism import Plan
 from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.accuracy_columns import accuracy_figures
 from mmopt.numerics.arrays import Array
-from mmopt.report.table_style import bold, cell, figure, percent, rows_table
+from mmopt.report.table_style import bold, cell, counted, figure, percent, rows_table
 from mmopt.workloads.query_product import wishes
 
-__all__ = ["accuracy_by_group", "accuracy_by_query", "shares_by_group", "shares_by_query", "wish_words"]
+__all__ = [
+    "accuracy_by_group",
+    "accuracy_by_query",
+    "shares_by_group",
+    "shares_by_query",
+    "unmet_words",
+    "wish_words",
+]
 
 EXACT = 1 - 2 * BEYOND  # takes off what half widths have beyond what is computed: 15, not 15.01
 QUERIES_SHOWN = 10  # of a group
@@ -39,6 +46,15 @@ def accuracy_by_group(plan: Plan, confidence: float) -> Table:
         rows.append(row)
     said = ["asked", "held"] if any(words) else []
     return rows_table(["standard error of", *numbers, *said], rows, numbers, whole=said)
+
+
+def unmet_words(plan: Plan) -> str:
+    """How many of the queries with a wish miss it; nothing where none does."""
+    if not np.isfinite(plan.workload.targets).any():
+        return ""
+    meets = accuracy_figures(plan, 0.95)["meets"]  # whatever the confidence of what is shown
+    missed, asked = int((meets == 0).sum()), int(np.isfinite(meets).sum())
+    return f"{missed:,} of the {counted(asked, 'query')} with a wish" if missed else ""
 
 
 def wish_words(plan: Plan) -> list[str]:

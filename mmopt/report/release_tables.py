@@ -12,6 +12,7 @@ from rich.text import Text
 from mmopt.mechanism import Plan
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.numerics.outward import rounded
+from mmopt.report.accuracy_tables import unmet_words
 from mmopt.report.table_style import bold, cell, counted, figure, percent, rows_table
 from mmopt.results import Frame
 
@@ -37,7 +38,12 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     if plan.privacy is not None:
         limit = f"{plan.privacy}"
         limit += "; less is used, as the targets ask" if plan.absolute else ""
-    said = (("scaled", plan.scaled_from), ("not covered", plan.not_covered), ("warning", plan.warning))
+    said = (
+        ("scaled", plan.scaled_from),
+        ("not covered", plan.not_covered),
+        ("wishes unmet", unmet_words(plan)),
+        ("warning", plan.warning),
+    )
     return [
         ("privacy cost", cost_words(plan.rho, plan.epsilon, plan.delta)),
         ("allowed", limit),

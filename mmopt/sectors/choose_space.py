@@ -9,6 +9,7 @@ from mmopt.errors import TooLargeError, whole
 from mmopt.sectors.equal.equal_attributes import equal_attributes, equal_space
 from mmopt.sectors.plain.functions_of_few import blocks_fit
 from mmopt.sectors.plain.plain_space import asked_of, plain_space
+from mmopt.sectors.residual.attribute_design import design_fits
 from mmopt.sectors.residual.products_of_few import MOST_ATTRIBUTES as MOST_LOOKED_AT
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Workload
@@ -56,7 +57,8 @@ def what_fits(workload: Workload) -> str:
         if order <= MOST_ATTRIBUTES_OF_A_QUERY and _has_room(Workload.from_products(workload.domain, kept)):
             found = [f"those of at most {order} attribute{'s' * (order > 1)} fit"]
             break
-    if max(orders) <= MOST_LOOKED_AT:
+    sizes = [workload.domain.shape[i] for product in products for i in product.looked_at]
+    if max(orders, default=math.inf) <= MOST_LOOKED_AT and design_fits(max(sizes, default=1)):
         found.append(
             "the template sectorwise takes them all, near the least total error: "
             "mmopt templates WORKLOAD --templates sectorwise --out FILE.npz"

@@ -110,6 +110,9 @@ def test_a_solve_that_is_predicted_to_be_long_says_so_first(monkeypatch: pytest.
         assert first.predicted is not None and first.predicted > 0
         assert first.solver == s.solver and first.gap is None and not first.certified
         assert rest and all(point.predicted is None for point in rest)
+    seen = []
+    mmopt.solve(w, "l2_strategy", progress=seen.append, time_limit=1e-3)
+    assert seen[0].predicted == 1e-3, "no more than the time limit"
 
 
 def test_progress_is_reported_after_every_point() -> None:

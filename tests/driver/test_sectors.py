@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -317,6 +318,50 @@ def test_a_row_space_that_does_not_fit_is_refused_with_what_takes_it() -> None:
         "error: mmopt templates WORKLOAD --templates sectorwise --out FILE.npz; or group values of the "
         "attributes"
     )
+
+
+def test_a_component_whose_root_does_not_fit_is_refused_with_what_fits() -> None:
+    """Prefixes of three attributes are one component, as large as their cells."""
+    products = [Product((*[f.prefix(60)] * 3, f.identity(60)))]
+    with pytest.raises(TooLargeError) as refused:
+        plan_solve(shipped("l2_strategy"), Workload.from_products(domain_of(*(60,) * 4), products))
+    assert refused.value.message == (
+        "the root of a component has 216,000 × 216,000 entries, 347.6 GiB; the limit is 4 GiB"
+    )
+    assert refused.value.hint == (
+        "the template sectorwise takes them all, near the least total error: mmopt templates WORKLOAD "
+        "--templates sectorwise --out FILE.npz; or group values of the attributes"
+    )
+
+
+def test_an_attribute_of_too_many_values_has_no_template() -> None:
+    products = [Product((f.prefix(200_000), f.identity(3)))]
+    with pytest.raises(TooLargeError) as refused:
+        plan_solve(shipped("l2_strategy"), Workload.from_products(domain_of(200_000, 3), products))
+    assert refused.value.message == (
+        "the root of the Gram matrix of prefix(200000) has 200,000 × 200,000 entries, 298.0 GiB; the limit "
+        "is 4 GiB"
+    )
+    assert refused.value.hint == "group values of the attributes"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "blocks", "measured"),
+    [
+        ((10,) * 10, [f.prefix], 2.6),
+        ((10,) * 20, [f.prefix], 5.9),
+        ((3, 4, 5, 6, 30), [f.prefix], 2.6),
+        ((2, 3, 5, 8, 12, 20, 30), [f.prefix], 152.0),
+        ((2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30), [f.prefix, f.identity], 10.5),
+    ],
+    ids=["equal", "many equal", "five", "seven", "every other by value"],
+)
+def test_the_forecast_is_within_a_factor_of_ten_of_what_was_measured(
+    sizes: tuple[int, ...], blocks: list[Callable[[int], f.Factor]], measured: float
+) -> None:
+    kinds = (blocks * len(sizes))[: len(sizes)]
+    _, seconds = sector_kernel.needs("l2_strategy", in_sectors(few_ways(sizes, (1, 2), kinds, False)).env)
+    assert measured / 10 < seconds < measured * 10
 
 
 def test_a_near_multiple_is_not_searched_again(rng: np.random.Generator) -> None:

@@ -222,7 +222,17 @@ def test_programs_that_are_refused_at_this_size(program: str, why: str) -> None:
     assert text.startswith(f"{start}1,866 GiB, and the limit here is ")
     assert text.endswith(
         f" for 12 of them\n  these are: {SHIPPED}; or group values of the attributes, so that there are "
-        "fewer cells; or try it as it is with reduce=False (--no-reduce)"
+        "fewer cells"
+    )
+
+
+def test_all_cells_are_proposed_where_a_matrix_over_them_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.driver.solve_plan.memory_limit", lambda: 2**30)
+    with pytest.raises(TooLargeError) as error:
+        solve(marginals([9000], [1]), "min_error")
+    assert error.value.hint == (
+        f"these are: {SHIPPED}; or group values of the attributes, so that there are fewer cells; or try it "
+        "as it is with reduce=False (--no-reduce)"
     )
 
 

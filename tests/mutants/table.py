@@ -1629,17 +1629,8 @@ MUTANTS = (
     ),
     # -- spaces of queries of few attributes
     *_rows(
-        "mmopt/sectors/bounds/proved_bound.py",
-        "sectors/bounds/test_proved_bound.py",
-        ("_charge", "return space.root_rounding * size * GROW", "return 0.0"),
-        ("_root_of_error", "float(moments[at][0, 0]) - offs[at]", "float(moments[at][0, 0])"),
-        ("_root_of_error", "* math.sqrt(1 - lost)", ""),
-        ("_root_of_error", "often @ each", "each.sum()"),
-        ("total_error_bound", "/ (2 * total)", "/ 2"),
-    ),
-    *_rows(
         "mmopt/sectors/bounds/moment_roots.py",
-        "sectors/bounds/test_proved_bound.py",
+        "sectors/bounds/test_moment_roots.py",
         ("root_of_moments", "wrong = (off + norm", "wrong = (0 * off + norm"),
     ),
     *_rows(
@@ -1657,6 +1648,23 @@ MUTANTS = (
             "singular = scipy.linalg.svd(inside",
         ),
         ("_sum", "math.fsum(map(math.sqrt, squares.values()))", "math.sqrt(math.fsum(squares.values()))"),
+    ),
+    *_rows(
+        "mmopt/sectors/plain/plain_space.py",
+        "sectors/plain/test_plain_space.py",
+        ("tables_rounding", "return 2.0 * count * EPS * longest", "return 0.0 * longest"),
+        ("moments_rounding", "basis *= 1.0 + math.sqrt(len(self.bases))", "basis *= 0.0"),
+        (
+            "plain_space",
+            "rounding = 1.01 * (max(own.rounding for own in asked) + max(losses))",
+            "rounding = 0.0",
+        ),
+        ("rest_square", "return math.prod(float(self.bases[i].squares[o]) for", "return math.prod(1.0 for"),
+    ),
+    *_rows(
+        "mmopt/sectors/plain/functions_of_few.py",
+        "sectors/plain/test_plain_space.py",
+        ("copies", "int(bases[i].sizes[o]) - 1", "int(bases[i].sizes[o])"),
     ),
     *_rows(
         "mmopt/sectors/plain/sector_roots.py",
@@ -1695,7 +1703,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/sectors/plain/moments_rounding.py",
-        "sectors/bounds/test_proved_bound.py",
+        "sectors/bounds/test_moment_roots.py",
         ("products_rounding", "one = max(sums)", "one = 0 * max(sums)"),
         ("basis_rounding", "2 * (off + lost)", "2 * lost"),
         ("component_rounding", "products * trace / (1.0 - products) +", ""),

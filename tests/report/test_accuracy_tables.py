@@ -11,6 +11,7 @@ from random_workloads import domain_of
 from mmopt import OptionError, Privacy, Strategy, Workload, plan
 from mmopt.report.accuracy_chart import accuracy_figure, write_accuracy_chart
 from mmopt.report.accuracy_tables import accuracy_by_query, wish_words
+from mmopt.report.release_tables import privacy_rows
 from mmopt.workloads import Product, Wish
 from mmopt.workloads.blocks import factor_blocks as f
 
@@ -36,6 +37,18 @@ IDENTITY = (f.identity(3),)
 def test_what_was_asked_for_in_words(product: Product, words: str) -> None:
     w = Workload.from_products(domain_of(3), [product])
     assert wish_words(plan(w, Strategy(np.eye(3)), Privacy(rho=1.0))) == [words]
+
+
+@pytest.mark.parametrize(
+    ("rho", "unmet"),
+    [(1.0, []), (0.05, ["2 of the 5 queries with a wish"]), (1e-3, ["5 of the 5 queries with a wish"])],
+)
+def test_wishes_that_are_not_met_are_counted(rho: float, unmet: list[str]) -> None:
+    """Variances of 1 / (2 rho): 1/2, 10 and 500; queries without a wish are not counted."""
+    two = Product((f.predicates(np.eye(3)[:2]),), target=5.0)
+    w = planned(Product((f.total(3),)), Product(IDENTITY, target=50.0), two)
+    rows = privacy_rows(plan(w, Strategy(np.eye(3)), Privacy(rho=rho)))
+    assert [text for name, text in rows if name == "wishes unmet"] == unmet
 
 
 @pytest.mark.quick

@@ -75,6 +75,8 @@ def _check_workload(path: str, cells: bool) -> None:
     asked = request.privacy
     warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
     sizes = workload.implicit(weighted=False).sizes()
+    numbers = storage(sizes.implicit)
+    held = f"held in {numbers}" if workload.products is None else f"as factors in code, {numbers} of numbers"
     uses = attribute_uses(workload)
     unread = ", ".join(a for a, use in uses.items() if use == "none")
     filters = ", ".join(a for a, use in uses.items() if use == "filter")
@@ -88,10 +90,7 @@ def _check_workload(path: str, cells: bool) -> None:
             [
                 ("cells", f"{few([str(n) for n in domain.shape], ' x ')} = {whole(workload.n)}"),
                 ("order", f"row-major, last attribute fastest: {order}"),
-                (
-                    "queries",
-                    f"as a matrix {storage(sizes.explicit)}; held in {storage(sizes.implicit)}",
-                ),
+                ("queries", f"as a matrix {storage(sizes.explicit)}; {held}"),
             ]
         ),
         "",

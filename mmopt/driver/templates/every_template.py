@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ from mmopt.results.factored_solution import FOR_TARGETS
 from mmopt.sectors.bounds.bound_of_large import best_product_bound
 from mmopt.sectors.bounds.pinched_bound import pinched_bound
 from mmopt.sectors.choose_space import why_not_of_few
+from mmopt.sectors.residual.residual_bases import best_residual_strategy
+from mmopt.sectors.residual.residual_spaces import ResidualStrategy
 from mmopt.strategies import (
     MarginalStrategy,
     ProductStrategy,
@@ -162,20 +165,26 @@ def templates(
                 f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
             )
     found, say = [], report or (lambda _: None)
+    residual = cache(best_residual_strategy)  # of a template and of the bound, computed once
     for name in chosen:
         say(name)
-        found.append(_candidate(name, workload, norm, seed))
+        search = TEMPLATES[name].search
+        if name == "sectorwise":
+            search = partial(search, residual=residual)
+        found.append(_candidate(name, search, workload, norm, seed))
     if bound is None:
         say("bound")
-        bound = template_bound(workload, BOUND_GAP)
+        bound = template_bound(workload, BOUND_GAP, residual)
     return Templates(tuple(sorted(found, key=lambda c: c.error)), *bound)
 
 
-def _candidate(name: str, workload: Workload, norm: int, seed: int) -> Candidate:
+def _candidate(
+    name: str, search: Callable[..., StrategyForm], workload: Workload, norm: int, seed: int
+) -> Candidate:
     started = time.monotonic()
     try:
         with one_thread():  # of many small matrices
-            strategy = TEMPLATES[name].search(workload, norm=norm, seed=seed)
+            strategy = search(workload, norm=norm, seed=seed)
     except TooLargeError as error:
         return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
     total, rmse = strategy.total_error(workload), strategy.rmse(workload)
@@ -193,12 +202,16 @@ def form_of(template: str) -> type[StrategyForm] | None:
     return Strategy if template == f"p_identity{FOR_TARGETS}" else None
 
 
-def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]:
+def template_bound(
+    workload: Workload,
+    gap: float = CLOSER,
+    residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
+) -> tuple[float, str]:
     """A bound on the error of every strategy, and where it is from.
 
     That of l2_strategy, up to ``gap``, where it can be solved, else from multipliers that are products. Over
-    many cells these are taken in the space of the queries, where they look at few attributes. Nothing in it
-    is drawn, so that it comes out again.
+    many cells these are taken in the space of the queries, where they look at few attributes, from where the
+    ``residual`` strategy is. Nothing in it is drawn, so that it comes out again.
     """
     program = Program.load("l2_strategy")
     if _is_solved(program, workload):
@@ -207,7 +220,7 @@ def template_bound(workload: Workload, gap: float = CLOSER) -> tuple[float, str]
             return bound, "l2_strategy"
     with one_thread():
         if workload.n > MOST_CELLS and not why_not_of_few(workload):
-            return _bound_of_few(workload), "a product of measures"
+            return _bound_of_few(workload, residual), "a product of measures"
         best = product(workload, norm=2, starts=1, seed=0)
     return product_bound(workload, multipliers_of(best, workload)), "multipliers that are products"
 
@@ -221,9 +234,9 @@ def _is_solved(program: Program, workload: Workload) -> bool:
         return False
 
 
-def _bound_of_few(workload: Workload) -> float:
+def _bound_of_few(workload: Workload, residual: Callable[[Workload], ResidualStrategy]) -> float:
     """For queries of up to two attributes next to the best of all products of measures; else a lower one."""
     try:
-        return best_product_bound(workload).bound
+        return best_product_bound(workload, residual=residual).bound
     except (TooLargeError, WorkloadError):  # of more attributes, or of too many values
-        return pinched_bound(workload)
+        return pinched_bound(workload, residual)

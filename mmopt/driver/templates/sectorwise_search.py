@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg
 
@@ -9,6 +11,7 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
+from mmopt.sectors.residual.residual_spaces import ResidualStrategy
 from mmopt.sectors.residual.shared_designs import shared_designs
 from mmopt.strategies import SectorwiseStrategy, normalise
 from mmopt.workloads import Workload
@@ -19,8 +22,16 @@ RANK = 1e-10
 """Eigenvalues below this part of the largest count as none."""
 
 
-def sectorwise(workload: Workload, *, norm: int = 2, seed: int = 0) -> SectorwiseStrategy:
+def sectorwise(
+    workload: Workload,
+    *,
+    norm: int = 2,
+    seed: int = 0,
+    residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
+) -> SectorwiseStrategy:
     """The best found, scaled to sensitivity 1. Nothing is drawn: ``seed`` is for the table of templates.
+
+    residual : the strategy whose bases it takes, from who knows it already.
 
     Raises
     ------
@@ -29,7 +40,7 @@ def sectorwise(workload: Workload, *, norm: int = 2, seed: int = 0) -> Sectorwis
     """
     if norm != 2:
         raise OptionError("sets of attributes are measured one by one with Gaussian noise (norm 2) only")
-    found = shared_designs(products_of_few(workload), best_residual_strategy(workload).bases)
+    found = shared_designs(products_of_few(workload), residual(workload).bases)
     rows = tuple(
         _rows(found.designs[i].strategy) if i in found.designs else np.zeros((0, size))
         for i, size in enumerate(workload.domain.shape)

@@ -16,7 +16,7 @@ the inverse is relative to s ‖(K + s)⁻¹‖ ≤ 1 and to the condition tr K 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -30,6 +30,7 @@ from mmopt.sectors.bounds.pair_resolvents import resolvent
 from mmopt.sectors.bounds.rational_root import rational_root
 from mmopt.sectors.residual.products_of_few import FewProduct, products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
+from mmopt.sectors.residual.residual_spaces import ResidualStrategy
 from mmopt.workloads import Workload
 
 __all__ = ["ProductBound", "best_product_bound", "product_bound"]
@@ -79,17 +80,21 @@ def product_bound(
     return ProductBound((value * (1 - SLACK)) ** 2, tuple(factors), tuple(means))
 
 
-def best_product_bound(workload: Workload, steps: int = 20) -> ProductBound:
+def best_product_bound(
+    workload: Workload,
+    steps: int = 20,
+    residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
+) -> ProductBound:
     """The largest bound found over product measures, by so many steps of a quasi-Newton method (L-BFGS-B).
 
-    It starts from the measures of the best residual strategy, which are next to the best. Over a time limit
+    It starts from the measures of the ``residual`` strategy, which are next to the best. Over a time limit
     it ends with the best so far.
     Raises as ``pair_gram`` and ``products_of_few``.
     """
     products = products_of_few(workload)
     sizes = [attribute.size for attribute in workload.domain.attributes]
     pair_gram(products, [np.full(size, 1 / size) for size in sizes])  # refused before any search
-    starts = best_residual_strategy(workload).measures
+    starts = residual(workload).measures
     ends = np.cumsum([len(start) for start in starts])[:-1]
     best: list[ProductBound] = []
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.linalg
@@ -27,6 +27,7 @@ from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.residual.products_of_few import FewProduct, Key, products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
+from mmopt.sectors.residual.residual_spaces import ResidualStrategy
 from mmopt.workloads import Workload
 
 __all__ = ["pinched_bound", "pinched_bound_at"]
@@ -37,9 +38,11 @@ TURNS = np.linspace(0.0, 1.0, 13)
 ROUNDS = 2  # of choosing them, one factor after the other
 
 
-def pinched_bound(workload: Workload) -> float:
-    """The bound at the measures of the best residual strategy. Raises as ``products_of_few``."""
-    return pinched_bound_at(products_of_few(workload), best_residual_strategy(workload).measures)
+def pinched_bound(
+    workload: Workload, residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy
+) -> float:
+    """The bound at the measures of the ``residual`` strategy. Raises as ``products_of_few``."""
+    return pinched_bound_at(products_of_few(workload), residual(workload).measures)
 
 
 def pinched_bound_at(products: Sequence[FewProduct], factors: Sequence[Array]) -> float:

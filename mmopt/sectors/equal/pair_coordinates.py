@@ -26,14 +26,14 @@ import numpy as np
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.sectors.equal.sampled_values import diagonal, letters_of, symmetric
 
-__all__ = ["Component", "PairCoordinates", "contrasts"]
+__all__ = ["PairComponent", "PairCoordinates", "contrasts"]
 
 WIDTHS = {"constant": 0, "one": 1, "symmetric": 2, "antisymmetric": 2}
 """Of how many attributes the functions of a part are."""
 
 
 @dataclass(frozen=True)
-class Component:
+class PairComponent:
     """A component: its parts in order, and how often it stands in the space."""
 
     name: str
@@ -72,19 +72,19 @@ class PairCoordinates:
         return min(2 * self.order, self.attributes)
 
     @cached_property
-    def components(self) -> tuple[Component, ...]:
+    def components(self) -> tuple[PairComponent, ...]:
         """Those that there are, of positive multiplicity and dimension."""
         k, pairs = self.attributes, self.order > 1
         standard = ("one", "symmetric", "antisymmetric") if k > 2 else ("one", "antisymmetric")
         all_of_them = (
-            Component("trivial", 1, ("constant", "one", "symmetric") if pairs else ("constant", "one")),
-            Component("standard", k - 1, standard if pairs else ("one",)),
-            Component("(k-2, 2)", k * (k - 3) // 2 if pairs else 0, ("symmetric",)),
-            Component("(k-2, 1, 1)", (k - 1) * (k - 2) // 2 if pairs else 0, ("antisymmetric",)),
+            PairComponent("trivial", 1, ("constant", "one", "symmetric") if pairs else ("constant", "one")),
+            PairComponent("standard", k - 1, standard if pairs else ("one",)),
+            PairComponent("(k-2, 2)", k * (k - 3) // 2 if pairs else 0, ("symmetric",)),
+            PairComponent("(k-2, 1, 1)", (k - 1) * (k - 2) // 2 if pairs else 0, ("antisymmetric",)),
         )
         return tuple(own for own in all_of_them if own.multiplicity > 0 and self.dim(own))
 
-    def dim(self, component: Component) -> int:
+    def dim(self, component: PairComponent) -> int:
         """The dimension of a component."""
         c = self.size - 1
         dims = {"constant": 1, "one": c, "symmetric": c * (c + 1) // 2, "antisymmetric": c * (c - 1) // 2}
@@ -137,7 +137,7 @@ class PairCoordinates:
         return tuple(found)
 
     def _block(
-        self, component: Component, left: str, right: str, laws: dict[int, Array], absolute: bool
+        self, component: PairComponent, left: str, right: str, laws: dict[int, Array], absolute: bool
     ) -> Array:
         magnitude = np.abs if absolute else np.asarray
         values = np.zeros((self.size,) * (WIDTHS[left] + WIDTHS[right]))
@@ -166,11 +166,11 @@ class PairCoordinates:
         return symmetric(found)
 
     @staticmethod
-    def _pairs(component: Component) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:
+    def _pairs(component: PairComponent) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:
         parts = list(enumerate(component.parts))
         return ((left, right) for left in parts for right in parts)
 
-    def _shapes(self, component: Component, left: str, right: str) -> Iterator[tuple[str, float]]:
+    def _shapes(self, component: PairComponent, left: str, right: str) -> Iterator[tuple[str, float]]:
         """By how many attributes two functions have in common: their letters, and a coefficient."""
         if WIDTHS[left] > WIDTHS[right] or (left, right) == ("antisymmetric", "symmetric"):
             for shape, factor in self._shapes(component, right, left):

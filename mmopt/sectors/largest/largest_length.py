@@ -22,7 +22,7 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.largest.local_search import climbed, scattered
 from mmopt.sectors.largest.shifted_tables import separators, shifted
 from mmopt.sectors.largest.table_elimination import elimination, largest_by_elimination
-from mmopt.sectors.largest.table_sums import Axes, Tables, fixed, tables_of, uppers, values_of
+from mmopt.sectors.largest.table_sums import Axes, TableSum, fixed, tables_of, uppers, values_of
 from mmopt.sectors.row_space import Largest
 
 __all__ = ["largest_of_tables"]
@@ -40,11 +40,11 @@ class _Part:
 
     below: float  # minus the upper bound, for the heap
     number: int
-    tables: Tables = field(compare=False)
+    tables: TableSum = field(compare=False)
     cell: Ints = field(compare=False)
     axis: int | None = field(compare=False, default=None)
 
-    def opened(self) -> Tables:
+    def opened(self) -> TableSum:
         """The tables of these cells alone; made only once the part is looked at."""
         return self.tables if self.axis is None else fixed(self.tables, self.axis, int(self.cell[self.axis]))
 
@@ -99,7 +99,7 @@ def largest_of_tables(
     return Largest(float(np.nextafter(upper, np.inf)), lower, cell, is_closed)
 
 
-def _branch(tables: Tables, best: float) -> tuple[int, Array]:
+def _branch(tables: TableSum, best: float) -> tuple[int, Array]:
     """The attribute to fix, the one whose values leave least above what was found, and their bounds."""
     found = {axis: uppers(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
     open_of = {axis: float(np.square(np.maximum(b - best, 0.0)).mean()) for axis, b in found.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.sectors.largest.table_sums import Tables
+from mmopt.sectors.largest.table_sums import TableSum
 
 __all__ = ["climbed", "scattered"]
 
@@ -25,7 +25,7 @@ def scattered(sizes: tuple[int, ...], count: int) -> Ints:
     return found
 
 
-def climbed(tables: Tables, cells: Ints) -> Ints:
+def climbed(tables: TableSum, cells: Ints) -> Ints:
     """(c, k) cells from which no change of one attribute's value leads higher."""
     cells = cells.copy()
     found = {axis: _lines_of(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
@@ -43,7 +43,7 @@ def climbed(tables: Tables, cells: Ints) -> Ints:
     return cells
 
 
-def _lines_of(tables: Tables, axis: int) -> list[tuple[tuple[int, ...], Array]]:
+def _lines_of(tables: TableSum, axis: int) -> list[tuple[tuple[int, ...], Array]]:
     """The tables of an attribute, with it last, and their other attributes."""
     return [
         (tuple(other for other in axes if other != axis), np.moveaxis(array, axes.index(axis), -1))

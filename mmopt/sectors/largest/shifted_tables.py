@@ -13,7 +13,7 @@ from itertools import combinations
 
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import GROW, U
-from mmopt.sectors.largest.table_sums import Axes, Tables, along, size_of
+from mmopt.sectors.largest.table_sums import Axes, TableSum, along, size_of
 
 __all__ = ["separators", "shifted"]
 
@@ -47,7 +47,7 @@ def _connected(own: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]]) ->
     return not left
 
 
-def shifted(tables: Tables, shares: dict[Axes, list[Axes]], rounds: int, enough: float) -> Tables:
+def shifted(tables: TableSum, shares: dict[Axes, list[Axes]], rounds: int, enough: float) -> TableSum:
     """After so many rounds over all shared sets, or fewer where the bound moves by less than ``enough``."""
     arrays = {axes: array.copy() for axes, array in tables.arrays.items()}
     lost, before = tables.lost, tables.upper
@@ -55,12 +55,12 @@ def shifted(tables: Tables, shares: dict[Axes, list[Axes]], rounds: int, enough:
         sizes = {axes: size_of(array) for axes, array in arrays.items()}
         for own, holders in shares.items():
             lost += _levelled(arrays, sizes, own, holders)
-        found = Tables(tables.sizes, arrays, tables.constant, lost * GROW)
+        found = TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
         now = found.upper
         if before - now < enough:
             return found
         before = now
-    return Tables(tables.sizes, arrays, tables.constant, lost * GROW)
+    return TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
 
 
 def _levelled(arrays: dict[Axes, Array], sizes: dict[Axes, float], own: Axes, holders: list[Axes]) -> float:

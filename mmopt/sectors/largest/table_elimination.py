@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.sectors.largest.table_sums import Axes, Tables, along
+from mmopt.sectors.largest.table_sums import Axes, TableSum, along
 
 __all__ = ["elimination", "largest_by_elimination"]
 
@@ -41,7 +41,7 @@ def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes,
     return tuple(steps), entries
 
 
-def largest_by_elimination(tables: Tables, steps: Sequence[Axes]) -> tuple[float, Ints]:
+def largest_by_elimination(tables: TableSum, steps: Sequence[Axes]) -> tuple[float, Ints]:
     """The largest sum, as floats add it up, and a cell (k,) of it; attributes of no table are 0."""
     left = dict(enumerate(tables.arrays.items()))
     held: list[dict[Axes, Array]] = []

@@ -15,14 +15,14 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, U, gamma
 
-__all__ = ["Axes", "Tables", "along", "fixed", "spread", "tables_of", "uppers", "values_of"]
+__all__ = ["Axes", "TableSum", "along", "fixed", "spread", "tables_of", "uppers", "values_of"]
 
 Axes = tuple[int, ...]
 """Attributes of a table, ascending."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class TableSum:
     """A sum of tables, none of whose sets is within another.
 
     sizes : of each attribute; 1 where it is fixed. arrays : by attributes, with an axis for each.
@@ -57,7 +57,7 @@ def along(array: Array, axes: Axes, within: Axes) -> Array:
     return array.reshape([next(shape) if axis in axes else 1 for axis in within])
 
 
-def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float) -> Tables:
+def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float) -> TableSum:
     """From tables over ascending axes, each an array of their sizes; the sum is off by ``rounding``."""
     short: dict[Axes, Array] = {}
     constant = lost = 0.0
@@ -72,10 +72,10 @@ def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: floa
             lost += U * size_of(short[kept])
         else:
             short[kept] = array
-    return spread(Tables(tuple(shape), short, constant, rounding + lost))
+    return spread(TableSum(tuple(shape), short, constant, rounding + lost))
 
 
-def spread(tables: Tables) -> Tables:
+def spread(tables: TableSum) -> TableSum:
     """Tables whose set is within another's, in equal shares over the largest sets around it."""
     sets = sorted(tables.arrays, key=len, reverse=True)
     largest: list[Axes] = []
@@ -97,10 +97,10 @@ def spread(tables: Tables) -> Tables:
                 arrays[other] += along(share, axes, other)
                 sizes[other] = (sizes[other] + size) * GROW
                 lost += U * sizes[other]
-    return Tables(tables.sizes, arrays, tables.constant, lost * GROW)
+    return TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
 
 
-def fixed(tables: Tables, axis: int, value: int) -> Tables:
+def fixed(tables: TableSum, axis: int, value: int) -> TableSum:
     """The same at one value of an attribute."""
     arrays: dict[Axes, Array] = {}
     constant, lost = tables.constant, tables.lost
@@ -116,10 +116,10 @@ def fixed(tables: Tables, axis: int, value: int) -> Tables:
         else:
             arrays[kept] = own
     sizes = tuple(1 if other == axis else size for other, size in enumerate(tables.sizes))
-    return spread(Tables(sizes, arrays, constant, lost))
+    return spread(TableSum(sizes, arrays, constant, lost))
 
 
-def uppers(tables: Tables, axis: int) -> Array:
+def uppers(tables: TableSum, axis: int) -> Array:
     """(d,) for each value of an attribute the sum of the largest entries there."""
     found = np.full(tables.sizes[axis], tables.constant)
     for axes, array in tables.arrays.items():
@@ -131,7 +131,7 @@ def uppers(tables: Tables, axis: int) -> Array:
     return found
 
 
-def values_of(tables: Tables, cells: Ints) -> Array:
+def values_of(tables: TableSum, cells: Ints) -> Array:
     """(c,) f at cells (c, k)."""
     found = np.full(len(cells), tables.constant)
     for axes, array in tables.arrays.items():

@@ -21,7 +21,7 @@ from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.sectors.equal.equal_attributes import EqualAttributes
 from mmopt.sectors.equal.pair_queries import rows_of
 from mmopt.sectors.plain.attribute_bases import AttributeBasis
-from mmopt.sectors.plain.functions_of_few import Component
+from mmopt.sectors.plain.functions_of_few import SectorComponent
 from mmopt.sectors.plain.plain_space import PlainSpace
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, terms_of
@@ -196,7 +196,7 @@ def _is_finer(classes: Ints, coarse: Ints) -> bool:
 
 
 def _on_component(
-    component: Component, factors: Mapping[int, _FactorOrbits], told: Mapping[int, Any]
+    component: SectorComponent, factors: Mapping[int, _FactorOrbits], told: Mapping[int, Any]
 ) -> Array:
     """(q, dim) rows t of the orbits of a product; ``told``: attributes of which it tells values apart."""
     rests = dict(component.rests)

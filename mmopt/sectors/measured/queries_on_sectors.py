@@ -13,7 +13,7 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.sectors.measured.rest_components import RestComponent, Rests, along
-from mmopt.sectors.measured.sector_layout import Asked, SectorLayout, active
+from mmopt.sectors.measured.sector_layout import AttributeRows, SectorLayout, active
 from mmopt.workloads import Implicit, Product
 from mmopt.workloads.blocks.kronecker_products import kron
 
@@ -42,7 +42,7 @@ class QueriesOnSectors:
             self._known[place] = self._variances_of(product, which)
         return self._known[place]
 
-    def _choices(self, which: tuple[int, ...], each: list[Asked]) -> Iterator[tuple[Choice, Rests]]:
+    def _choices(self, which: tuple[int, ...], each: list[AttributeRows]) -> Iterator[tuple[Choice, Rests]]:
         """Which rests a product's queries have anything on: one class of an attribute or none."""
         labels = [self.layout.labels[i] for i in which]
         options: list[list[int | None]] = [
@@ -52,14 +52,14 @@ class QueriesOnSectors:
         for choice in itertools.product(*options):
             yield choice, tuple((i, o) for i, o in zip(which, choice, strict=True) if o is not None)
 
-    def _asked(self, product: Product, which: tuple[int, ...]) -> list[Asked]:
+    def _asked(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
         return [self._asked_of(i, product.factors[i].plain) for i in which]
 
     @cached_property
-    def _kept(self) -> dict[tuple[int, int, Implicit], Asked]:
+    def _kept(self) -> dict[tuple[int, int, Implicit], AttributeRows]:
         return {}
 
-    def _asked_of(self, i: int, factor: Implicit) -> Asked:
+    def _asked_of(self, i: int, factor: Implicit) -> AttributeRows:
         own = (id(self.layout.functions[i]), id(self.layout.labels[i]), factor)
         if own not in self._kept:
             self._kept[own] = self.layout.asked(i, factor)

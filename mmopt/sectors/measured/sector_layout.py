@@ -21,11 +21,11 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, require_memory
 from mmopt.workloads import Implicit, Product
 
-__all__ = ["Asked", "SectorLayout", "active", "sets_of"]
+__all__ = ["AttributeRows", "SectorLayout", "active", "sets_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AttributeRows:
     """Queries of one attribute.
 
     flat : (rows, o) their means on classes, as combinations of (1, functions). varies : (rows,) whether these
@@ -124,7 +124,7 @@ class SectorLayout:
             self._inverses[id(own)] = np.linalg.inv(np.vstack([np.ones(own.shape[1]), own]))
         return self._inverses[id(own)]
 
-    def asked(self, attribute: int, factor: Implicit) -> Asked:
+    def asked(self, attribute: int, factor: Implicit) -> AttributeRows:
         """Queries of an attribute as combinations of (1, functions), and what they are beside them."""
         entries, label = factor.matrix(), self.labels[attribute]
         # Means of d entries are off by less, in relation to the largest: what differs by more is no rounding.
@@ -134,7 +134,7 @@ class SectorLayout:
         rest = entries - means[:, label]
         rest[np.abs(rest) <= size] = 0.0
         varies = (np.abs(means - means[:, :1]) > size).any(axis=1)
-        return Asked(means @ self.inverse(attribute), varies, rest)
+        return AttributeRows(means @ self.inverse(attribute), varies, rest)
 
     def indicators(self) -> SectorLayout:
         """The same sectors of indicators [class = v], v >= 1: whole numbers, nonnegative, the same span."""

@@ -20,7 +20,15 @@ from mmopt.numerics.arrays import Array, Ints, fits_memory
 from mmopt.sectors.plain.attribute_bases import AttributeBasis, Coefficients
 from mmopt.symmetry.joint_components import MOST_COMPONENTS
 
-__all__ = ["Asked", "Component", "Rests", "Sector", "components_of", "copies", "require_blocks"]
+__all__ = [
+    "ProductCoefficients",
+    "Rests",
+    "Sector",
+    "SectorComponent",
+    "components_of",
+    "copies",
+    "require_blocks",
+]
 
 Sector = tuple[int, ...]
 Rests = tuple[tuple[int, int], ...]
@@ -32,7 +40,7 @@ ARRAYS_AT_ONCE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ProductCoefficients:
     """A product of the workload by what it looks at: coefficients by attribute, ``scale`` times.
 
     rounding : of all coefficients, relative to their length (Frobenius).
@@ -44,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Component:
+class SectorComponent:
     """Rests on some attributes, as pairs of attribute and orbit, and the sectors of the others."""
 
     rests: Rests
@@ -84,7 +92,9 @@ class Component:
         return found
 
 
-def components_of(bases: Sequence[AttributeBasis], asked: Iterable[Asked]) -> list[Component]:
+def components_of(
+    bases: Sequence[AttributeBasis], asked: Iterable[ProductCoefficients]
+) -> list[SectorComponent]:
     """The components on which a product has something, in the order of their rests.
 
     Raises
@@ -127,13 +137,15 @@ def _subsets(free: Sequence[int]) -> Iterator[Sector]:
 
 def _component(
     bases: Sequence[AttributeBasis], rests: Rests, sectors: set[Sector], products: list[int]
-) -> Component:
+) -> SectorComponent:
     ordered = tuple(sorted(sectors, key=lambda s: (-len(s), s)))
     widths = tuple(math.prod(bases[i].orbits - 1 for i in sector) for sector in ordered)
-    return Component(rests, ordered, widths, tuple(products))
+    return SectorComponent(rests, ordered, widths, tuple(products))
 
 
-def require_blocks(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> list[Component]:
+def require_blocks(
+    bases: Sequence[AttributeBasis], asked: Sequence[ProductCoefficients]
+) -> list[SectorComponent]:
     """``components_of``, if the matrices of the largest fit in memory.
 
     Raises
@@ -160,13 +172,13 @@ def require_blocks(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> l
     )
 
 
-def blocks_fit(bases: Sequence[AttributeBasis], asked: Sequence[Asked]) -> bool:
+def blocks_fit(bases: Sequence[AttributeBasis], asked: Sequence[ProductCoefficients]) -> bool:
     """Whether the matrices of the largest component fit in memory. Raises as ``components_of``."""
     most = max((own.dim for own in components_of(bases, asked)), default=0)
     return fits_memory((most, most), ARRAYS_AT_ONCE)
 
 
-def _count(bases: Sequence[AttributeBasis], component: Component) -> int:
+def _count(bases: Sequence[AttributeBasis], component: SectorComponent) -> int:
     return component.dim * copies(bases, component.rests)
 
 

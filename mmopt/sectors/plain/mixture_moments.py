@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mmopt.numerics.arrays import Array
-from mmopt.sectors.plain.functions_of_few import Component, Sector
+from mmopt.sectors.plain.functions_of_few import Sector, SectorComponent
 
 __all__ = ["mixture_moments"]
 
 
-def mixture_moments(component: Component, seconds: Mapping[int, Array], scales: Array) -> Array:
+def mixture_moments(component: SectorComponent, seconds: Mapping[int, Array], scales: Array) -> Array:
     """(dim, dim) Σ_j scales_j times the means of the products of two of the component's functions.
 
     seconds : (J, o, o) of each attribute of the component: means of products of two of the constant and the

@@ -23,11 +23,11 @@ from mmopt.sectors.plain.attribute_bases import (
     coefficients,
     orthonormal_functions,
 )
-from mmopt.sectors.plain.functions_of_few import Asked, Component, copies, require_blocks
+from mmopt.sectors.plain.functions_of_few import ProductCoefficients, SectorComponent, copies, require_blocks
 from mmopt.sectors.plain.mixture_moments import mixture_moments
 from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.sectors.plain.profile_functions import ProfileFunctions, component_moments
-from mmopt.sectors.plain.profile_tables import Tables, add_component, at_cells, integrals, means_given
+from mmopt.sectors.plain.profile_tables import ProfileTables, add_component, at_cells, integrals, means_given
 from mmopt.sectors.plain.sector_roots import component_root
 from mmopt.sectors.row_space import Largest, RowSpace
 from mmopt.symmetry.attribute_queries import terms_of
@@ -54,10 +54,10 @@ class PlainSpace(RowSpace):
     root_rounding: float
     shape: tuple[int, ...]
     bases: tuple[AttributeBasis, ...]
-    components: tuple[Component, ...]
-    asked: tuple[Asked, ...]
+    components: tuple[SectorComponent, ...]
+    asked: tuple[ProductCoefficients, ...]
 
-    def rest_square(self, component: Component) -> float:
+    def rest_square(self, component: SectorComponent) -> float:
         """The square of a function of the component's rests, in the mean over the orbits where they are."""
         return math.prod(float(self.bases[i].squares[o]) for i, o in component.rests)
 
@@ -90,7 +90,7 @@ class PlainSpace(RowSpace):
         return tuple(component_rounding(own, products, basis, order) for own in self.moments(mixture))
 
     def _component_moments(
-        self, component: Component, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints
+        self, component: SectorComponent, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints
     ) -> Array:
         if component.dim == 1:
             return np.array([[scales.sum()]])
@@ -118,7 +118,7 @@ class PlainSpace(RowSpace):
         ]
         return np.asarray(each[:, np.array(padded, dtype=np.int64).reshape(len(padded), most)].prod(axis=2))
 
-    def profile_tables(self, parts: Sequence[Array]) -> Tables:
+    def profile_tables(self, parts: Sequence[Array]) -> ProfileTables:
         """f as a sum of tables over at most twice as many attributes as a product looks at."""
         found: dict[tuple[int, ...], Array] = {}
         functions = self.functions
@@ -251,7 +251,7 @@ def _orbits(mixture: Mixture, are_cells: Mask) -> Ints:
     return np.stack([own[are_cells].argmax(axis=1) for own in mixture.factors], axis=1)
 
 
-def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[Asked, ...]]:
+def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[ProductCoefficients, ...]]:
     """The functions of each attribute, and the products by what they look at, weighted.
 
     Raises
@@ -284,7 +284,7 @@ def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[Aske
                 scale *= own.constant
             else:
                 factors[i] = own
-        found.append(Asked(factors, scale, lost * 1.01))
+        found.append(ProductCoefficients(factors, scale, lost * 1.01))
     return bases, tuple(found)
 
 

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.numerics.arrays import Array
-from mmopt.sectors.plain.functions_of_few import Component
-from mmopt.sectors.plain.profile_tables import Tables
+from mmopt.sectors.plain.functions_of_few import SectorComponent
+from mmopt.sectors.plain.profile_tables import ProfileTables
 
 __all__ = ["ProfileFunctions", "component_moments"]
 
@@ -54,7 +54,7 @@ class ProfileFunctions:
         """Number of coordinates; the first is the mean."""
         return int(self.places[self.sets[-1]].stop)
 
-    def coordinates(self, tables: Tables) -> Array:
+    def coordinates(self, tables: ProfileTables) -> Array:
         """(size,) those of a sum of tables."""
         found = np.zeros(self.size)
         for union, table in tables.items():
@@ -86,7 +86,9 @@ def _slices(has: Sequence[bool], keep: bool = False) -> tuple[slice | int, ...]:
     return tuple(slice(1, None) if there else slice(0, 1) if keep else 0 for there in has)
 
 
-def component_moments(component: Component, marginals: Tables, functions: Sequence[Array]) -> Array:
+def component_moments(
+    component: SectorComponent, marginals: ProfileTables, functions: Sequence[Array]
+) -> Array:
     """(dim, dim) means of products of two of the component's functions, its rests where they are.
 
     marginals : arrays over the orbits of the attributes of two sectors and of the rests, those of one orbit

@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.sectors.plain.functions_of_few import Component, Sector
+from mmopt.sectors.plain.functions_of_few import Sector, SectorComponent
 
-__all__ = ["Tables", "add_component", "at_cells", "integrals", "means_given"]
+__all__ = ["ProfileTables", "add_component", "at_cells", "integrals", "means_given"]
 
-Tables = Mapping[tuple[int, ...], Array]
+ProfileTables = Mapping[tuple[int, ...], Array]
 """By attributes, which ascend, an array over their orbits; attributes of one orbit are left out."""
 
 
 def add_component(
     tables: dict[tuple[int, ...], Array],
-    component: Component,
+    component: SectorComponent,
     part: Array,
     functions: Sequence[Array],
     weight: float,
@@ -62,7 +62,7 @@ def _at_orbits(part: Array, sector: Sector, functions: Sequence[Array]) -> Array
     return np.asarray(found)
 
 
-def at_cells(tables: Tables, cells: Ints) -> Array:
+def at_cells(tables: ProfileTables, cells: Ints) -> Array:
     """(c,) f at cells (c, k) of orbits."""
     found = np.zeros(len(cells))
     for union, table in tables.items():
@@ -70,12 +70,12 @@ def at_cells(tables: Tables, cells: Ints) -> Array:
     return found
 
 
-def integrals(tables: Tables, factors: Sequence[Array], at: int) -> float:
+def integrals(tables: ProfileTables, factors: Sequence[Array], at: int) -> float:
     """The integral of f under the product number ``at`` of the measures (J, o) of the attributes."""
     return float(sum(_mean(table, [factors[i][at] for i in union]) for union, table in tables.items()))
 
 
-def means_given(tables: Tables, factors: Sequence[Array], at: int) -> list[Array]:
+def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> list[Array]:
     """(o,) an attribute: the mean of f under the product number ``at``, given the attribute's orbit."""
     found = [np.zeros(own.shape[1]) for own in factors]
     whole = 0.0

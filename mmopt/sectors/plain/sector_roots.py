@@ -19,7 +19,7 @@ import scipy.linalg
 
 from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, qr, rounding_of_qr
-from mmopt.sectors.plain.functions_of_few import Asked, Component, Sector
+from mmopt.sectors.plain.functions_of_few import ProductCoefficients, Sector, SectorComponent
 
 __all__ = ["component_root"]
 
@@ -30,7 +30,7 @@ LEAST_DIAGONAL = 1e-11
 """Reciprocal condition number of a triangle below which its rank is looked at."""
 
 
-def component_root(component: Component, asked: Sequence[Asked]) -> tuple[Array, float]:
+def component_root(component: SectorComponent, asked: Sequence[ProductCoefficients]) -> tuple[Array, float]:
     """R (r, dim) of full row rank, r <= dim, with RᵀR the Gram matrix of the queries on the component.
 
     Beside it at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR adds
@@ -57,14 +57,14 @@ def _is_well_conditioned(triangle: Array) -> bool:
     return bool(reciprocal > LEAST_DIAGONAL)
 
 
-def _number(component: Component, product: Asked) -> float:
+def _number(component: SectorComponent, product: ProductCoefficients) -> float:
     """The length of a product's coefficients on a component without contrasts."""
     rests = dict(component.rests)
     each = (f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items())
     return product.scale * math.prod(each)
 
 
-def _product_rows(component: Component, product: Asked) -> Rows:
+def _product_rows(component: SectorComponent, product: ProductCoefficients) -> Rows:
     """The rows of a product that has the component's rests: a Kronecker product over its attributes."""
     rests = dict(component.rests)
     scale = product.scale * math.prod(product.factors[i].rests[o] for i, o in component.rests)
@@ -81,7 +81,7 @@ def _product_rows(component: Component, product: Asked) -> Rows:
     return ordered, np.hstack([parts[sector] for sector in ordered])
 
 
-def _eliminated(component: Component, rows: Sequence[Rows]) -> tuple[Array, float]:
+def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array, float]:
     """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
     lost = 0.0
     waiting: dict[Sector, list[Rows]] = {}
@@ -104,7 +104,7 @@ def _eliminated(component: Component, rows: Sequence[Rows]) -> tuple[Array, floa
     return np.vstack(found), lost * 1.01
 
 
-def _front(component: Component, rows: Sequence[Rows]) -> Rows:
+def _front(component: SectorComponent, rows: Sequence[Rows]) -> Rows:
     """All rows that touch a sector first, over the sectors that any of them touches, as a triangle."""
     if not rows:
         return (), np.zeros((0, 0))

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import time_left
-from mmopt.numerics.arrays import Array, require_memory
+from mmopt.numerics.arrays import Array, fits_memory, require_memory
 
-__all__ = ["AttributeDesign", "attribute_design", "contrast_gram"]
+__all__ = ["AttributeDesign", "attribute_design", "contrast_gram", "design_fits"]
 
 MOST_STEPS = 2000
 STEP_POWER = 2.0
@@ -21,6 +21,7 @@ RANK = 1e-13
 LEAST_MEASURE = 1e-12
 """Of a value: where multipliers vanish the strategy would be a quotient of numbers that are all rounding."""
 LEAST_FACTOR = 1e-3  # of one step: what a value keeps of its multiplier
+ARRAYS_AT_ONCE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,11 @@ class AttributeDesign:
     measure: Array
     error: float
     bound: float
+
+
+def design_fits(size: int) -> bool:
+    """Whether the strategy of an attribute of so many values fits in memory."""
+    return fits_memory((size, size), ARRAYS_AT_ONCE)
 
 
 def contrast_gram(gram: Array, base: Array) -> Array:
@@ -59,7 +65,7 @@ def attribute_design(gram: Array, gap: float = 1e-10, start: Array | None = None
     TooLargeError : beyond the memory limit.
     """
     d = len(gram)
-    require_memory((3 * d, d), "strategy of one attribute")
+    require_memory((d, d), "strategy of one attribute", share=ARRAYS_AT_ONCE)
     measure = np.full(d, 1.0 / d) if start is None else start
     for step in range(MOST_STEPS):
         root = np.sqrt(measure)

@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.numerics.arrays import Array
 from mmopt.sectors.equal.equal_attributes import EqualAttributes
 from mmopt.sectors.equal.pair_roots import roots_of_products
-from mmopt.sectors.plain.functions_of_few import Component
+from mmopt.sectors.plain.functions_of_few import SectorComponent
 from mmopt.sectors.plain.plain_space import PlainSpace
 from mmopt.sectors.residual.residual_spaces import ResidualSpace, ResidualStrategy
 from mmopt.sectors.row_space import RowSpace
@@ -51,7 +51,7 @@ def _root(matrix: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
-def _of_component(rows: PlainSpace, component: Component, spaces: Sequence[ResidualSpace]) -> Array:
+def _of_component(rows: PlainSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
     """Blocks ⊗ of the strategies' coefficients on contrasts and constants, and their numbers on rests."""
     found = np.zeros((component.dim, component.dim))
     for space in spaces:

@@ -15,7 +15,7 @@ from mmopt.numerics.arrays import Array, require_memory
 from mmopt.sectors.residual.products_of_few import products_of_few, terms_by_sector
 from mmopt.workloads import Workload
 
-__all__ = ["asked_of_characters", "weighted_fourier_error"]
+__all__ = ["asked_of_characters"]
 
 
 def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
@@ -39,11 +39,6 @@ def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
             asked = asked + product
         found[own] = asked
     return found
-
-
-def weighted_fourier_error(workload: Workload) -> float:
-    """Total squared error at squared sensitivity 1. Raises as ``asked_of_characters``."""
-    return math.fsum(float(np.sqrt(asked).sum()) for asked in asked_of_characters(workload).values()) ** 2
 
 
 def _spectrum(gram: Array) -> Array:

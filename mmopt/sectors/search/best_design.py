@@ -19,7 +19,7 @@ import numpy as np
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.row_space import Largest, RowSpace
+from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.search.high_cells import climbed, high_neighbours
 from mmopt.sectors.search.level_strategies import Level, Solved, cut_levels, level_strategies
 from mmopt.sectors.search.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
@@ -51,9 +51,9 @@ class Design:
     """The best measure and the best strategy so far.
 
     measure : of mass 1. bound : t² of it, below the total error of every strategy, as computed.
-    parts : N of the strategy. value : its total error at the longest column that was found, t² max f; proved
-    only where ``largest`` is known, by its ``upper``. total : t² alone, tr(R N⁻¹ Rᵀ). shares : those of the
-    bound of queries that have targets (``target_designs.py``).
+    parts : N of the strategy. value : its total error at the longest column that was found, t² max f, not
+    proved. total : t² alone, tr(R N⁻¹ Rᵀ). shares : those of the bound of queries that have targets
+    (``target_designs.py``).
     """
 
     measure: Mixture
@@ -61,7 +61,6 @@ class Design:
     parts: tuple[Array, ...]
     total: float
     value: float
-    largest: Largest | None = None
     shares: Array | None = None
 
     @property
@@ -90,10 +89,9 @@ class _Given:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Where long columns are looked for: the space, seconds of a proof, and what is drawn by."""
+    """Where long columns are looked for: the space, and what is drawn by."""
 
     space: RowSpace
-    seconds: float | None
     rng: np.random.Generator
 
     def cells(self, found: Spectrum | _Given, measure: Mixture, known: Ints) -> tuple[Ints, Array]:
@@ -117,17 +115,11 @@ class Search:
         value = found.bound * float(heights.max())
         if value >= design.value:
             return design
-        parts = found.parts
-        largest = None if self.seconds is None else self.space.largest(parts, self.seconds)
-        value = max(value, 0.0 if largest is None else found.bound * largest.lower)
-        if value >= design.value:
-            return design
-        return replace(design, parts=parts, total=found.bound, value=value, largest=largest)
+        return replace(design, parts=found.parts, total=found.bound, value=value)
 
 
 def designs(
     space: RowSpace,
-    seconds: float | None = None,
     seed: int = 0,
     first: Callable[[], Sequence[Array] | None] = lambda: None,
 ) -> Iterator[Design]:
@@ -135,8 +127,6 @@ def designs(
 
     Parameters
     ----------
-    seconds : that a proof of the largest f may take, of each strategy that is better than those before; None:
-        none is proved.
     seed : of the draws of cells where the search starts.
     first : N of a strategy that is known, asked for after the uniform measure.
 
@@ -144,7 +134,7 @@ def designs(
     ------
     TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); who iterates may stop at any time.
     """
-    search = Search(space, seconds, np.random.default_rng(seed))
+    search = Search(space, np.random.default_rng(seed))
     uniform = Mixture(np.ones(1), tuple(own[None] for own in space.uniform))
     design: Design | None = None
     cells = np.zeros((0, len(space.shape)), dtype=np.int64)

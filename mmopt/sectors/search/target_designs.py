@@ -116,7 +116,7 @@ def target_designs(space: RowSpace, asked: AskedShares, seed: int = 0) -> Iterat
     ------
     TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); who iterates may stop at any time.
     """
-    targets = _Targets(space, asked, Search(space, None, np.random.default_rng(seed)))
+    targets = _Targets(space, asked, Search(space, np.random.default_rng(seed)))
     cells = np.zeros((0, len(space.shape)), dtype=np.int64)
     measure, shares = Mixture(np.ones(1), tuple(own[None] for own in space.uniform)), asked.even
     design: Design | None = None

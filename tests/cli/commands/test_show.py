@@ -73,7 +73,7 @@ def test_check_a_workload(run: Any, files: Path) -> None:
     for line in (
         "sex sex 2 values F; M refuse",
         "cells 2 x 3 = 6",
-        "queries as a matrix 240 B; held in 32 B",
+        "queries as a matrix 240 B; as factors in code, 32 B of numbers",
         "by sex 2 1 none sex=F; sex=M",
         "up to an age 3 2 none age < 18; age < 65; …",
         "privacy epsilon = 1, delta = 1e-06",

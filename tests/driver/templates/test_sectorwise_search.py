@@ -8,10 +8,12 @@ import tolerances
 from few_ways import MIXED, few_ways
 
 from mmopt import solve
-from mmopt.driver.templates import sectorwise, templates
+from mmopt.driver.templates import every_template, sectorwise, templates
 from mmopt.errors import OptionError
 from mmopt.limits import deadline
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
+from mmopt.sectors.residual.residual_spaces import ResidualStrategy
+from mmopt.workloads import Workload
 from mmopt.workloads.blocks.factor_blocks import prefix
 
 
@@ -59,3 +61,19 @@ def test_gaussian_noise_only() -> None:
     assert refused.value.message == (
         "sets of attributes are measured one by one with Gaussian noise (norm 2) only"
     )
+
+
+def test_the_residual_strategy_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the template, which hands it on to the bound; queries of three attributes have another bound."""
+    calls = []
+
+    def counted(workload: Workload) -> ResidualStrategy:
+        calls.append(workload)
+        return best_residual_strategy(workload)
+
+    monkeypatch.setattr(every_template, "best_residual_strategy", counted)
+    for orders in ((1, 2), (3,)):
+        workload = few_ways((8,) * 6, orders, prefix)
+        found = templates(workload, 2, ["sectorwise"])
+        assert calls.pop() is workload and not calls
+        assert found.bound == every_template.template_bound(workload)[0]

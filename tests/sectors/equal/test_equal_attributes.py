@@ -14,11 +14,11 @@ from equal_workloads import (
     random_mixture,
     random_workload,
 )
+from proved_bound import total_error_bound
 from tolerances import ROUNDING, SHAPE
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array
-from mmopt.sectors.bounds.proved_bound import total_error_bound
 from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.equal_attributes import EqualAttributes, equal_attributes, equal_space
 from mmopt.sectors.equal.kinds_of_products import Kind

@@ -15,7 +15,7 @@ from mmopt.sectors.largest.largest_length import largest_of_tables
 from mmopt.sectors.largest.local_search import climbed, scattered
 from mmopt.sectors.largest.shifted_tables import separators, shifted
 from mmopt.sectors.largest.table_elimination import elimination, largest_by_elimination
-from mmopt.sectors.largest.table_sums import Axes, Tables, fixed, spread, tables_of, uppers, values_of
+from mmopt.sectors.largest.table_sums import Axes, TableSum, fixed, spread, tables_of, uppers, values_of
 
 Given = dict[Axes, Array]
 
@@ -136,7 +136,7 @@ def test_what_is_done_to_tables_leaves_their_sum_but_for_what_is_counted(rng: np
         assert_is({(*c[:axis], 0, *c[axis + 1 :]): f for c, f in part.items()}, fixed(moved, axis, value))
 
 
-def assert_is(truth: dict[tuple[int, ...], Fraction], tables: Tables) -> None:
+def assert_is(truth: dict[tuple[int, ...], Fraction], tables: TableSum) -> None:
     exact = exact_values(tables.sizes, {(): np.array(tables.constant), **tables.arrays})
     assert all(abs(exact[cell] - f) <= Fraction(tables.lost) for cell, f in truth.items())
 
@@ -167,7 +167,7 @@ def test_shared_sets_that_larger_ones_connect_are_left_out() -> None:
 
 def test_tables_within_others_are_spread_over_them() -> None:
     arrays = {(0, 1): np.zeros((2, 2)), (1, 2): np.zeros((2, 2)), (1,): np.array([2.0, 4.0])}
-    found = spread(Tables((2, 2, 2), arrays, 0.0, 0.0)).arrays
+    found = spread(TableSum((2, 2, 2), arrays, 0.0, 0.0)).arrays
     assert {axes: array.tolist() for axes, array in found.items()} == {
         (0, 1): [[1.0, 2.0], [1.0, 2.0]],
         (1, 2): [[1.0, 1.0], [2.0, 2.0]],

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from few_ways import MIXED, few_ways, random_mixture
+from proved_bound import total_error_bound
 from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
-from mmopt.sectors.bounds.proved_bound import total_error_bound
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
 from mmopt.sectors.search.spectrum import spectrum
-from mmopt.workloads.blocks.factor_blocks import identity, prefix
+from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix
 
 
 def each_product(space: PlainSpace, mixture: Mixture) -> np.ndarray:
@@ -152,3 +152,26 @@ def test_marginals_over_10_to_the_50_cells() -> None:
     space = plain_space(few_ways((10,) * 50, (0, 1, 2, 3), identity, weights=False))
     uniform = Mixture(np.ones(1), tuple(np.ones((1, 1)) for _ in range(50)))
     assert spectrum(space, space.moments(uniform)).bound == pytest.approx(2.26899e11, rel=PRINTED)
+
+
+@pytest.mark.draws(5)
+def test_tables_say_what_the_functions_say(rng: np.random.Generator) -> None:
+    """The largest length is proved from the tables alone. Values are alike within two classes of them."""
+    classes = predicates(np.vstack([np.eye(5), [1, 1, 0, 0, 0]]))
+    space = plain_space(few_ways((5, 4, 5), (1, 2), [lambda _: classes, prefix, lambda _: classes]))
+    assert {space.rest_square(own) for own in space.components} > {1.0}
+    halves = [rng.normal(size=(d, d)) for d in space.space.dims]
+    parts = [half @ half.T for half in halves]
+    cells = np.stack([rng.integers(o, size=40) for o in space.shape], axis=1)
+    assert space.profile(parts)(cells) == pytest.approx(space.lengths(parts, cells), rel=1e-9)
+
+
+def test_moments_in_a_basis_that_is_off_are_charged(rng: np.random.Generator) -> None:
+    """Contrasts a ten-millionth too long: the basis beside them that is orthonormal is known."""
+    space = plain_space(few_ways(*MIXED["prefixes"]))
+    mixture = random_mixture(rng, space.shape)
+    exact = space.moments(mixture)
+    for basis in space.bases:
+        basis.functions[:, 1:] *= 1.0 + 1e-7
+    for found, truth, off in zip(space.moments(mixture), exact, space.moments_rounding(mixture), strict=True):
+        assert 1e-8 < np.linalg.norm(found - truth, 2) <= off

@@ -13,7 +13,7 @@ from few_attributes import dense, up_to
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.sectors.residual.residual_spaces import ResidualStrategy, residual_strategy, strategy_at
-from mmopt.sectors.residual.weighted_fourier import weighted_fourier_error
+from mmopt.sectors.residual.weighted_fourier import asked_of_characters
 from mmopt.testing.census_workloads import domain_of, marginals
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
@@ -60,6 +60,11 @@ def test_error_and_lengths_are_those_of_the_strategy_over_the_cells(rng: np.rand
     inverse = np.linalg.pinv(x, hermitian=True, rcond=1e-10)
     assert w @ inverse @ x == pytest.approx(w, abs=tolerances.INTEGERS)
     assert strategy.error == pytest.approx(np.vdot(w.T @ w, inverse), rel=tolerances.FROM_SQUARES)
+
+
+def weighted_fourier_error(workload: Workload) -> float:
+    """Total squared error at squared sensitivity 1."""
+    return sum(float(np.sqrt(asked).sum()) for asked in asked_of_characters(workload).values()) ** 2
 
 
 @pytest.mark.draws(2)

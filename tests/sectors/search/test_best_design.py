@@ -32,7 +32,7 @@ def last(space: PlainSpace, gap: float, most: int = 400) -> Design:
 def test_designs_get_better_and_say_what_they_are(name: str) -> None:
     space = plain_space(few_ways(*MIXED[name]))
     bound, value = 0.0, np.inf
-    for design in itertools.islice(designs(space, seconds=5.0), 60):
+    for design in itertools.islice(designs(space), 60):
         assert bound <= design.bound <= (1 + SHAPE) * design.value
         assert design.value <= value
         bound, value = design.bound, design.value

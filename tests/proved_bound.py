@@ -1,4 +1,6 @@
-"""A lower bound of the total error of every strategy that is proved: rounded down, from a measure's moments.
+"""A lower bound of the total error of every strategy that is proved, by other means than programs prove it.
+
+Rounded down, from a measure's moments.
 
 With H = RᵀR by component and Q the moments of a measure d, t(Q) = Σ μ tr(R Q Rᵀ)^½ and t² / Σd is a bound.
 The trace of the root is monotone in Q (Löwner's theorem), so that what is below Q gives a bound too:

@@ -8,11 +8,11 @@ import flint
 import numpy as np
 import pytest
 from explicit_space import explicit_space
+from proved_bound import total_error_bound
 from tolerances import PROVED_CLOSE
 
 import mmopt
 from mmopt.numerics.arrays import Array
-from mmopt.sectors.bounds.proved_bound import total_error_bound
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.workloads import Workload
