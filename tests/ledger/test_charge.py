@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,8 @@ def test_the_whole_total_can_be_spent_and_no_more(file: Path) -> None:
 
 def test_more_than_is_left_is_refused_with_both(file: Path) -> None:
     spent(file, 0.375)
+    with pytest.raises(PrivacyError):
+        spent(file, math.nextafter(0.125, 1.0))
     with pytest.raises(PrivacyError) as caught:
         spent(file, 0.25)
     assert caught.value.message == (
