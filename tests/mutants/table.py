@@ -390,7 +390,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/answers/one_call.py",
-        "answers/test_charged_release.py",
+        "answers/test_charged_release.py::test_the_ledger_is_charged_before_noise_is_drawn",
         (
             "measured",
             "    with charged(bill if simulate_seed is None else None, planned.plan, origin) as charge:\n"
@@ -411,7 +411,7 @@ MUTANTS = (
     ),
     *_rows(
         "mmopt/mechanism/measurement.py",
-        "answers/test_charged_release.py",
+        "answers/test_charged_release.py::test_a_plan_that_was_changed_is_refused_before_spending",
         ("counted_exactly", "        check_claim(plan)\n", "        pass\n"),
     ),
     *_rows(
