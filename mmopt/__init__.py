@@ -24,6 +24,7 @@ Where things are, from the lowest floor up:
 - ``proof/``: what came from elsewhere, judged: certify, verify
 - ``data/``: tables to counts
 - ``mechanism/``: plan, measure, answer, write
+- ``ledger/``: what releases of one data set have cost in all
 - ``comparison/``: programs side by side
 - ``report/``: what a reader sees
 - ``answers/``: answers at a stated privacy: default strategy, accuracy, budget, one call
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         ContradictionError,
         DataError,
         Error,
+        LedgerError,
         Location,
         OptionError,
         PrivacyError,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     )
     from mmopt.exchange import cvxpy_problem, export
     from mmopt.language import Program
+    from mmopt.ledger import Ledger
     from mmopt.mechanism import build_manifest, measure, plan, write_release
     from mmopt.privacy import Privacy
     from mmopt.proof import certify, verify
@@ -86,6 +89,8 @@ __all__ = [
     "Error",
     "Explanation",
     "Factors",
+    "Ledger",
+    "LedgerError",
     "Location",
     "OptionError",
     "Privacy",
@@ -135,6 +140,7 @@ _HOMES = {
         "ContradictionError",
         "DataError",
         "Error",
+        "LedgerError",
         "Location",
         "OptionError",
         "PrivacyError",
@@ -147,6 +153,7 @@ _HOMES = {
         "WorkloadError",
     ),
     "mmopt.language": ("Program",),
+    "mmopt.ledger": ("Ledger",),
     "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
     "mmopt.comparison": ("Comparison", "Factors", "baseline_factors", "compare"),
     "mmopt.driver": ("Tuned", "solve", "tune"),

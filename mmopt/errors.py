@@ -16,6 +16,7 @@ __all__ = [
     "ContradictionError",
     "DataError",
     "Error",
+    "LedgerError",
     "Location",
     "OptionError",
     "PrivacyError",
@@ -119,6 +120,10 @@ class UnsuitableError(SolverError):
 
 class PrivacyError(Error):
     """Privacy parameters that are invalid, or a release that would exceed them."""
+
+
+class LedgerError(Error):
+    """A ledger of privacy that cannot be read or written, or that is of other data or another unit."""
 
 
 class ResultError(Error):

@@ -6,6 +6,7 @@
 - ``least_budget.py``: ``budget``: the least privacy cost at which every target holds
 - ``what_is_asked.py``: what callers pass for a workload and a privacy
 - ``counted_data.py``: the rows of a table, counted by cells or by few attributes
+- ``charged_release.py``: a release that is charged to a ledger
 - ``one_call.py``: ``release``: from data and a workload to private answers
 - ``release_result.py``: ``Release``: the answers, how they were got, and how their errors go together
 - ``read_folder.py``: the folder of a release, read back and checked against its manifest

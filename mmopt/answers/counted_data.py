@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mmopt.data import DataVector, MarginalCounts, data_vector, marginal_counts
+from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
 from mmopt.mechanism import Plan
 from mmopt.workloads.tidy_columns import require_table
 
@@ -21,20 +21,20 @@ def counted_data(
     table: str | None = None,
     weight: str | None = None,
     delimiter: str | None = None,
+    part: Part | None = None,
 ) -> DataVector | MarginalCounts:
     """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
 
     Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
     """
     require_table(plan.workload)  # answers are one: refused before a row is read
+    options = {"table": table, "weight": weight, "delimiter": delimiter}
     workload, tables = plan.workload, plan.integer.tables
     if tables is None or workload.n <= max(
         MOST_CELLS, *(_entries(own, workload.domain.shape) for own in tables)
     ):
-        return data_vector(
-            data, workload.domain, workload=workload, table=table, weight=weight, delimiter=delimiter
-        )
-    return marginal_counts(data, workload, sets=tables, table=table, weight=weight, delimiter=delimiter)
+        return data_vector(data, workload.domain, workload=workload, part=part, **options)
+    return marginal_counts(data, workload, sets=tables, part=part, **options)
 
 
 def _entries(attributes: tuple[int, ...], sizes: tuple[int, ...]) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
+from mmopt.answers.charged_release import billed, charged, check_bill
 from mmopt.answers.counted_data import counted_data
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.release_result import Release
@@ -17,8 +18,10 @@ from mmopt.data import DataVector, MarginalCounts
 from mmopt.data.data_vector import check_columns
 from mmopt.driver import solve
 from mmopt.language import Program
-from mmopt.mechanism import build_manifest, measure
+from mmopt.ledger import Bill
+from mmopt.mechanism import build_manifest
 from mmopt.mechanism.accuracy import check_confidence
+from mmopt.mechanism.measurement import counted_exactly
 from mmopt.request import TableOptions, WorkloadLike, refuse_workload
 from mmopt.results import AnySolution
 from mmopt.strategies import NeighboursLike
@@ -39,13 +42,17 @@ def release(
     weight: str | None = None,
     delimiter: str | None = None,
     simulate_seed: int | None = None,
+    ledger: str | Path | None = None,
+    data_set: str | None = None,
+    part: str | None = None,
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Release:
     """Answer a workload on a table with differential privacy.
 
     Everything that can be refused is refused before the rows of the table are read. The answers' errors are
-    those of ``mmopt.accuracy`` with the same arguments.
+    those of ``mmopt.accuracy`` with the same arguments. A ledger is charged once the rows are counted, before
+    noise is drawn; from then on every error says what was spent.
 
     Parameters
     ----------
@@ -61,10 +68,14 @@ def release(
         considered.
     confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved, say : as
         for ``default_strategy``.
+    ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
+    data_set : its name in the ledger; by default that of the table asked for, or of the file up to its first
+        dot. part : a value of the ledger's partition: its rows alone are counted, and its account is charged.
 
     Raises
     ------
-    DataError : as ``data_vector``. PrivacyError, WorkloadError : as ``accuracy``.
+    DataError : as ``data_vector``. PrivacyError, WorkloadError : as ``accuracy``. PrivacyError, LedgerError,
+    OptionError : also as ``ledger.Bill``, whose ledger would refuse: more than is left, other data or units.
 
     >>> import mmopt
     >>> domain = mmopt.Domain.of(sex=["F", "M"])
@@ -78,7 +89,9 @@ def release(
     what = asked(workload, privacy, neighbours)
     given = {"table": table, "weight": weight, "delimiter": delimiter}
     options = _table_options(data, what.table) | {n: value for n, value in given.items() if value is not None}
-    check_columns(data, what.workload.domain, workload=what.workload, **options)
+    bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
+    rows = None if bill is None else bill.rows
+    check_columns(data, what.workload.domain, workload=what.workload, part=rows, **options)
     if solution is None and program is not None:
         parsed = program if isinstance(program, Program) else Program.load(program)
         solution = solved(what.workload, parsed)
@@ -92,9 +105,10 @@ def release(
         solved=solved,
         say=say,
     )
-    counts = counted_data(data, planned.plan, **options)
+    check_bill(bill, planned.plan)
+    counts = counted_data(data, planned.plan, part=rows, **options)
     file = {} if what.file is None else {"workload_file": dict(what.file)}
-    return measured(planned, counts, {**file, "solution": planned.solution.summary()}, simulate_seed)
+    return measured(planned, counts, {**file, "solution": planned.solution.summary()}, simulate_seed, bill)
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
@@ -108,12 +122,18 @@ def measured(
     counts: DataVector | MarginalCounts,
     origin: Mapping[str, Any],
     simulate_seed: int | None,
+    bill: Bill | None = None,
 ) -> Release:
-    """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data."""
+    """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data.
+
+    bill : what is charged once all that can be refused was, before noise is drawn; nothing if simulated.
+    """
     data = counts.counts if isinstance(counts, DataVector) else counts
-    answers = measure(planned.plan, data, simulate_seed, planned.confidence)
+    exact = counted_exactly(planned.plan, data, simulate_seed, planned.confidence)
     seed = {} if simulate_seed is None else {"simulation_seed": simulate_seed}
-    manifest = build_manifest(
-        planned.plan, answers, **origin, **planned.solution.about_program(), chosen=planned.words, **seed
-    )
-    return Release.of(planned.plan, answers, manifest, planned.solution)
+    with charged(bill if simulate_seed is None else None, planned.plan, origin) as charge:
+        answers = exact.answers()
+        entry = {} if charge is None else {"ledger": charge.section()}
+        about = {**origin, **planned.solution.about_program()}
+        manifest = build_manifest(planned.plan, answers, **about, chosen=planned.words, **seed, **entry)
+        return Release.of(planned.plan, answers, manifest, planned.solution, charge)

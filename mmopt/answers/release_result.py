@@ -14,11 +14,12 @@ import numpy as np
 
 from mmopt.answers.read_folder import CHANGED, read_answers, read_manifest
 from mmopt.errors import OptionError, PrivacyError, ResultError, suggest
+from mmopt.ledger import Charge, told
 from mmopt.mechanism.accuracy import standard_errors
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.covariances import covariance
 from mmopt.mechanism.measurement import Answers, check_claim
-from mmopt.mechanism.release_folder import guarantee, stated, write_release
+from mmopt.mechanism.release_folder import MANIFEST_FILE, guarantee, stated, write_release
 from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
@@ -54,19 +55,26 @@ class Release(Tabular):
     manifest : what was asked, what was spent, and with which software.
     plan : the noise and how estimates come from it; None where a folder was loaded without its workload.
     solution : the strategy that was used, with its certificate; None where a folder does not hold it.
+    charge : what it has spent from a ledger, to which ``save`` says where it stands; None without one, and
+        where it was loaded.
     """
 
     answers: Frame
     manifest: Mapping[str, Any]
     plan: Plan | None = None
     solution: AnySolution | None = None
+    charge: Charge | None = None
 
     @staticmethod
     def of(
-        plan: Plan, answers: Answers, manifest: Mapping[str, Any], solution: AnySolution | None = None
+        plan: Plan,
+        answers: Answers,
+        manifest: Mapping[str, Any],
+        solution: AnySolution | None = None,
+        charge: Charge | None = None,
     ) -> Release:
         """The release of measured answers, with the manifest of ``build_manifest``."""
-        return Release(answers_frame(answers, guarantee(manifest)), manifest, plan, solution)
+        return Release(answers_frame(answers, guarantee(manifest)), manifest, plan, solution, charge)
 
     @property
     def private(self) -> bool:
@@ -171,12 +179,21 @@ class Release(Tabular):
         """Write the release into a new folder, which appears complete or not at all; returns its path.
 
         answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
-        strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them.
+        strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them. The
+        ledger that was charged then knows of the folder; of several, of the first.
 
         Raises
         ------
         OptionError : the folder exists already, or its parent cannot be written.
+        LedgerError : the ledger cannot be written; the folder is complete.
         """
+        with told(self.charge):
+            written = self._written(folder)
+        if self.charge is not None:
+            self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
+        return written
+
+    def _written(self, folder: str | Path) -> Path:
         files = {}
         with tempfile.TemporaryDirectory() as scratch:
             if has_matplotlib():

@@ -20,6 +20,7 @@ from mmopt.cli.commands.compare import compare
 from mmopt.cli.commands.explain import explain
 from mmopt.cli.commands.export import export
 from mmopt.cli.commands.init import init
+from mmopt.cli.commands.ledger import build_ledger
 from mmopt.cli.commands.programs import programs
 from mmopt.cli.commands.release import release
 from mmopt.cli.commands.report import report
@@ -73,6 +74,7 @@ def build() -> typer.Typer:
         simulate,
     ):
         app.command()(guarded(command))
+    app.add_typer(build_ledger())
     return app
 
 

@@ -90,17 +90,22 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
         except Error as error:
             note(f"error: {error}")
             raise typer.Exit(MISTAKE) from None
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             note("interrupted, nothing written")
+            _note_added(error)
             raise typer.Exit(INTERRUPTED) from None
-        except MemoryError:
+        except MemoryError as error:
             note("error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a problem needs")
+            _note_added(error)
             raise typer.Exit(MISTAKE) from None
         except Exception as error:  # the last line of defence: no traceback for users
             # A full disk and a reader that went away (``mmopt programs | head -1``) are answered by ``main``.
+            if isinstance(error, OSError):
+                _note_added(error)
             if isinstance(error, typer.Exit | typer.Abort | OSError):
                 raise
             note(_bug(error))
+            _note_added(error)
             raise typer.Exit(BUG) from None
         finally:
             WATCH.end = math.inf  # a process may have more to do than this command
@@ -113,6 +118,12 @@ def run_alone(function: Callable[P, None], name: str) -> None:
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(guarded(function))
     app(prog_name=name)
+
+
+def _note_added(error: BaseException) -> None:
+    """What was added to an exception on its way (PEP 678): what had been spent by then."""
+    for text in getattr(error, "__notes__", ()):
+        note(f"  {text}")
 
 
 def _bug(error: Exception) -> str:

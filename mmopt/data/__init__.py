@@ -9,6 +9,7 @@
 - ``draft_columns.py``: columns by name and type, for a first workload file
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database
 - ``weight_column.py``: for how many rows a line of an aggregated table stands
+- ``part_of_rows.py``: the rows with one value of a column
 - ``coded_rows.py``: the rows as codes of cells, and groups of them counted
 - ``row_rules.py``: which columns are read, where a code counts, which rows are refused
 - ``data_vector.py``: ``data_vector``: one count per cell, and what was left out
@@ -19,10 +20,12 @@
 from mmopt.data.data_vector import DataVector, check_columns, data_vector
 from mmopt.data.draft_columns import column_kinds, public_forms
 from mmopt.data.marginal_counts import MarginalCounts, marginal_counts
+from mmopt.data.part_of_rows import Part
 
 __all__ = [
     "DataVector",
     "MarginalCounts",
+    "Part",
     "check_columns",
     "column_kinds",
     "data_vector",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mmopt.data.cell_codes import code_of, reading_of
 from mmopt.data.open_table import TableColumns
+from mmopt.data.part_of_rows import Part, is_in_part
 from mmopt.data.weight_column import weight_fault, weight_of
 from mmopt.workloads.domain import Attribute
 
@@ -22,25 +23,31 @@ def code_name(place: int) -> str:
     return f"code{place}"
 
 
-def coded_rows(opened: TableColumns, read: Sequence[Attribute], weight: str | None) -> Any:
+def coded_rows(
+    opened: TableColumns, read: Sequence[Attribute], weight: str | None, part: Part | None = None
+) -> Any:
     """An Ibis table with the code of each attribute, named as ``code_name`` says; may be asked for once.
 
     With a weight also ``fault`` and ``weight``, as in ``weight_column``. Without, of no attributes, all that
-    is told is the number of rows.
+    is told is the number of rows. Of a part: its rows alone.
     """
     rows, columns = opened.rows()
     readings = [reading_of(a, columns[a.column], opened.name) for a in read]
     fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight)}
-    if not (readings or fault):
+    inside = {} if part is None else {"inside": is_in_part(columns[part[0]], opened.name, part)}
+    if not (readings or fault or inside):
         return rows
     seen = {f"{name}{i}": own for i, one in enumerate(readings) for name, own in one.columns().items()}
     weights = {} if weight is None else {"weight": weight_of(columns[weight], fault["fault"])}
-    inner = rows.select(**seen, **fault, **weights)
+    inner = rows.select(**seen, **fault, **weights, **inside)
+    if inside:
+        inner = inner.filter(inner.inside)
     codes = {
         code_name(i): code_of(a, one.named({name: inner[f"{name}{i}"] for name in one.columns()}))
         for i, (a, one) in enumerate(zip(read, readings, strict=True))
     }
-    return inner.select(**codes, **{name: inner[name] for name in (*fault, *weights)})
+    kept = {name: inner[name] for name in (*fault, *weights, *inside)}
+    return inner.select(**codes, **kept)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mmopt.data.coded_rows import code_name, coded_rows, counted, integers
 from mmopt.data.open_table import open_table
+from mmopt.data.part_of_rows import Part
 from mmopt.data.row_rules import read_attributes, refuse_rows, targets_of, wanted_columns
 from mmopt.data.weight_column import refuse_weights
 from mmopt.limits import require_memory
@@ -54,6 +55,7 @@ def data_vector(
     table: str | None = None,
     weight: str | None = None,
     delimiter: str | None = None,
+    part: Part | None = None,
 ) -> DataVector:
     """Count the rows of a table per cell of a domain.
 
@@ -77,6 +79,8 @@ def data_vector(
         What is protected is then one of these rows, not a line.
     delimiter : where the lines of a text file are split. None: at the one of ``,``, ``;``, tab and ``|`` at
         which the header has the columns that are read.
+    part : a column and the value, as a text, that it has in the rows that are counted; other rows are as if
+        they were not there. The column holds texts or whole numbers. None: all rows.
 
     Where a row is counted depends on that row alone. Values that the domain does not declare follow the
     attribute's ``outside`` rule: text that is no number where numbers are declared, infinities, and an empty
@@ -93,12 +97,12 @@ def data_vector(
     TooLargeError : a count for each cell does not fit in memory.
     """
     domain = as_domain(domain)
-    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter)
+    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part)
     assert isinstance(domain, Domain)  # else refused
     require_memory((domain.size,), "data vector", TOO_LARGE_HINT)
     read = read_attributes(domain, workload)
     with open_table(data, wanted, table, delimiter) as opened:
-        coded = coded_rows(opened, read, weight)
+        coded = coded_rows(opened, read, weight, part)
         # Codes are named in an inner select and grouped by name: each is computed once a row.
         codes = [code_name(i) for i in range(len(read))]
         result = counted(coded, codes if weight is None else [*codes, "fault"], weight)
@@ -123,6 +127,7 @@ def check_columns(
     table: str | None = None,
     weight: str | None = None,
     delimiter: str | None = None,
+    part: Part | None = None,
 ) -> None:
     """Refuse what ``data_vector`` with the same arguments would, by the names of the columns alone.
 
@@ -130,7 +135,7 @@ def check_columns(
     ------
     DataError : arguments of other types; the table cannot be opened, or lacks a column.
     """
-    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter)
+    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part)
     with open_table(data, wanted, table, delimiter):
         pass
 

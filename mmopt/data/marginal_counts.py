@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mmopt.data.coded_rows import code_name, coded_rows, counted, in_steps, integers
 from mmopt.data.grouped_sets import counted_sets, joined
 from mmopt.data.open_table import open_table
+from mmopt.data.part_of_rows import Part
 from mmopt.data.row_rules import read_attributes, refuse_rows, targets_of, wanted_columns
 from mmopt.data.weight_column import refuse_weights
 from mmopt.errors import DataError
@@ -85,6 +86,7 @@ def marginal_counts(
     table: str | None = None,
     weight: str | None = None,
     delimiter: str | None = None,
+    part: Part | None = None,
 ) -> MarginalCounts:
     """Count the rows of a table by the attributes that each product of a workload looks at.
 
@@ -92,8 +94,8 @@ def marginal_counts(
 
     Parameters
     ----------
-    data, table, weight, delimiter : as ``data_vector``, whose rules hold for what has no cell: a row that an
-        attribute drops is in no table.
+    data, table, weight, delimiter, part : as ``data_vector``, whose rules hold for what has no cell: a row
+        that an attribute drops is in no table.
     workload : what will be asked, from products; columns that none needs are not read.
     sets : other sets of attributes to count by, as places in the domain: those of an integer strategy.
 
@@ -104,7 +106,7 @@ def marginal_counts(
     """
     workload = as_workload(workload)
     domain = workload.domain
-    wanted = wanted_columns("marginal_counts", data, domain, workload, table, weight, delimiter)
+    wanted = wanted_columns("marginal_counts", data, domain, workload, table, weight, delimiter, part)
     asked = _sets(workload) if sets is None else [tuple(sorted(set(own))) for own in sets]
     if any(not 0 <= i < len(domain.shape) for own in asked for i in own):
         raise DataError(
@@ -117,7 +119,7 @@ def marginal_counts(
     places = {domain.names.index(a.name): at for at, a in enumerate(read)}
     with (
         open_table(data, wanted, table, delimiter) as opened,
-        _kept(coded_rows(opened, read, weight)) as coded,
+        _kept(coded_rows(opened, read, weight, part)) as coded,
     ):
         if weight is not None:
             lines = counted(coded, ["fault"], weight)

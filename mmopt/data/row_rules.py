@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mmopt.data.cell_codes import MISSING, OUTSIDE, UNREADABLE, declared_kinds
 from mmopt.data.open_table import is_table
+from mmopt.data.part_of_rows import Part
 from mmopt.errors import DataError
 from mmopt.request.domain_keys import is_delimiter
 from mmopt.workloads import Bins, Workload, attribute_uses
@@ -25,6 +26,7 @@ def wanted_columns(
     table: str | None,
     weight: str | None,
     delimiter: str | None,
+    part: Part | None = None,
 ) -> dict[str, str]:
     """The columns that are read, each with what for, and arguments of other types refused."""
     if not (is_table(data) and isinstance(domain, Domain)):
@@ -53,6 +55,8 @@ def wanted_columns(
         wanted.setdefault(attribute.column, f"attribute '{attribute.name}'")
     if weight is not None:
         wanted.setdefault(weight, "the weight of each line")
+    if part is not None:
+        wanted.setdefault(part[0], "the partition of the ledger")
     return wanted
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.accuracy import deviations
+from mmopt.mechanism.accuracy import Intervals, deviations
 from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
@@ -24,7 +24,7 @@ from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.root_of_merged_cells import Block
 from mmopt.workloads.tidy_columns import require_table, tidy_columns
 
-__all__ = ["FIGURES", "Answers", "check_claim", "checked_counts", "measure"]
+__all__ = ["FIGURES", "Answers", "Exact", "check_claim", "checked_counts", "counted_exactly", "measure"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -85,47 +85,81 @@ def measure(
     PrivacyError : the noise costs more than the plan claims, or of another kind, or OpenDP's accounting does
         not confirm that.
     """
+    return counted_exactly(plan, x, simulate_seed, confidence).answers()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exact:
+    """What was counted, CONFIDENTIAL: the exact answers (rows,) in integers, before noise is drawn."""
+
+    plan: Plan
+    exact: npt.NDArray[np.int64]
+    simulate_seed: int | None
+    confidence: float
+    found: Intervals
+
+    def answers(self) -> Answers:
+        """The answers with noise, drawn anew each time that this is called, and paid for each time.
+
+        Raises PrivacyError where OpenDP's accounting does not confirm the plan's cost.
+        """
+        plan, integer, found = self.plan, self.plan.integer, self.found
+        if self.simulate_seed is None:
+            noisy = _with_noise(plan, self.exact)
+        else:
+            own = np.repeat([p.relative for p in plan.parts], [p.rows for p in plan.parts])
+            noisy = simulate(plan.law, self.exact, plan.scale * own, self.simulate_seed)
+        drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
+        measured = np.ldexp(noisy, -plan.fineness)
+        is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
+        estimates = _whole(integer.estimate(measured, drawn), is_whole)
+        # More than what doubles round of Σ a y: at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
+        size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in plan.parts])))
+        slack = _ROUNDED * size * plan.standard_errors
+        return Answers(
+            groups=tuple(
+                name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)
+            ),
+            labels=tuple(plan.workload.labels()),
+            estimates=estimates,
+            standard_errors=plan.standard_errors,
+            low=_whole(estimates - found.widths, is_whole, -slack),
+            high=_whole(estimates + found.widths, is_whole, slack),
+            coverage=found.coverage,
+            confidence=self.confidence,
+            private=self.simulate_seed is None,
+            columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "private")),
+        )
+
+
+def counted_exactly(
+    plan: Plan,
+    x: npt.ArrayLike | CountedTables,
+    simulate_seed: int | None = None,
+    confidence: float = 0.95,
+) -> Exact:
+    """All of ``measure`` but the noise: whatever can be refused is refused here, and nothing is spent yet.
+
+    Arguments and errors are those of ``measure``.
+    """
     check_type("the plan", plan, Plan, "what mmopt.mechanism.plan returns")
     check_type("the seed", simulate_seed, Integral | None, "a whole number or None")
     check_type("the confidence", confidence, Real, "a number between 0 and 1")
     if simulate_seed is not None and simulate_seed < 0:
         raise OptionError(f"the seed is {simulate_seed}, expected 0 or above")
-    require_table(plan.workload)  # before any noise is drawn
-    integer, parts = plan.integer, plan.parts
+    require_table(plan.workload)
+    integer = plan.integer
     data = _checked_tables(plan, x) if isinstance(x, CountedTables) else checked_counts(x, plan.workload.n)
     found = plan.intervals(confidence)
-    check_scales(parts, plan.scale)
-    answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
-    exact = answers << plan.fineness
+    check_scales(plan.parts, plan.scale)
     if simulate_seed is None:
-        noisy = _with_noise(plan, exact)
-    else:
-        own = np.repeat([p.relative for p in parts], [p.rows for p in parts])
-        noisy = simulate(plan.law, exact, plan.scale * own, simulate_seed)
-    drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
-    measured = np.ldexp(noisy, -plan.fineness)
-    is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
-    estimates = _whole(integer.estimate(measured, drawn), is_whole)
-    # More than what doubles round of Σ a y: that is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
-    size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in parts])))
-    slack = _ROUNDED * size * plan.standard_errors
-    return Answers(
-        groups=tuple(name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)),
-        labels=tuple(plan.workload.labels()),
-        estimates=estimates,
-        standard_errors=plan.standard_errors,
-        low=_whole(estimates - found.widths, is_whole, -slack),
-        high=_whole(estimates + found.widths, is_whole, slack),
-        coverage=found.coverage,
-        confidence=confidence,
-        private=simulate_seed is None,
-        columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "private")),
-    )
+        check_claim(plan)
+    answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
+    return Exact(plan, answers << plan.fineness, simulate_seed, confidence, found)
 
 
 def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The answers with OpenDP's noise, part by part; it confirms the costs that ``check_claim`` adds up."""
-    check_claim(plan)
     parts, noise, found = plan.parts, plan.law, []
     for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
         scale, squared = part.relative * plan.scale, part.squared_sensitivity

@@ -13,6 +13,7 @@
 - ``accuracy_chart.py``: the half widths of all queries
 - ``release_tables.py``: a release: planned, answered, simulated
 - ``saved_release.py``: a release as rows, from its manifest
+- ``ledger_tables.py``: what was spent from a ledger
 - ``charts.py``: what charts have in common
 - ``descents.py``: how solves came down
 - ``convergence_chart.py``: gap against time and iterations
@@ -43,6 +44,7 @@ from mmopt.report.figures import chart
 from mmopt.report.forecast_tables import Sizes, SolverSize, cones_table, sizes_of, sizes_tables, solvers_table
 from mmopt.report.frames import framed
 from mmopt.report.history_tables import history_frame, history_table
+from mmopt.report.ledger_tables import entries_table
 from mmopt.report.page import Contents, solution_page, write_page
 from mmopt.report.profile_chart import performance_profile, profile_figure, write_profile
 from mmopt.report.program_tables import (
@@ -93,6 +95,7 @@ __all__ = [
     "convergence_figure",
     "display",
     "domain_table",
+    "entries_table",
     "explain",
     "framed",
     "givens_table",

@@ -12,6 +12,7 @@ from mmopt.comparison import Baselines, Comparison, Factors, Outcome, ranking
 from mmopt.driver import Tuned
 from mmopt.errors import ProgramError, TooLargeError, whole
 from mmopt.language import Program, check
+from mmopt.ledger import Ledger
 from mmopt.mechanism import Answers, Plan
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
@@ -23,6 +24,7 @@ from mmopt.report.explain.as_written import statements
 from mmopt.report.explain.explanation import Block, Excerpt, Listing, Paragraph, Table
 from mmopt.report.explain.explanation_html import Folded, fragment
 from mmopt.report.frames import framed
+from mmopt.report.ledger_tables import entries_table
 from mmopt.report.release_tables import privacy_rows
 from mmopt.report.solution_tables import tuning_table, verification_report
 from mmopt.report.table_style import figure, left_out
@@ -89,6 +91,8 @@ def _blocks(value: object) -> Iterable[Block | Folded]:
             table, *_, unchecked = verification_report(value).renderables
             tone = "strong" if value.holds else "loud"
             return [Paragraph((value.verdict(),), tone), *_rich(table), *_rich(unchecked)]
+        case Ledger():
+            return [*_rows(value.rows()), *_rich(entries_table(value))]
         case Saved():
             return _rows(value.rows())
         case list():

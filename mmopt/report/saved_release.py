@@ -43,9 +43,22 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
         ("intervals", f"{percent(float(accuracy['confidence']))}, each alone; coverage {least}"),
+        ("ledger", _entry(manifest.get("ledger"))),
         ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def _entry(ledger: Mapping[str, Any] | None) -> str:
+    """What was spent from which ledger; nothing without one."""
+    if ledger is None:
+        return ""
+    what, part = ledger["measure"], ledger.get("part")
+    of = f", part '{part['value']}' of '{part['column']}'" if part else ""
+    spent = rounded(str(ledger["spent"]), 6, up=True)
+    left, total = (rounded(str(ledger[name]), 6, up=False) for name in ("left", "total"))
+    entry = f"entry {ledger['entry']} of the data set '{ledger['data_set']}'{of}"
+    return f"{entry}: {what} {spent} spent of {total}, {left} left after it"
 
 
 def _strategy(manifest: Mapping[str, Any]) -> str:

@@ -357,6 +357,63 @@ MUTANTS = (
         ("parts", "is_one_count=self.neighbours.is_one_row and all(", "is_one_count=all("),
         ("parts", "all(map(is_one_count, own))", "any(map(is_one_count, own))"),
     ),
+    # -- the ledger
+    *_rows(
+        "mmopt/ledger/composition.py",
+        "ledger/test_composition.py",
+        ("cost_in", "Fraction(cost) ** 2 / 2", "Fraction(cost) ** 2 / 4"),
+        ("cost_in", "    if rho is not None:\n        raise", "    if False:\n        raise"),
+        ("spent", "whole + max(parts.values(), default=Fraction(0))", "max([whole, *parts.values()])"),
+        ("spent", "return whole + parts[account_of_part(part)]", "return parts[account_of_part(part)]"),
+        ("account_of_part", "str(number.normalize() or Decimal(0))", "text"),
+        ("below", "return 0.0 - float_above(-cost)", "return float_above(cost)"),
+    ),
+    *_rows(
+        "mmopt/ledger/charge.py",
+        "ledger/test_charge.py",
+        ("_cost", "if cost > remaining:", "if above(cost) > 1.001 * above(remaining):"),
+        ("_cost", "left(account, self.part)", "left(account)"),
+        ("_cost", "if terms.neighbours != neighbours:", "if False:"),
+        ("_refuse_names", "if terms.data_set != self.data_set:", "if False:"),
+    ),
+    *_rows(
+        "mmopt/ledger/ledger_file.py",
+        "ledger/test_ledger_file.py",
+        ("spend", '"BEGIN IMMEDIATE"):\n        account', '"BEGIN"):\n        account'),
+        ("_entry", "or checksum != _checksum(held) ", ""),
+        ("_terms", "if found > allowed:", "if False:"),
+    ),
+    *_rows(
+        "mmopt/ledger/privacy_ledger.py",
+        "ledger/test_privacy_ledger.py",
+        ("create", "str(unit) != str(ADD_REMOVE)", "not unit.is_one_row"),
+    ),
+    *_rows(
+        "mmopt/answers/one_call.py",
+        "answers/test_charged_release.py::test_the_ledger_is_charged_before_noise_is_drawn",
+        (
+            "measured",
+            "    with charged(bill if simulate_seed is None else None, planned.plan, origin) as charge:\n"
+            "        answers = exact.answers()\n",
+            "    answers = exact.answers()\n"
+            "    with charged(bill if simulate_seed is None else None, planned.plan, origin) as charge:\n",
+        ),
+    ),
+    *_rows(
+        "mmopt/data/part_of_rows.py",
+        "data/test_part_of_rows.py",
+        (
+            "is_in_part",
+            'text.hexdigest("sha256") == hashlib.sha256(part[1].encode()).hexdigest()',
+            "text == part[1]",
+        ),
+        ("is_in_part", "kind.is_string() or kind.is_integer()", "True"),
+    ),
+    *_rows(
+        "mmopt/mechanism/measurement.py",
+        "answers/test_charged_release.py::test_a_plan_that_was_changed_is_refused_before_spending",
+        ("counted_exactly", "        check_claim(plan)\n", "        pass\n"),
+    ),
     *_rows(
         "mmopt/privacy/rounding/rounded_rows.py",
         "privacy/test_calibration.py",

@@ -180,6 +180,7 @@ CASES = (
         ("solve --help", "release --help", "compare --help", "explain --help", "templates --help"),
     ),
     Case("help-pages", "exact", ("init --help", "report --help")),
+    Case("help-ledger", "exact", ("ledger --help", "ledger create --help", "ledger show --help")),
     Case(
         "init",
         "exact",

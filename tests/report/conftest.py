@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -12,6 +14,7 @@ import mmopt
 from mmopt import Comparison, ComponentStrategy, Domain, Factors, Privacy, Program, Request, Workload
 from mmopt.comparison import Baselines, Outcome
 from mmopt.driver.templates import templates
+from mmopt.ledger import Account, Entry, Ledger, Terms
 from mmopt.numerics.split_arrays import Split
 from mmopt.strategies.baselines import Cost
 from mmopt.symmetry import symmetry
@@ -46,6 +49,8 @@ def shown(asked: Workload) -> dict[str, object]:
     cost = Cost(2, 3, 1.0, 4.0, 1.0)
     factors = Factors(EVIL, "", cost=cost, against=compared[0], bound=3.0, error=1.5, rmse=2.0)
     plan = mmopt.plan(asked, solution.strategy, Privacy(rho=0.1))
+    spent = Entry(1, "2026-01-01T00:00:00+00:00", Fraction(1, 8), EVIL, "ab" * 32, EVIL)
+    terms = Terms(EVIL, "rho", Fraction(1), "add-remove", EVIL, Fraction(1), "2026-01-01T00:00:00+00:00")
     values = [
         asked,
         asked.domain,
@@ -67,6 +72,7 @@ def shown(asked: Workload) -> dict[str, object]:
         mmopt.measure(plan, np.ones(6, dtype=np.int64), simulate_seed=1),
         mmopt.release(table, asked, {"rho": 0.1}, solution=solution, simulate_seed=1),
         mmopt.verify(solution, asked),
+        Ledger(Path(EVIL), Account(terms, (spent,))),
         next(mmopt.tune(asked, EVIL)),
         templates(asked, 2, ["product"]).solution(asked),
     ]

@@ -36,6 +36,7 @@ from mmopt.cli.command_strategy import planned_accuracy
 
 if TYPE_CHECKING:
     from mmopt.answers import Accuracy
+    from mmopt.ledger import Bill
     from mmopt.request import Request
 
 __all__ = ["release"]
@@ -67,6 +68,24 @@ def release(
         ),
     ] = None,
     confidence: Confidence = 0.95,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Spend from this ledger ('mmopt ledger create'), or be refused by it."
+        ),
+    ] = None,
+    data_set: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The data set's name in the ledger. Default: that of the table of a database, where one is "
+            "named, or of the file up to its first dot.",
+        ),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", help="Count only the rows with this value of the ledger's partition."),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -74,6 +93,7 @@ def release(
 
     Everything that can be refused is refused before the rows of the table are read.
     """
+    from mmopt.answers.charged_release import billed, check_bill
     from mmopt.mechanism.accuracy import check_confidence
     from mmopt.proof.verify import checked_summary
     from mmopt.report import accuracy_by_group, pairs_table, privacy_rows
@@ -88,7 +108,8 @@ def release(
     check_folder(out)
     check_confidence(confidence)
     request = read_request(workload)
-    check_table(data, request)
+    bill = billed(ledger, data, table=request.table.table, data_set=data_set, part=part)
+    check_table(data, request, None if bill is None else bill.rows)
     planned = planned_accuracy(
         request,
         program=program,
@@ -99,6 +120,7 @@ def release(
         confidence=confidence,
     )
     solution, plan = planned.solution, planned.plan
+    check_bill(bill, plan)
     note_request(request)
     if not as_json:
         certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
@@ -115,7 +137,7 @@ def release(
         "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
         "solution": about,
     }
-    _measure_and_write(request, data, origin, planned, out, simulate, as_json)
+    _measure_and_write(request, data, origin, planned, bill, out, simulate, as_json)
 
 
 def _measure_and_write(
@@ -123,6 +145,7 @@ def _measure_and_write(
     data: Path,
     origin: dict[str, Any],
     planned: Accuracy,
+    bill: Bill | None,
     out: Path,
     simulate: int | None,
     as_json: bool,
@@ -134,13 +157,15 @@ def _measure_and_write(
     from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE
     from mmopt.report import answers_table
 
-    vector = counted_data(data, planned.plan, **asdict(request.table))
-    release = measured(planned, vector, origin, simulate)
+    rows = None if bill is None else bill.rows
+    vector = counted_data(data, planned.plan, part=rows, **asdict(request.table))
+    release = measured(planned, vector, origin, simulate, bill)
     folder = release.save(out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
+        whole = "table" if rows is None else "part"
         note(
-            f"confidential, for you alone: {vector.rows:,} rows in the table, "
+            f"confidential, for you alone: {vector.rows:,} rows in the {whole}, "
             f"{f'dropped {dropped}' if dropped else 'none dropped'}"
         )
         names = {
@@ -161,6 +186,7 @@ def _measure_and_write(
             *([] if release.private else [SIMULATED]),
             f"{len(release):,} answers: {files['answers']}",
             f"what was done:  {files['manifest']}",
+            *([] if release.charge is None else [f"what is left:   mmopt ledger show {release.charge.path}"]),
             f"read it back:   mmopt show {folder}",
         ]
         answer(as_json, {"out": str(folder), "files": files, **release.manifest}, parts)

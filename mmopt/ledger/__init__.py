@@ -1,0 +1,14 @@
+"""What releases of one data set have cost in all, kept in a file that no release can spend more from.
+
+- ``account.py``: what a ledger declares and what was spent from it, as values
+- ``composition.py``: what a release costs, and what many cost together
+- ``ledger_file.py``: the file: read, spent from and written in transactions of SQLite
+- ``charge.py``: one release: refused or charged before its noise is drawn, and confirmed when it is written
+- ``privacy_ledger.py``: ``Ledger``: a ledger as users hold it: created, listed, exported, explained
+"""
+
+from mmopt.ledger.account import Account, Entry, Terms
+from mmopt.ledger.charge import Bill, Charge, told
+from mmopt.ledger.privacy_ledger import Ledger
+
+__all__ = ["Account", "Bill", "Charge", "Entry", "Ledger", "Terms", "told"]

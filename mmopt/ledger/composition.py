@@ -1,0 +1,195 @@
+"""What a release costs in the measure of a ledger, and what many cost together, exactly.
+
+Costs are doubles; they are added as fractions, so that no rounding lets a total be passed.
+
+**Why the total holds.** A pair of neighbouring tables is fixed, and what is released one after another is a
+random walk: each step's law, its cost too, may depend on what was released before, never on the data beside.
+A step of cost ρ_t is ρ_t-zCDP: the α-th moment of its likelihood ratio is at most exp((α - 1) α ρ_t) for each
+α > 1, given what went before. So the α-th power of the ratio up to step t, times exp(-(α - 1) α Σ ρ_s), is a
+supermartingale, and where Σ ρ_s <= ρ always, all together is ρ-zCDP (for costs fixed beforehand Bun and
+Steinke 2016, Lemma 1.7; for costs that are chosen on the way Feldman and Zrnic 2021). For pure ε the
+logarithm of each ratio is at most ε_t, and they add up (Dwork et al. 2006; Rogers, Roth, Ullman and Vadhan
+2016). A release that fails after it was charged has released nothing more than it would have.
+
+**Noise that costs ε** in a ledger of ρ costs ε²/2 (Bun and Steinke 2016, Proposition 1.4).
+
+**Parts.** Neighbours differ by one row, which has one value in the partition's column. A release of the rows
+of another value has the same law on both tables: it costs this pair nothing, so the pair's walk costs what
+was spent on the whole table and on the part of its row, at most the largest of these sums over the parts
+(McSherry 2009, Theorem 4, for ε). A row without a value is in no part. Rows of one person may stand in
+several parts, and a row that is replaced may move from one to another: there parts do not compose so, and a
+ledger of other units has no partition. Parts are told apart by their text; texts that are the same number
+(``1``, ``01``, ``1.0``) share one account, as another copy of the table may write them so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from mmopt.errors import PrivacyError, counted
+from mmopt.ledger.account import Account, Entry, Measure
+from mmopt.numerics.outward import rounded
+from mmopt.privacy.guarantee import float_above, zcdp_epsilon
+
+__all__ = [
+    "DELTAS",
+    "above",
+    "account_of_part",
+    "below",
+    "cost_in",
+    "epsilon_of",
+    "explanation",
+    "left",
+    "left_for_others",
+    "shown",
+    "spent",
+    "total_spent",
+]
+
+DELTAS = (1e-6, 1e-9)
+"""At which an explanation says the epsilon of a rho."""
+
+
+def cost_in(measure: Measure, rho: float | None, epsilon: float | None) -> Fraction:
+    """What a release costs.
+
+    Parameters
+    ----------
+    rho : of its noise; None where that costs epsilon. epsilon : of noise that costs epsilon.
+
+    Raises
+    ------
+    PrivacyError : Gaussian noise, which has no epsilon, in a ledger of epsilon; a cost that is not finite.
+    """
+    cost = epsilon if rho is None else rho
+    if cost is None or not math.isfinite(cost) or cost < 0:
+        raise PrivacyError(f"the release costs {cost!r}, which no ledger can add up")
+    if measure == "rho":
+        return Fraction(cost) if rho is not None else Fraction(cost) ** 2 / 2
+    if rho is not None:
+        raise PrivacyError(
+            f"the ledger counts pure epsilon, and this release has Gaussian noise (rho {rho!r}), "
+            "which satisfies none",
+            hint="release with Laplace noise: privacy {epsilon: …} without a delta; or use a ledger of rho",
+        )
+    return Fraction(cost)
+
+
+def account_of_part(value: str) -> str:
+    """Parts of the same account have the same: the text without spaces around it, or the number it spells."""
+    text = value.strip()
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return text
+    return str(number.normalize() or Decimal(0)) if number.is_finite() else text
+
+
+def spent(entries: Iterable[Entry], part: str | None) -> Fraction:
+    """What a release of this part adds to: what was spent on the whole table, and on the part.
+
+    Of the whole table (None): on the whole table, and on the part of which most was.
+    """
+    whole, parts = Fraction(0), defaultdict[str, Fraction](Fraction)
+    for entry in entries:
+        if entry.part is None:
+            whole += entry.spent
+        else:
+            parts[account_of_part(entry.part)] += entry.spent
+    if part is None:
+        return whole + max(parts.values(), default=Fraction(0))
+    return whole + parts[account_of_part(part)]
+
+
+def total_spent(account: Account) -> Fraction:
+    """The cost of all releases together."""
+    return spent(account.entries, None)
+
+
+def left(account: Account, part: str | None = None) -> Fraction:
+    """What a release of this part, or of the whole table, may cost; below 0 where the total was lowered."""
+    return account.terms.total - spent(account.entries, part)
+
+
+def left_for_others(account: Account) -> Fraction:
+    """What a release of a part may cost of which none was released."""
+    return account.terms.total - sum(
+        (entry.spent for entry in account.entries if entry.part is None), Fraction(0)
+    )
+
+
+def epsilon_of(rho: Fraction, delta: float) -> float:
+    """The epsilon that so much rho amounts to at a delta, rounded up (Canonne, Kamath and Steinke 2020)."""
+    return zcdp_epsilon(above(rho), delta)
+
+
+def above(cost: Fraction) -> float:
+    """The smallest double that is not below."""
+    return float_above(cost)
+
+
+def below(cost: Fraction) -> float:
+    """The largest double that is not above."""
+    return 0.0 - float_above(-cost)  # no -0
+
+
+def shown(cost: Fraction, *, is_left: bool = False) -> str:
+    """In six digits: what is spent rounded up, what is left rounded down."""
+    nearest = below(cost) if is_left else above(cost)
+    return rounded(str(nearest), 6, up=not is_left)
+
+
+def explanation(account: Account) -> list[str]:
+    """In words: what is counted, which theorem makes the total hold, and what it amounts to; by paragraph."""
+    terms, used = account.terms, total_spent(account)
+    zcdp = terms.measure == "rho"
+    words = [
+        f"The ledger of the data set '{terms.data_set}' allows {terms.measure} {shown(terms.total)} in all; "
+        f"{shown(used)} is spent by {counted(len(account.entries), 'release')}. The unit of privacy is that "
+        f"of each release: {terms.neighbours}.",
+    ]
+    if zcdp:
+        words += [
+            "Each release is rho-zCDP for the rho that its manifest states. Together they are zCDP for the "
+            "sum (Bun and Steinke 2016, Lemma 1.7), also where later releases, and what they cost, were "
+            "chosen after earlier answers were seen (Feldman and Zrnic 2021), since none is made that would "
+            "pass the total.",
+            "A release with Laplace noise satisfies pure epsilon, which is epsilon²/2-zCDP (Bun and Steinke "
+            "2016, Proposition 1.4); so much is counted.",
+        ]
+    else:
+        words += [
+            "Each release satisfies pure epsilon-DP. Together they satisfy it for the sum: basic composition "
+            "(Dwork, McSherry, Nissim and Smith 2006), also where later releases, and what they cost, were "
+            "chosen after earlier answers were seen (Rogers, Roth, Ullman and Vadhan 2016), since none is "
+            "made that would pass the total.",
+            "Releases with Gaussian noise are refused: they satisfy no pure epsilon.",
+        ]
+    if terms.partition is not None:
+        words.append(
+            f"Releases of rows with one value of '{terms.partition}' compose in parallel: a row that is "
+            "added or removed stands in one part, and releases of other parts do not depend on it. So what "
+            "counts is what was spent on the whole table, and the most that was spent on one part (McSherry "
+            "2009, Theorem 4; for rho by the same argument). It rests on that column being the same for a "
+            "row wherever the data set is read from. The names of parts are published in this ledger."
+        )
+    if zcdp:
+        for name, rho in (("What is spent", used), ("The total", max(terms.total, used))):
+            pairs = [f"({shown(Fraction(epsilon_of(rho, delta)))}, {delta:g})" for delta in DELTAS]
+            sums = " and ".join(pairs)
+            words.append(
+                f"{name}, rho {shown(rho)}, amounts to (epsilon, delta) = {sums} (Canonne, Kamath and "
+                "Steinke 2020, Corollary 13)."
+            )
+    else:
+        words.append("It holds with delta = 0, and so at every delta.")
+    words.append(
+        "A release is charged before its noise is drawn, so one that was cut off is counted in full. Sums "
+        "are exact fractions. What the ledger cannot know: that a table which is called by the name of the "
+        "data set is that data set, releases made without it, and an older copy of the file put in its place."
+    )
+    return words

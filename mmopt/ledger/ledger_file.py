@@ -1,0 +1,303 @@
+"""The file of a ledger: an SQLite database that is read whole, and changed in one transaction at a time.
+
+Whoever spends holds the file's only write lock from before he reads what was spent until that is on disk
+(``BEGIN IMMEDIATE``, ``synchronous=EXTRA``), so of two processes the second sees what the first spent. A
+process that is killed leaves a journal, with which the next one undoes what was not committed. Each row has a
+checksum of what it holds, since SQLite's own check looks at the structure alone: what was damaged is refused,
+not read. Nothing is held between calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import sqlite3
+import stat
+import urllib.parse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+from mmopt.errors import LedgerError
+from mmopt.ledger.account import MEASURES, Account, Entry, State, Terms
+
+__all__ = ["BUSY_SECONDS", "FORMAT", "confirm", "create", "now", "read", "spend"]
+
+APPLICATION = 0x6D6D6C67
+FORMAT = 1
+BUSY_SECONDS = 10.0
+"""How long another process is waited for."""
+
+_TERMS = "data_set, measure, neighbours, partition, declared, created"
+_ENTRIES = "number, time, spent, workload, workload_hash, part, state, folder, manifest_hash"
+_SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+BEGIN;
+CREATE TABLE terms (
+    one INTEGER PRIMARY KEY CHECK (one = 1), data_set TEXT NOT NULL, measure TEXT NOT NULL,
+    neighbours TEXT NOT NULL, partition TEXT, declared TEXT NOT NULL, created TEXT NOT NULL,
+    checksum TEXT NOT NULL, total TEXT NOT NULL
+);
+CREATE TABLE entries (
+    number INTEGER PRIMARY KEY, time TEXT NOT NULL, spent TEXT NOT NULL, workload TEXT NOT NULL,
+    workload_hash TEXT NOT NULL, part TEXT, state TEXT NOT NULL, folder TEXT NOT NULL,
+    manifest_hash TEXT NOT NULL, checksum TEXT NOT NULL
+);
+COMMIT;
+"""
+_FRACTION = re.compile(r"[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")  # of a double squared: 650 digits
+_DAMAGED = "put back a copy of it that is whole; releases made since count too"
+_UNSURE = "nothing was released; 'mmopt ledger show' says what is spent"
+
+
+def now() -> str:
+    """UTC, in seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def create(path: Path, terms: Terms) -> None:
+    """A new ledger of which nothing is spent; it appears whole or not at all.
+
+    Raises
+    ------
+    LedgerError : there is such a file, or it cannot be written.
+    """
+    if os.path.lexists(path):
+        raise LedgerError(
+            f"'{path}' exists already; a ledger is written to a new file",
+            hint="what was spent from a ledger stays spent: choose another name for another data set",
+        )
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        connection = sqlite3.connect(part, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.executescript(_SCHEMA)
+            row = _of_terms(terms)
+            connection.execute(
+                f"INSERT INTO terms ({_TERMS}, checksum, total, one) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                [*row, _checksum(row), str(terms.total)],
+            )
+        finally:
+            connection.close()
+        os.link(part, path)  # unlike a rename it replaces nothing
+    except FileExistsError:
+        raise LedgerError(f"'{path}' was made meanwhile by another process; it is left as it is") from None
+    except (OSError, sqlite3.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise LedgerError(
+            f"cannot create '{path}': {reason}", hint="its parent must be a folder that you may write to"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def read(path: Path) -> Account:
+    """What stands in a ledger, at one moment.
+
+    Raises
+    ------
+    LedgerError : no such file, no ledger, one of a later version, one that was damaged, or one that another
+        process has held for ``BUSY_SECONDS``.
+    """
+    with _opened(path) as connection, _transaction(connection, "BEGIN"):
+        return _read(connection, path)
+
+
+def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account:
+    """Add an entry, numbered and timed here, if ``check`` refuses nothing; the account with it.
+
+    When this returns, it is on disk. When it raises, nothing was spent, unless the message says that this is
+    not known.
+
+    Raises
+    ------
+    LedgerError : as ``read``; the file cannot be written. What ``check`` raises, of the account before.
+    """
+    with _opened(path) as connection, _transaction(connection, "BEGIN IMMEDIATE"):
+        account = _read(connection, path)
+        check(account)
+        added = replace(entry, number=len(account.entries) + 1, time=now())
+        row = _of_entry(added)
+        places = ", ".join("?" * (len(row) + 1))
+        connection.execute(
+            f"INSERT INTO entries ({_ENTRIES}, checksum) VALUES ({places})", [*row, _checksum(row)]
+        )
+        _commit(connection, path)
+    return Account(account.terms, (*account.entries, added))
+
+
+def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
+    """Note where the release of an entry stands; one that has a folder keeps it.
+
+    Raises
+    ------
+    LedgerError : as ``read``; the file cannot be written, or has no such entry.
+    """
+    with _opened(path) as connection, _transaction(connection, "BEGIN IMMEDIATE"):
+        entries = _read(connection, path).entries
+        held = entries[entry.number - 1] if entry.number <= len(entries) else None
+        if held is None or (held.time, held.spent) != (entry.time, entry.spent):
+            raise LedgerError(f"'{path}' has no entry {entry.number} of {entry.time}; was it replaced?")
+        if held.state == "released":
+            return
+        row = _of_entry(replace(held, state="released", folder=folder, manifest_hash=manifest_hash))
+        connection.execute(
+            "UPDATE entries SET state = ?, folder = ?, manifest_hash = ?, checksum = ? WHERE number = ?",
+            [*row[-3:], _checksum(row), held.number],
+        )
+        _commit(connection, path)
+
+
+# -- the file
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection; within, errors of SQLite get names. The file is not made, and locked only when asked."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise LedgerError(
+            f"there is no ledger '{path}': {error.strerror}",
+            hint="mmopt ledger create FILE --data-set NAME --rho R",
+        ) from None
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        raise LedgerError(f"'{path}' is {kind}, and a ledger is one file")
+    if status.st_size == 0:
+        raise LedgerError(f"'{path}' is empty (0 bytes), and so no ledger", hint=_DAMAGED)
+    try:
+        # The real path: a journal stands beside it, whatever link the file was opened by.
+        address = f"file:{urllib.parse.quote(os.path.realpath(path))}?mode=rw"
+        connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous = EXTRA")
+            yield connection
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise _named(path, error) from None
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    """Within, one state of the file; what was not committed at the end is undone."""
+    connection.execute(begin)
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _commit(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        named = _named(path, error)
+        raise LedgerError(f"{named.message}, at the end of a transaction", hint=_UNSURE) from None
+
+
+def _named(path: Path, error: sqlite3.Error) -> LedgerError:
+    code = getattr(error, "sqlite_errorname", "text that is not UTF-8")
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return LedgerError(
+            f"'{path}' was held by another process for {BUSY_SECONDS:g} seconds",
+            hint="nothing was spent; try again when that is done",
+        )
+    if code.startswith("SQLITE_NOTADB"):
+        return LedgerError(f"'{path}' is no ledger: it is no SQLite database")
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+        return LedgerError(
+            f"'{path}' may not be written ({code})",
+            hint="nothing was spent; a ledger and its folder must be yours to write",
+        )
+    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        return LedgerError(f"'{path}' cannot be written ({code})", hint=_UNSURE)
+    return LedgerError(f"'{path}' is damaged ({code})", hint=_DAMAGED)
+
+
+# -- what stands in it
+
+
+def _read(connection: sqlite3.Connection, path: Path) -> Account:
+    """All of it, or an error."""
+    ((application,),) = connection.execute("PRAGMA application_id").fetchall()
+    if application != APPLICATION:
+        raise LedgerError(f"'{path}' is no ledger: it is an SQLite database of something else")
+    ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+    if version != FORMAT:
+        raise LedgerError(
+            f"'{path}' is a ledger of format {version}, this version reads format {FORMAT}",
+            hint="use the version of mmopt that wrote it, or a later one",
+        )
+    if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
+        raise LedgerError(f"'{path}' is damaged: SQLite finds its structure broken", hint=_DAMAGED)
+    terms = connection.execute(f"SELECT {_TERMS}, checksum, total FROM terms").fetchall()
+    rows = connection.execute(f"SELECT {_ENTRIES}, checksum FROM entries ORDER BY number").fetchall()
+    if len(terms) != 1:
+        raise LedgerError(f"'{path}' is damaged: it declares no total", hint=_DAMAGED)
+    declared = _terms(path, *terms[0])
+    entries = tuple(_entry(path, number, row) for number, row in enumerate(rows, 1))
+    return Account(declared, entries)
+
+
+def _terms(path: Path, *row: Any) -> Terms:
+    *held, checksum, total = row
+    data_set, measure, neighbours, partition, declared, created = held
+    if checksum != _checksum(held) or measure not in MEASURES:
+        raise LedgerError(f"'{path}' is damaged: what it declares was changed", hint=_DAMAGED)
+    allowed = _fraction(path, declared)
+    found = _fraction(path, total)
+    if found > allowed:
+        raise LedgerError(
+            f"the total of '{path}' was raised since its creation, from {declared} to {total}",
+            hint="a total may be lowered; for a larger one every release would have to be forgotten",
+        )
+    return Terms(data_set, measure, found, neighbours, partition, allowed, created)
+
+
+def _entry(path: Path, number: int, row: Sequence[Any]) -> Entry:
+    *held, checksum = row
+    if held[0] != number or checksum != _checksum(held) or held[6] not in get_args(State):
+        raise LedgerError(f"'{path}' is damaged: entry {number} is missing or was changed", hint=_DAMAGED)
+    found, time, cost, *rest = held
+    return Entry(found, time, _fraction(path, cost), *rest)
+
+
+def _fraction(path: Path, text: Any) -> Fraction:
+    if not (isinstance(text, str) and _FRACTION.fullmatch(text)):
+        raise LedgerError(f"'{path}' is damaged: a cost in it is no fraction", hint=_DAMAGED)
+    return Fraction(text)
+
+
+def _of_terms(terms: Terms) -> list[Any]:
+    own = (terms.data_set, terms.measure, terms.neighbours, terms.partition)
+    return [*own, str(terms.declared), terms.created]
+
+
+def _of_entry(entry: Entry) -> list[Any]:
+    return [
+        *(entry.number, entry.time, str(entry.spent), entry.workload, entry.workload_hash, entry.part),
+        *(entry.state, entry.folder, entry.manifest_hash),
+    ]
+
+
+def _checksum(row: Sequence[Any]) -> str:
+    """SHA-256 of a row; against damage, not against those who can compute it."""
+    try:
+        held = json.dumps(list(row), ensure_ascii=True)
+    except TypeError:  # of a type that was never written
+        return ""
+    return hashlib.sha256(held.encode()).hexdigest()

@@ -1,0 +1,215 @@
+"""A release that is charged: what comes before, what after, and what is said when it fails between."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mmopt
+from mmopt import Ledger
+from mmopt.answers.charged_release import data_set_name
+from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
+from mmopt.mechanism import measurement, release_folder
+
+DOMAIN = mmopt.Domain.of(sex=["F", "M"])
+ASKED = DOMAIN.marginal("sex")
+PEOPLE = {"sex": ["F", "M", "F"], "region": ["north", "south", "north"]}
+SOLUTION = mmopt.solve(ASKED, "l2_strategy")
+TOO_MUCH = mmopt.accuracy(ASKED, {"rho": 0.75}, solution=SOLUTION).plan.rho
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return Ledger.create(tmp_path / "people.ledger", "people", rho=0.5, partition="region").path
+
+
+def released(ledger: Path, rho: float = 0.125, data: object = PEOPLE, **more: Any) -> mmopt.Release:
+    given = {"data_set": "people", "solution": SOLUTION, "ledger": ledger, **more}
+    return mmopt.release(data, ASKED, {"rho": rho}, **given)
+
+
+def states(ledger: Path) -> list[str]:
+    return [entry.state for entry in Ledger.load(ledger).account.entries]
+
+
+@pytest.mark.quick
+def test_a_release_is_charged_and_its_folder_confirmed(ledger: Path, tmp_path: Path) -> None:
+    release = released(ledger)
+    assert states(ledger) == ["spent"]
+    assert release.manifest["ledger"] == {
+        "data_set": "people",
+        "entry": 1,
+        "measure": "rho",
+        "spent": 0.125,
+        "total": 0.5,
+        "left": 0.375,
+    }
+    folder = release.save(tmp_path / "out")
+    (entry,) = Ledger.load(ledger).account.entries
+    assert (entry.state, entry.folder) == ("released", str(folder))
+    assert entry.workload_hash == release.manifest["workload"]["hash"]
+    found = mmopt.load_release(folder, ASKED)
+    assert found.charge is None
+    assert dict(found.rows())["ledger"] == (
+        "entry 1 of the data set 'people': rho 0.125 spent of 0.5, 0.375 left after it"
+    )
+    release.save(tmp_path / "again")  # the same answers, which cost nothing more
+    assert Ledger.load(ledger).account.entries == (entry,)
+
+
+def test_a_part_is_counted_alone_and_said(ledger: Path) -> None:
+    release = released(ledger, 0.5, part="north")
+    assert release.manifest["ledger"]["part"] == {"column": "region", "value": "north"}
+    assert release.manifest["ledger"]["left"] == 0.0
+    assert dict(release.rows())["ledger"] == (
+        "entry 1 of the data set 'people', part 'north' of 'region': rho 0.5 spent of 0.5, 0 left after it"
+    )
+    # 2, 0 and not 2, 1: of the noise a standard deviation is at most 1.
+    sums = np.zeros(2)
+    for seed in range(200):
+        sums += released(ledger, 0.5, part="south", simulate_seed=seed).answers["estimate"]
+    assert np.abs(sums / 200 - [0, 1]).max() < 0.5
+    released(ledger, 0.5, part="south")
+    with pytest.raises(PrivacyError):
+        released(ledger, 0.125)
+    assert states(ledger) == ["spent", "spent"]
+
+
+def test_simulated_noise_spends_nothing_and_is_refused_alike(ledger: Path) -> None:
+    before = ledger.read_bytes()
+    assert "ledger" not in released(ledger, simulate_seed=1).manifest
+    with pytest.raises(PrivacyError) as caught:
+        released(ledger, 0.75, simulate_seed=1)
+    assert caught.value.message == (
+        f"the release costs rho {TOO_MUCH!r}, and rho 0.5 is left of rho 0.5 in '{ledger}'"
+    )
+    with pytest.raises(LedgerError):
+        released(ledger, data_set="adults", simulate_seed=1)
+    assert ledger.read_bytes() == before
+
+
+def test_laplace_noise_costs_half_its_square(ledger: Path) -> None:
+    release = mmopt.release(PEOPLE, ASKED, {"epsilon": 0.5}, ledger=ledger, data_set="people")
+    assert release.manifest["ledger"]["spent"] == release.manifest["privacy"]["epsilon"] ** 2 / 2 <= 0.125
+
+
+def test_what_is_refused_is_refused_before_rows_are_read(ledger: Path, tmp_path: Path) -> None:
+    """A row without a cell would be refused too, were it read."""
+    (tmp_path / "people.csv").write_text("sex,region\nX,north\n")
+    data = tmp_path / "people.csv"
+    before = ledger.read_bytes()
+    for more, error, said in (
+        ({"rho": 0.75}, PrivacyError, f"the release costs rho {TOO_MUCH!r}, and "),
+        ({"data_set": "adults"}, LedgerError, f"'{ledger}' is the ledger of the data set 'people'"),
+        ({"neighbours": "replace-one"}, LedgerError, f"'{ledger}' counts privacy of add-remove"),
+        ({"ledger": tmp_path / "no"}, LedgerError, f"there is no ledger '{tmp_path / 'no'}'"),
+        ({"ledger": data}, LedgerError, f"'{data}' is no ledger: it is no SQLite database"),
+        ({"ledger": None}, OptionError, "the data set is given, and there is no ledger"),
+        ({"ledger": None, "data_set": None, "part": "a"}, OptionError, "the part is given, and there is no"),
+    ):
+        with pytest.raises(error) as caught:
+            released(**{"ledger": ledger, "data": data, **more})
+        assert caught.value.message.startswith(said)
+    with pytest.raises(DataError) as caught:
+        released(ledger, data=data)
+    assert "rows without a cell" in caught.value.message and "spent" not in str(caught.value)
+    assert ledger.read_bytes() == before
+
+
+def test_a_plan_that_was_changed_is_refused_before_spending(ledger: Path, monkeypatch: Any) -> None:
+    def refuse(_: object) -> None:
+        raise PrivacyError("it costs more than it claims")
+
+    monkeypatch.setattr(measurement, "check_claim", refuse)
+    with pytest.raises(PrivacyError) as caught:
+        released(ledger)
+    assert str(caught.value) == "it costs more than it claims" and states(ledger) == []
+
+
+def test_the_ledger_is_charged_before_noise_is_drawn(ledger: Path, monkeypatch: Any) -> None:
+    drawn, seen = measurement.add_noise, []
+
+    def watched(*arguments: Any) -> Any:
+        seen.append(states(ledger))
+        return drawn(*arguments)
+
+    monkeypatch.setattr(measurement, "add_noise", watched)
+    released(ledger)
+    assert seen == [["spent"]]
+
+
+def test_a_failure_after_spending_says_what_was_spent(ledger: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    def fail(*_: object) -> None:
+        raise PrivacyError("OpenDP does not confirm it")
+
+    words = f"rho 0.125 was spent before: entry {{}} of the ledger '{ledger}' counts, whatever became of "
+    with monkeypatch.context() as patch:
+        patch.setattr(measurement, "add_noise", fail)
+        with pytest.raises(PrivacyError) as caught:
+            released(ledger)
+    assert str(caught.value) == f"OpenDP does not confirm it\n  {words.format(1)}the release"
+    release = released(ledger)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OptionError) as other:
+        release.save(tmp_path / "out")
+    assert str(other.value).endswith(f"name another folder\n  {words.format(2)}the release")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            release.save(tmp_path / "out2")
+    assert stopped.value.__notes__ == [f"{words.format(2)}the release"]
+    assert states(ledger) == ["spent", "spent"] and not (tmp_path / "out2").exists()
+    release.save(tmp_path / "out3")
+    assert states(ledger) == ["spent", "released"]
+
+
+def test_nothing_of_the_data_is_in_the_ledger(ledger: Path, tmp_path: Path) -> None:
+    """Two tables, the same releases: the same ledgers but for times and the manifests' hashes."""
+    other = Ledger.create(tmp_path / "other.ledger", "people", rho=0.5, partition="region").path
+    for own, data in ((ledger, PEOPLE), (other, {"sex": ["M"] * 1234, "region": ["north"] * 1234})):
+        released(own, data=data)
+        released(own, data=data, part="north")
+    ours, theirs = (json.dumps(Ledger.load(own).summary()) for own in (ledger, other))
+    times = [entry.time for own in (ledger, other) for entry in Ledger.load(own).account.entries]
+    times += [Ledger.load(own).account.terms.created for own in (ledger, other)]
+    for time in times:
+        ours, theirs = ours.replace(time, ""), theirs.replace(time, "")
+    assert ours == theirs and "1234" not in ours
+
+
+@pytest.mark.parametrize(
+    ("data", "table", "name"),
+    [
+        ("people.csv", None, "people"),
+        (Path("a/people.2020.csv.gz"), None, "people"),
+        ("shop.duckdb", "customers", "customers"),
+        ("postgresql://me:secret@host/shop", "customers", "customers"),
+    ],
+)
+def test_a_data_set_is_called_by_its_table(data: object, table: str | None, name: str) -> None:
+    assert data_set_name(data, table) == name
+
+
+@pytest.mark.parametrize("data", [PEOPLE, "postgresql://me:secret@host/shop", ".csv"], ids=str)
+def test_what_has_no_name_needs_one(ledger: Path, data: object) -> None:
+    for call in (lambda: data_set_name(data, None), lambda: released(ledger, data=data, data_set=None)):
+        with pytest.raises(OptionError) as caught:
+            call()
+        assert str(caught.value) == (
+            "a release that is charged to a ledger names its data set, and this table has no name\n"
+            "  say which it is: --data-set NAME (data_set= in Python)"
+        )
+
+
+def test_the_manifest_is_the_one_that_is_confirmed(ledger: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """The hash is of the file as it stands there."""
+    folder = released(ledger).save(tmp_path / "out")
+    (entry,) = Ledger.load(ledger).account.entries
+    manifest = (folder / release_folder.MANIFEST_FILE).read_bytes()
+    assert entry.manifest_hash == sha256(manifest).hexdigest()

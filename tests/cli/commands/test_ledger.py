@@ -1,0 +1,171 @@
+"""``mmopt ledger`` and ``mmopt release --ledger``, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmopt import Ledger
+from mmopt.cli.commands.ledger import build_ledger
+
+COMMANDS = [command.callback.__name__ for command in build_ledger().registered_commands if command.callback]
+
+
+@pytest.fixture
+def ledger(run: Any, files: Path) -> Path:
+    assert run("ledger", "create", "people.ledger", "--data-set", "people", "--rho", 0.5).status == 0
+    (files / "rho.yaml").write_text(
+        (files / "total.yaml")
+        .read_text(encoding="utf-8")
+        .replace("{epsilon: 1.0, delta: 1.0e-6}", "{rho: 0.25}"),
+        encoding="utf-8",
+    )
+    return files / "people.ledger"
+
+
+def charged(run: Any, saved: Path, *more: object) -> Any:
+    """A release of rho 0.25."""
+    return run("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger", *more)
+
+
+@pytest.mark.quick
+def test_a_ledger_is_created_spent_from_and_read(run: Any, files: Path, saved: Path, ledger: Path) -> None:
+    done = charged(run, saved, "--out", "out")
+    assert done.status == 0, done
+    assert "what is left:   mmopt ledger show people.ledger\n" in done.out
+    manifest = json.loads((files / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["ledger"]["left"] == pytest.approx(0.25) and manifest["ledger"]["data_set"] == "people"
+    done = run("ledger", "show", "people.ledger")
+    assert done.status == 0 and done.err == ""
+    (row,) = [line.split() for line in done.out.splitlines() if line.split()[:1] == ["1"]]
+    (entry,) = Ledger.load(ledger).account.entries
+    assert row == ["1", "0.25", "rho.yaml", entry.workload_hash[:12], entry.time[:19], "out"]
+    assert json.loads(run("ledger", "show", "people.ledger", "--json").out) == Ledger.load(ledger).summary()
+    assert "Lemma 1.7" in run("ledger", "explain", "people.ledger").out
+    done = run("ledger", "export", "people.ledger", "--out", "x.csv")
+    assert (done.status, done.out) == (0, "1 release: x.csv\n")
+    assert "ledger" in run("show", "out").out
+
+
+def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Path, ledger: Path) -> None:
+    for name in ("a", "b"):
+        assert charged(run, saved, "--out", name).status == 0
+    account = Ledger.load(ledger)
+    cost = float(account.account.entries[0].spent)  # 0.25, but for rounding of the noise's scale
+    words = ("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger")
+    message = refused(*words, "--out", "c")
+    least = f"rho {account.left!r}" if account.left else "nothing"
+    assert message.splitlines()[-2:] == [
+        f"error: the release costs rho {cost!r}, and {least} is left of rho 0.5 in 'people.ledger'",
+        "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what was spent "
+        "on what",
+    ]
+    assert len(Ledger.load(ledger).account.entries) == 2
+
+
+def test_a_part_of_the_table(run: Any, files: Path, saved: Path, ledger: Path) -> None:
+    ledger.unlink()
+    made = ("ledger", "create", "people.ledger", "--data-set", "people", "--rho", 0.25, "--partition", "sex")
+    assert run(*made).status == 0
+    done = charged(run, saved, "--out", "f", "--part", "F")
+    assert done.status == 0
+    assert done.err.endswith("confidential, for you alone: 500 rows in the part, none dropped\n")
+    assert charged(run, saved, "--out", "m", "--part", "M").status == 0
+    assert charged(run, saved, "--out", "m2", "--part", "M").status == 2
+    done = run("ledger", "show", "people.ledger")
+    assert "left for other parts  rho 0.25" in done.out and "left for 'F'" in done.out
+
+
+def test_a_table_of_another_name_says_which_it_is(run: Any, files: Path, saved: Path, ledger: Path) -> None:
+    (files / "copy.csv").write_bytes((files / "people.csv").read_bytes())
+    words = (
+        "release",
+        "rho.yaml",
+        "copy.csv",
+        "--strategy",
+        saved,
+        "--ledger",
+        "people.ledger",
+        "--out",
+        "o",
+    )
+    done = run(*words)
+    assert done.status == 2 and not (files / "o").exists()
+    assert "is the ledger of the data set 'people', and this release is of 'copy'" in done.err
+    assert run(*words, "--data-set", "people").status == 0
+
+
+def test_an_interruption_after_spending_says_what_was_spent(
+    run: Any, files: Path, saved: Path, ledger: Path, monkeypatch: Any
+) -> None:
+    words = (
+        "  rho 0.25 was spent before: entry {} of the ledger 'people.ledger' counts, whatever became of the "
+        "release\n"
+    )
+    rename = os.rename
+    for number, (stop, status, said) in enumerate(
+        (
+            (KeyboardInterrupt(), 130, "interrupted, nothing written\n"),
+            (MemoryError(), 2, "error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a "),
+            (ZeroDivisionError("x"), 70, "error: a bug in mmopt (ZeroDivisionError: x)\n"),
+            (OSError(28, "No space left on device"), 2, "error: cannot write 'out': No space left on device"),
+        ),
+        1,
+    ):
+        run("ledger", "create", f"{number}.ledger", "--data-set", "people", "--rho", 0.5)
+        ledger.write_bytes((files / f"{number}.ledger").read_bytes())
+
+        def fail(*_: object, stop: BaseException = stop) -> None:
+            raise stop
+
+        monkeypatch.setattr(os, "rename", fail)
+        done = charged(run, saved, "--out", "out")
+        monkeypatch.setattr(os, "rename", rename)
+        assert done.status == status and said in done.err, done
+        assert done.err.endswith(words.format(1)), done
+        assert not (files / "out").exists()
+        assert [entry.state for entry in Ledger.load(ledger).account.entries] == ["spent"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "no"], "error: there is no ledger 'no': No such file or directory\n"),
+        (["show", "people.csv"], "error: 'people.csv' is no ledger: it is no SQLite database"),
+        (["explain", "."], "error: '.' is a folder, and a ledger is one file"),
+        (["export", "no", "--out", "x.csv"], "error: there is no ledger 'no': No such file or directory\n"),
+        (["create", "x", "--data-set", "a"], "error: the total is rho None and epsilon None, expected one"),
+        (
+            ["create", "x", "--data-set", "a", "--rho", "-1"],
+            "error: the total rho is -1.0, expected a finite",
+        ),
+        (
+            ["create", "x", "--data-set", "a", "--rho", "1", "--neighbours", "row 3"],
+            "error: neighbours is 'row",
+        ),
+        (["create", "people.csv", "--data-set", "a", "--rho", "1"], "error: 'people.csv' exists already; a"),
+        (["create", "no/x", "--data-set", "a", "--rho", "1"], "error: cannot create 'no/x': unable to open"),
+        (
+            ["create", "x", "--data-set", "db://u:pw@h", "--rho", "1"],
+            "error: the data set looks like the add",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_are_named_and_nothing_is_written(refused: Any, arguments: list[str], said: str) -> None:
+    message = refused("ledger", *arguments)
+    assert message.startswith(said) and "pw" not in message
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_within_80_columns(run: Any, command: str) -> None:
+    done = run("ledger", *([command] if command else []), "--help")
+    assert done.status == 0 and max(map(len, done.out.splitlines())) <= 80
+
+
+def test_the_help_names_the_group(run: Any) -> None:
+    assert "\n  ledger " in run("--help").out

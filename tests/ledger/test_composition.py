@@ -1,0 +1,121 @@
+"""What many releases cost together, against sums by hand over every part."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, strategies as st
+
+from mmopt.errors import PrivacyError
+from mmopt.ledger.account import Account, Entry, Terms
+from mmopt.ledger.composition import (
+    above,
+    account_of_part,
+    below,
+    cost_in,
+    epsilon_of,
+    explanation,
+    left,
+    left_for_others,
+    shown,
+    spent,
+)
+from mmopt.privacy.guarantee import zcdp_epsilon
+
+COSTS = st.floats(min_value=0, max_value=1e3, allow_nan=False)
+PARTS = st.sampled_from([None, "a", "b", "c"])
+
+
+def entries(drawn: list[tuple[float, str | None]]) -> list[Entry]:
+    return [Entry(i, "", Fraction(cost), "", "", part) for i, (cost, part) in enumerate(drawn, 1)]
+
+
+def terms(total: float, measure: str = "rho", partition: str | None = "p") -> Terms:
+    return Terms("people", measure, Fraction(total), "add-remove", partition, Fraction(total), "")
+
+
+@pytest.mark.quick
+@given(st.lists(st.tuples(COSTS, PARTS), max_size=12), st.randoms())
+def test_what_counts_is_the_largest_sum_over_the_parts_in_any_order(drawn, shuffled):
+    """Of a row in part v: all that was released of the whole table, or of v."""
+    rows = entries(drawn)
+    of_row = {
+        v: sum((Fraction(cost) for cost, part in drawn if part in (None, v)), Fraction(0))
+        for v in ("a", "b", "c", "a row of none of these")
+    }
+    assert spent(rows, None) == max(of_row.values())
+    for part in ("a", "b", "c"):
+        assert spent(rows, part) == of_row[part]
+    account = Account(terms(5e3), rows)
+    assert left(account) == 5000 - max(of_row.values())
+    assert left_for_others(account) == 5000 - of_row["a row of none of these"]
+    shuffled.shuffle(rows)
+    assert spent(rows, None) == max(of_row.values())
+
+
+@given(st.lists(st.tuples(COSTS, PARTS), max_size=30), st.floats(min_value=1e-3, max_value=1e3))
+def test_charges_that_are_allowed_never_pass_the_total(drawn, total):
+    """Each is allowed if it is at most what is left: then every row's sum stays within the total, exactly."""
+    kept: list[Entry] = []
+    for entry in entries(drawn):
+        if entry.spent <= left(Account(terms(total), kept), entry.part):
+            kept.append(entry)
+    for v in ("a", "b", "c"):
+        assert sum((e.spent for e in kept if e.part in (None, v)), Fraction(0)) <= Fraction(total)
+
+
+@given(COSTS)
+def test_costs_are_exact(cost):
+    assert cost_in("rho", cost, None) == Fraction(cost)
+    assert cost_in("epsilon", None, cost) == Fraction(cost)
+    assert cost_in("rho", None, cost) == Fraction(cost) ** 2 / 2
+    assert below(Fraction(cost) / 3) <= Fraction(cost) / 3 <= above(Fraction(cost) / 3)
+    assert below(Fraction(cost)) == cost == above(Fraction(cost))
+
+
+def test_ten_tenths_are_more_than_one():
+    """As doubles: 0.1 is a little more than a tenth, and a sum of doubles would be 0.9999999999999999."""
+    assert sum([0.1] * 10) < 1 < sum([cost_in("rho", 0.1, None)] * 10)
+
+
+def test_gaussian_noise_has_no_epsilon():
+    with pytest.raises(PrivacyError) as caught:
+        cost_in("epsilon", 0.5, 1.0)
+    assert str(caught.value) == (
+        "the ledger counts pure epsilon, and this release has Gaussian noise (rho 0.5), which satisfies "
+        "none\n  release with Laplace noise: privacy {epsilon: …} without a delta; or use a ledger of rho"
+    )
+
+
+@pytest.mark.parametrize("cost", [float("inf"), float("nan"), -1.0])
+def test_a_cost_that_is_none_is_refused(cost):
+    for measure, given_rho in (("rho", cost), ("epsilon", None)):
+        with pytest.raises(PrivacyError) as caught:
+            cost_in(measure, given_rho, cost)
+        assert str(caught.value) == f"the release costs {cost!r}, which no ledger can add up"
+
+
+def test_parts_that_are_the_same_number_share_an_account():
+    same = [("1", " 1 ", "01", "1.0", "1e0"), ("0", "-0", "0.0"), ("north",), ("North",), ("nan",), ("",)]
+    keys = [{account_of_part(part) for part in group} for group in same]
+    assert all(len(group) == 1 for group in keys) and len(set.union(*keys)) == len(same)
+
+
+def test_what_is_spent_is_shown_rounded_up_and_what_is_left_down():
+    third = Fraction(1, 3)
+    assert (shown(third), shown(third, is_left=True), shown(Fraction(0.1))) == ("0.333334", "0.333333", "0.1")
+
+
+def test_an_explanation_names_the_theorems_and_the_epsilon():
+    text = "\n".join(explanation(Account(terms(0.5), entries([(0.25, None), (0.125, "a")]))))
+    for words in ("Lemma 1.7", "Proposition 1.4", "McSherry 2009", "Feldman and Zrnic", "rho 0.5 in all"):
+        assert words in text
+    assert epsilon_of(Fraction(0.375), 1e-6) == zcdp_epsilon(0.375, 1e-6)
+    assert (
+        f"rho 0.375, amounts to (epsilon, delta) = ({shown(Fraction(zcdp_epsilon(0.375, 1e-6)))}, 1e-06)"
+        in text
+    )
+    pure = "\n".join(explanation(Account(terms(1.0, "epsilon", None), entries([(0.25, None)]))))
+    assert "basic composition" in pure and "delta = 0" in pure
+    assert "Lemma 1.7" not in pure and "parallel" not in pure

@@ -1,0 +1,308 @@
+"""The file: what is read is what was spent, and what was damaged is refused."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mmopt.errors import LedgerError, PrivacyError
+from mmopt.ledger import ledger_file
+from mmopt.ledger.account import Account, Entry, Terms
+
+TERMS = Terms("people", "rho", Fraction(1), "add-remove", None, Fraction(1), "2026-01-01T00:00:00+00:00")
+ENTRY = Entry(0, "", Fraction(0.1), "w.yaml", "ab" * 32, None)
+WHOLE = "\n  put back a copy of it that is whole; releases made since count too"
+
+
+def all_right(_: Account) -> None:
+    """Nothing is refused."""
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """One with two entries, the first of which has its folder."""
+    path = tmp_path / "people.ledger"
+    ledger_file.create(path, TERMS)
+    first = ledger_file.spend(path, ENTRY, all_right).entries[0]
+    ledger_file.spend(path, replace(ENTRY, spent=Fraction(1, 3), part="a"), all_right)
+    ledger_file.confirm(path, first, "out", "cd" * 32)
+    return path
+
+
+def edited(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def refusal(path: Path) -> str:
+    """The error of reading, which spending and confirming have too; all leave the file as it is."""
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.read(path)
+    for call in (
+        lambda: ledger_file.spend(path, ENTRY, all_right),
+        lambda: ledger_file.confirm(path, replace(ENTRY, number=1), "out", ""),
+    ):
+        with pytest.raises(LedgerError) as again:
+            call()
+        assert str(again.value) == str(caught.value)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+    return str(caught.value)
+
+
+@pytest.mark.quick
+def test_what_is_read_is_what_was_written(ledger: Path) -> None:
+    account = ledger_file.read(ledger)
+    assert account.terms == TERMS
+    first, second = account.entries
+    assert (first.number, first.spent, first.workload, first.part) == (1, Fraction(0.1), "w.yaml", None)
+    assert (first.state, first.folder, first.manifest_hash) == ("released", "out", "cd" * 32)
+    assert (second.number, second.spent, second.part, second.state) == (2, Fraction(1, 3), "a", "spent")
+    assert second.folder == "" and first.time.endswith("+00:00")
+    assert sorted(os.listdir(ledger.parent)) == ["people.ledger"]  # no journal, no half file
+
+
+def test_an_entry_keeps_its_first_folder(ledger: Path) -> None:
+    first = ledger_file.read(ledger).entries[0]
+    ledger_file.confirm(ledger, first, "elsewhere", "ef" * 32)
+    assert ledger_file.read(ledger).entries[0] == first
+
+
+def test_what_is_refused_is_not_spent(ledger: Path) -> None:
+    before = ledger.read_bytes()
+
+    def refuse(account: Account) -> None:
+        assert len(account.entries) == 2
+        raise PrivacyError("too much")
+
+    with pytest.raises(PrivacyError):
+        ledger_file.spend(ledger, ENTRY, refuse)
+    assert ledger.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["ledger", "folder", "dangling link"])
+def test_what_exists_is_not_replaced(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "people.ledger"
+    if kind == "ledger":
+        ledger_file.create(path, TERMS)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.create(path, TERMS)
+    assert str(caught.value) == (
+        f"'{path}' exists already; a ledger is written to a new file\n"
+        "  what was spent from a ledger stays spent: choose another name for another data set"
+    )
+    assert os.listdir(tmp_path) == ["people.ledger"]
+
+
+def test_of_two_that_create_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "people.ledger"
+    link = os.link
+
+    def second(source: Path, target: Path) -> None:
+        monkeypatch.setattr(os, "link", link)
+        ledger_file.create(path, replace(TERMS, data_set="theirs"))
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", second)
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.create(path, TERMS)
+    assert str(caught.value) == f"'{path}' was made meanwhile by another process; it is left as it is"
+    assert ledger_file.read(path).terms.data_set == "theirs" and os.listdir(tmp_path) == ["people.ledger"]
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "people.ledger"
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.create(path, TERMS)
+    assert str(caught.value) == (
+        f"cannot create '{path}': unable to open database file\n"
+        "  its parent must be a folder that you may write to"
+    )
+
+
+# -- no ledger
+
+
+def test_what_is_no_ledger_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.ledger"
+    hint = "\n  mmopt ledger create FILE --data-set NAME --rho R"
+    assert refusal(path) == f"there is no ledger '{path}': No such file or directory{hint}"
+    assert refusal(tmp_path) == f"'{tmp_path}' is a folder, and a ledger is one file"
+    path.write_bytes(b"")
+    assert refusal(path) == f"'{path}' is empty (0 bytes), and so no ledger{WHOLE}"
+    path.write_text("sex,age\nF,30\n" * 100)
+    assert refusal(path) == f"'{path}' is no ledger: it is no SQLite database"
+    path.unlink()
+    edited(path, "CREATE TABLE people (sex TEXT)")
+    assert refusal(path) == f"'{path}' is no ledger: it is an SQLite database of something else"
+    os.mkfifo(tmp_path / "pipe")
+    assert refusal(tmp_path / "pipe") == f"'{tmp_path / 'pipe'}' is no regular file, and a ledger is one file"
+
+
+def test_another_format_is_named(ledger: Path) -> None:
+    edited(ledger, "PRAGMA user_version = 2")
+    assert refusal(ledger) == (
+        f"'{ledger}' is a ledger of format 2, this version reads format 1\n"
+        "  use the version of mmopt that wrote it, or a later one"
+    )
+
+
+# -- damage
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE entries SET spent = '0' WHERE number = 1", "entry 1 is missing or was changed"),
+        ("UPDATE entries SET part = NULL WHERE number = 2", "entry 2 is missing or was changed"),
+        ("UPDATE entries SET state = 'released' WHERE number = 2", "entry 2 is missing or was changed"),
+        ("UPDATE entries SET folder = x'00' WHERE number = 1", "entry 1 is missing or was changed"),
+        ("DELETE FROM entries WHERE number = 1", "entry 1 is missing or was changed"),
+        ("UPDATE entries SET number = 5 WHERE number = 2", "entry 2 is missing or was changed"),
+        ("UPDATE terms SET neighbours = 'replace-one'", "what it declares was changed"),
+        ("UPDATE terms SET declared = '2'", "what it declares was changed"),
+        ("UPDATE terms SET total = '0.5'", "a cost in it is no fraction"),
+        ("UPDATE terms SET total = '1/0'", "a cost in it is no fraction"),
+        ("UPDATE terms SET total = 1", "a cost in it is no fraction"),
+        ("DELETE FROM terms", "it declares no total"),
+        ("DROP TABLE terms", "(SQLITE_ERROR)"),
+    ],
+)
+def test_what_was_changed_is_refused(ledger: Path, statement: str, what: str) -> None:
+    if statement[-9:] == "total = 1":  # a column of text would make a text of it, which is a fraction
+        statement = "UPDATE terms SET total = x'31'"
+    edited(ledger, statement)
+    colon = "" if what.startswith("(") else ":"
+    assert refusal(ledger) == f"'{ledger}' is damaged{colon} {what}{WHOLE}"
+
+
+def test_a_total_may_be_lowered_and_not_raised(ledger: Path) -> None:
+    edited(ledger, "UPDATE terms SET total = '1/4'")
+    account = ledger_file.read(ledger)
+    assert (account.terms.total, account.terms.declared) == (Fraction(1, 4), 1)
+    edited(ledger, "UPDATE terms SET total = '5/4'")
+    assert refusal(ledger) == (
+        f"the total of '{ledger}' was raised since its creation, from 1 to 5/4\n"
+        "  a total may be lowered; for a larger one every release would have to be forgotten"
+    )
+
+
+@pytest.mark.draws(40)
+def test_zeros_and_lost_ends_are_refused_or_change_nothing(
+    ledger: Path, rng: np.random.Generator, draw: int
+) -> None:
+    """Never another account: what is damaged in a place that is not read may stay unnoticed."""
+    account, data = ledger_file.read(ledger), bytearray(ledger.read_bytes())
+    if draw % 2:
+        data = data[: int(rng.integers(1, len(data)))]
+    else:
+        start, length = int(rng.integers(len(data))), int(rng.choice([1, 8, 512, 4096]))
+        data[start : start + length] = bytes(len(data[start : start + length]))
+    ledger.write_bytes(data)
+    try:
+        found = ledger_file.read(ledger)
+    except LedgerError as error:
+        assert str(ledger) in str(error)
+        with pytest.raises(LedgerError):
+            ledger_file.spend(ledger, ENTRY, all_right)
+        assert ledger.read_bytes() == data
+    else:
+        # The total alone has no checksum: it is a text of one digit here.
+        assert found == account
+
+
+@pytest.mark.draws(10)
+def test_bytes_of_what_is_held_are_checked(ledger: Path, rng: np.random.Generator, draw: int) -> None:
+    """A byte of a cost, a name or a hash, which SQLite's own check does not see."""
+    account, data = ledger_file.read(ledger), bytearray(ledger.read_bytes())
+    places = [data.index(text) + i for text in (b"w.yaml", b"abab", b"1/3", b"people") for i in range(3)]
+    place = int(rng.choice(places))
+    data[place] ^= int(rng.integers(1, 16))
+    ledger.write_bytes(data)
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.read(ledger)
+    assert f"'{ledger}' is damaged: " in str(caught.value)
+    assert len(account.entries) == 2
+
+
+# -- other processes, and what may not be written
+
+
+def test_a_ledger_that_is_held_is_waited_for_and_named(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
+    message = (
+        f"'{ledger}' was held by another process for 0.05 seconds\n"
+        "  nothing was spent; try again when that is done"
+    )
+    with closing(sqlite3.connect(ledger, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert refusal(ledger) == message
+        other.execute("ROLLBACK")
+        other.execute("BEGIN IMMEDIATE")  # what others hold while they spend: it can be read meanwhile
+        assert len(ledger_file.read(ledger).entries) == 2
+        seen: list[Account] = []
+        with pytest.raises(LedgerError) as caught:
+            ledger_file.spend(ledger, ENTRY, seen.append)
+        assert str(caught.value) == message and seen == []  # what is left is looked at by one at a time
+    assert len(ledger_file.read(ledger).entries) == 2
+
+
+def test_a_reader_is_waited_for_at_the_end(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
+    with closing(sqlite3.connect(ledger, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM terms").fetchall()
+        with pytest.raises(LedgerError) as caught:
+            ledger_file.spend(ledger, ENTRY, all_right)
+        assert str(caught.value) == (
+            f"'{ledger}' was held by another process for 0.05 seconds, at the end of a transaction\n"
+            "  nothing was released; 'mmopt ledger show' says what is spent"
+        )
+    assert len(ledger_file.read(ledger).entries) == 2
+
+
+def test_a_ledger_that_may_not_be_written_can_be_read(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opened as one is whose file is read-only: whoever runs the tests may write all files."""
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda address, **more: connect(address.replace("mode=rw", "mode=ro"), **more)
+    )
+    assert len(ledger_file.read(ledger).entries) == 2
+    for call in (
+        lambda: ledger_file.spend(ledger, ENTRY, all_right),
+        lambda: ledger_file.confirm(ledger, ledger_file.read(ledger).entries[1], "out", ""),
+    ):
+        with pytest.raises(LedgerError) as caught:
+            call()
+        assert str(caught.value) == (
+            f"'{ledger}' may not be written (SQLITE_READONLY)\n"
+            "  nothing was spent; a ledger and its folder must be yours to write"
+        )
+
+
+def test_an_entry_of_another_ledger_is_not_confirmed(ledger: Path) -> None:
+    entry = replace(ledger_file.read(ledger).entries[1], spent=Fraction(2, 3))
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.confirm(ledger, entry, "out", "")
+    assert str(caught.value) == f"'{ledger}' has no entry 2 of {entry.time}; was it replaced?"
+    with pytest.raises(LedgerError):
+        ledger_file.confirm(ledger, replace(entry, number=3), "out", "")
+
+
+def test_a_link_is_followed(ledger: Path) -> None:
+    link = ledger.parent / "link"
+    link.symlink_to(ledger)
+    ledger_file.spend(link, ENTRY, all_right)
+    assert len(ledger_file.read(ledger).entries) == 3
