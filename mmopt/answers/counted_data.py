@@ -24,6 +24,8 @@ def counted_data(
 ) -> DataVector | MarginalCounts:
     """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
 
+    Of a person so many rows are counted as the noise of the plan hides.
+
     Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
     """
     require_table(plan.workload)  # answers are one: refused before a row is read
@@ -32,9 +34,23 @@ def counted_data(
         MOST_CELLS, *(_entries(own, workload.domain.shape) for own in tables)
     ):
         return data_vector(
-            data, workload.domain, workload=workload, table=table, weight=weight, delimiter=delimiter
+            data,
+            workload.domain,
+            workload=workload,
+            table=table,
+            weight=weight,
+            delimiter=delimiter,
+            unit=plan.neighbours,
         )
-    return marginal_counts(data, workload, sets=tables, table=table, weight=weight, delimiter=delimiter)
+    return marginal_counts(
+        data,
+        workload,
+        sets=tables,
+        table=table,
+        weight=weight,
+        delimiter=delimiter,
+        unit=plan.neighbours,
+    )
 
 
 def _entries(attributes: tuple[int, ...], sizes: tuple[int, ...]) -> int:

@@ -189,11 +189,17 @@ def stated_in(request: Request) -> Stated | None:
     return None if request.privacy is None else Stated(request.privacy, request.neighbours or ADD_REMOVE)
 
 
-def check_table(data: Path, request: Request) -> None:
+def check_table(data: str, request: Request) -> None:
     """Refuse a table that is missing or lacks a column that is read, by its header or schema alone."""
     from mmopt.data import check_columns
 
-    check_columns(data, request.workload.domain, workload=request.workload, **asdict(request.table))
+    check_columns(
+        data,
+        request.workload.domain,
+        workload=request.workload,
+        unit=request.neighbours,
+        **asdict(request.table),
+    )
 
 
 def refuse_with_strategy(options: Mapping[str, object]) -> None:

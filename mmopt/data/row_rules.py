@@ -11,6 +11,7 @@ from mmopt.data.cell_codes import MISSING, OUTSIDE, UNREADABLE, declared_kinds
 from mmopt.data.open_table import is_table
 from mmopt.errors import DataError
 from mmopt.request.domain_keys import is_delimiter
+from mmopt.strategies import Neighbours
 from mmopt.workloads import Bins, Workload, attribute_uses
 from mmopt.workloads.domain import Attribute, Domain
 
@@ -25,6 +26,7 @@ def wanted_columns(
     table: str | None,
     weight: str | None,
     delimiter: str | None,
+    unit: Neighbours | None = None,
 ) -> dict[str, str]:
     """The columns that are read, each with what for, and arguments of other types refused."""
     if not (is_table(data) and isinstance(domain, Domain)):
@@ -53,6 +55,8 @@ def wanted_columns(
         wanted.setdefault(attribute.column, f"attribute '{attribute.name}'")
     if weight is not None:
         wanted.setdefault(weight, "the weight of each line")
+    if unit is not None:
+        wanted.setdefault(unit.column, "whose each row is, the unit of privacy")
     return wanted
 
 

@@ -120,7 +120,7 @@ def release(
 
 def _measure_and_write(
     request: Request,
-    data: Path,
+    data: str,
     origin: dict[str, Any],
     planned: Accuracy,
     out: Path,
@@ -139,9 +139,14 @@ def _measure_and_write(
     folder = release.save(out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
+        beyond = (
+            f", {vector.beyond:,} beyond what is counted of a person"
+            if planned.plan.neighbours.column
+            else ""
+        )
         note(
             f"confidential, for you alone: {vector.rows:,} rows in the table, "
-            f"{f'dropped {dropped}' if dropped else 'none dropped'}"
+            f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
         )
         names = {
             "answers": ANSWERS_FILE,
