@@ -7,6 +7,7 @@ expected, and what to do. The command line prints ``str(error)`` and exits with 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +32,10 @@ __all__ = [
     "placed",
     "suggest",
     "whole",
+    "without_password",
 ]
+
+_PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s:/@]*):\S*@")
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,15 @@ class Location:
         return f"    {shown}\n    {caret}"
 
 
+def without_password(text: str) -> str:
+    """A text with ``***`` in place of the passwords of URLs, also of those that became paths.
+
+    >>> without_password("postgres://ann:secret@host/people: no such file")
+    'postgres://ann:***@host/people: no such file'
+    """
+    return _PASSWORD.sub(r"\1:***@", text)
+
+
 class Error(Exception):
     """Base of all errors of mmopt.
 
@@ -77,13 +90,15 @@ class Error(Exception):
     message : what was found and what was expected, with both values.
     where : the place in the file, if there is one.
     hint : what to do about it.
+
+    The password of a URL is left out of both, wherever it was given.
     """
 
     def __init__(self, message: str, *, where: Location | None = None, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(without_password(message))
+        self.message = without_password(message)
         self.where = where
-        self.hint = hint
+        self.hint = without_password(hint)
 
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.message}" if self.where else self.message]

@@ -74,6 +74,7 @@ def accuracy(
     privacy: PrivacyLike = None,
     *,
     neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
     solution: AnySolution | None = None,
     confidence: float = 0.95,
     refuse: bool = False,
@@ -84,8 +85,8 @@ def accuracy(
 
     Parameters
     ----------
-    workload, privacy, neighbours : as for ``release``. Where every query has a target, these set the noise,
-        and no more is spent than they need; then there need be no privacy.
+    workload, privacy, neighbours, unit : as for ``release``. Where every query has a target, these set the
+        noise, and no more is spent than they need; then there need be no privacy.
     confidence : of the intervals.
     refuse : targets that cost more than the privacy allows, as a release does; else all that it allows is
         spent, and ``errors`` say which are missed.
@@ -96,7 +97,7 @@ def accuracy(
     PrivacyError : neither privacy nor targets. mmopt.Error : as ``solve`` and ``plan``.
     """
     check_confidence(confidence)
-    what = asked(workload, privacy, neighbours)
+    what = asked(workload, privacy, neighbours, unit)
     if solution is not None:
         one, missed = allowed_offer(what.workload, solution, what.privacy, what.neighbours, refuse=refuse)
         words = "; ".join([f"{one.words}: {one.figure}", *missed])

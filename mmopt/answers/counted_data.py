@@ -25,6 +25,8 @@ def counted_data(
 ) -> DataVector | MarginalCounts:
     """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
 
+    Of a person so many rows are counted as the noise of the plan hides.
+
     Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
     """
     require_table(plan.workload)  # answers are one: refused before a row is read
@@ -33,8 +35,10 @@ def counted_data(
     if tables is None or workload.n <= max(
         MOST_CELLS, *(_entries(own, workload.domain.shape) for own in tables)
     ):
-        return data_vector(data, workload.domain, workload=workload, part=part, **options)
-    return marginal_counts(data, workload, sets=tables, part=part, **options)
+        return data_vector(
+            data, workload.domain, workload=workload, part=part, unit=plan.neighbours, **options
+        )
+    return marginal_counts(data, workload, sets=tables, part=part, unit=plan.neighbours, **options)
 
 
 def _entries(attributes: tuple[int, ...], sizes: tuple[int, ...]) -> int:

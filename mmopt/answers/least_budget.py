@@ -180,6 +180,7 @@ def budget(
     delta: float | None = None,
     pure: bool = False,
     neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Budget:
@@ -200,7 +201,7 @@ def budget(
     """
     if pure and delta is not None:
         raise OptionError("delta and pure are two kinds of budget", hint="leave one of them out")
-    what = asked(workload, None, neighbours)
+    what = asked(workload, None, neighbours, unit)
     if what.privacy is not None and delta is None and not pure:
         delta, pure = what.privacy.delta, what.privacy.is_pure
     targeted, neighbours = _targeted(what.workload), what.neighbours or ADD_REMOVE

@@ -15,6 +15,7 @@ from mmopt.answers.default_strategy import Solve
 from mmopt.answers.release_result import Release
 from mmopt.answers.what_is_asked import PrivacyLike, asked
 from mmopt.data import DataVector, MarginalCounts
+from mmopt.data.connection import is_connection
 from mmopt.data.data_vector import check_columns
 from mmopt.driver import solve
 from mmopt.language import Program
@@ -35,6 +36,7 @@ def release(
     privacy: PrivacyLike = None,
     *,
     neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
     program: str | Path | Program | None = None,
     solution: AnySolution | None = None,
     confidence: float = 0.95,
@@ -57,13 +59,15 @@ def release(
     Parameters
     ----------
     data, table, weight, delimiter : as ``data_vector`` takes them: a data frame, a dictionary of columns, an
-        Ibis table, or the path of a file or database.
+        Ibis table or connection, the path of a file or database, or a URL such as ``postgres://host/db``.
     workload : a Workload, or a workload file (its path, its Request, its dictionary), whose privacy,
         neighbours and options of the table hold where no argument says otherwise.
     privacy : a Privacy or a dictionary such as ``{"epsilon": 1.0, "delta": 1e-6}``. Every release of the same
         data adds to what is spent.
     neighbours : "add-remove", "replace-one", {"rows": 3} of one person, or in a stream {"participation":
         {"separation": 4, "at_most": 2}}; where neither this nor the file says so, those of the program.
+    unit : in their place {"rows": 3}, or {"column": "person", "rows": 3}: of each person, a value of that
+        column, at most three rows are counted, and the guarantee is for a person however many there are.
     program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
         considered.
     confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved, say : as
@@ -86,12 +90,14 @@ def release(
     """
     refuse_workload(data)
     check_confidence(confidence)
-    what = asked(workload, privacy, neighbours)
+    what = asked(workload, privacy, neighbours, unit)
     given = {"table": table, "weight": weight, "delimiter": delimiter}
     options = _table_options(data, what.table) | {n: value for n, value in given.items() if value is not None}
     bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
     rows = None if bill is None else bill.rows
-    check_columns(data, what.workload.domain, workload=what.workload, part=rows, **options)
+    check_columns(
+        data, what.workload.domain, workload=what.workload, part=rows, unit=what.neighbours, **options
+    )
     if solution is None and program is not None:
         parsed = program if isinstance(program, Program) else Program.load(program)
         solution = solved(what.workload, parsed)
@@ -112,9 +118,10 @@ def release(
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
-    """Those of a workload file; of data that are no file only the weight."""
-    is_file = isinstance(data, str | os.PathLike)
-    return asdict(table) if is_file else asdict(TableOptions(weight=table.weight))
+    """Those of a workload file; of data that are no file or connection only the weight."""
+    if isinstance(data, str | os.PathLike):
+        return asdict(table)
+    return asdict(TableOptions(table=table.table if is_connection(data) else None, weight=table.weight))
 
 
 def measured(

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.privacy import Privacy
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
-from mmopt.strategies import Neighbours, NeighboursLike
+from mmopt.strategies import Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Workload
 
 __all__ = ["Asked", "PrivacyLike", "asked"]
@@ -32,13 +32,17 @@ class Asked:
 
 
 def asked(
-    workload: WorkloadLike, privacy: PrivacyLike = None, neighbours: NeighboursLike | None = None
+    workload: WorkloadLike,
+    privacy: PrivacyLike = None,
+    neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
 ) -> Asked:
     """What is asked for: by a Request, a workload file or its dictionary also the privacy and the neighbours.
 
     Raises
     ------
-    WorkloadError, PrivacyError, OptionError : as ``as_workload``, ``Privacy.of`` and ``Neighbours.of``.
+    WorkloadError, PrivacyError, OptionError : as ``as_workload``, ``Privacy.of`` and ``Neighbours.of``; a
+        unit of privacy beside neighbours, of which it is a set.
     """
     keys = {"epsilon", "delta", "rho"}
     if isinstance(workload, Privacy) or (
@@ -50,7 +54,13 @@ def asked(
         )
     request = as_request(workload)
     stated = None if privacy is None else Privacy.of(privacy)
+    if neighbours is not None and unit is not None:
+        raise OptionError(
+            f"neighbours is {neighbours!r} and unit is {unit!r}: both say what is protected",
+            hint="keep one of them",
+        )
     said = None if neighbours is None else Neighbours.of(neighbours)
+    said = said if unit is None else unit_of(unit)
     if request is None:
         return Asked(as_workload(workload), stated, said)
     return Asked(

@@ -189,12 +189,18 @@ def stated_in(request: Request) -> Stated | None:
     return None if request.privacy is None else Stated(request.privacy, request.neighbours or ADD_REMOVE)
 
 
-def check_table(data: Path, request: Request, part: tuple[str, str] | None = None) -> None:
+def check_table(data: str, request: Request, part: tuple[str, str] | None = None) -> None:
     """Refuse a table that is missing or lacks a column that is read, by its header or schema alone."""
     from mmopt.data import check_columns
 
-    workload = request.workload
-    check_columns(data, workload.domain, workload=workload, part=part, **asdict(request.table))
+    check_columns(
+        data,
+        request.workload.domain,
+        workload=request.workload,
+        part=part,
+        unit=request.neighbours,
+        **asdict(request.table),
+    )
 
 
 def refuse_with_strategy(options: Mapping[str, object]) -> None:

@@ -39,7 +39,11 @@ __all__ = [
 
 WorkloadFile = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file (YAML).")]
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file; or postgres://USER@HOST/DATABASE.",
+    ),
 ]
 SavedStrategy = Annotated[
     Path | None,

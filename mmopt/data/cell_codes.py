@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from mmopt.data.spelled_values import bare, day_in, number_in
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.calendar_periods import date_of
@@ -32,7 +33,6 @@ __all__ = [
     "Reading",
     "code_of",
     "declared_kinds",
-    "number_in",
     "reading_of",
     "shown_type",
     "typed",
@@ -114,14 +114,14 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
     blank = column.isnull()
     if kind.is_string():
         number: Any = number_in(column)
-        boolean: Any = column.strip().lower()
+        boolean: Any = bare(column).lower()
         missing, unreadable = blank, None
         if declared == {"numbers"}:
             missing = blank | number.isnan()
             unreadable = number.isnull()
         elif declared == {"dates"}:
-            date = column.strip()
-            number = date.substr(0, 10).try_cast("date")
+            date = bare(column)
+            number = day_in(date)
             unreadable = number.isnull() | ~date.re_search(_DATE)
         elif declared == {"booleans"}:
             unreadable = boolean.notin(["true", "false"])
@@ -132,7 +132,8 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
         return Reading(column.cast("string"), column.cast("float64"), None, False, blank, None)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
         number = column.cast("float64")
-        missing = blank | number.isnan() if kind.is_floating() else blank
+        # Decimals of any size, PostgreSQL's, may be NaN too.
+        missing = blank | number.isnan() if kind.is_floating() or kind.scale is None else blank
         whole = column.cast("string") if kind.is_decimal() and kind.scale == 0 else None
         return Reading(whole, number, None, kind.is_float32(), missing, None)
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
@@ -156,12 +157,6 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
 def typed(column: Any) -> Any:
     """A column of a type: one of Parquet without any value has none, and is text."""
     return column.cast("string") if column.type().is_unknown() or column.type().is_null() else column
-
-
-def number_in(text: Any) -> Any:
-    """The numbers that a column of text spells, NULL where it spells none."""
-    # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; nor is anything with what is put there.
-    return text.replace("_", "?").replace("+-", "?").try_cast("float64")
 
 
 def shown_type(kind: Any) -> str:

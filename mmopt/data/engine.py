@@ -98,8 +98,15 @@ def named_errors(
         raise named(error) or DataError(f"{name}: the engine stopped ({type(error).__name__})") from None
 
 
-def driver_errors(connection: object) -> tuple[type[Exception], ...]:
-    """The exceptions of the library of an Ibis backend's connection, by their names in PEP 249."""
-    module = sys.modules.get(type(connection).__module__.partition(".")[0])
-    raised = [getattr(module, name, None) for name in ("Error", "DatabaseError")]
-    return tuple(kind for kind in raised if isinstance(kind, type) and issubclass(kind, Exception))
+def driver_errors() -> tuple[type[Exception], ...]:
+    """What loaded drivers of databases raise: the class that PEP 249 calls Error; and what Spark does."""
+    found: list[object] = [
+        vars(module).get("Error") for module in list(sys.modules.values()) if _is_driver(module)
+    ]
+    for name, kind in (("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError")):
+        found.append(getattr(sys.modules.get(name), kind, None))
+    return tuple(kind for kind in found if isinstance(kind, type) and issubclass(kind, Exception))
+
+
+def _is_driver(module: object) -> bool:
+    return hasattr(module, "__dict__") and isinstance(vars(module).get("apilevel"), str)

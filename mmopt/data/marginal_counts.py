@@ -17,11 +17,13 @@ from mmopt.data.coded_rows import code_name, coded_rows, counted, in_steps, inte
 from mmopt.data.grouped_sets import counted_sets, joined
 from mmopt.data.open_table import open_table
 from mmopt.data.part_of_rows import Part
+from mmopt.data.person_rows import KEPT, NOBODY, check_unit, refuse_nobody
 from mmopt.data.row_rules import read_attributes, refuse_rows, targets_of, wanted_columns
 from mmopt.data.weight_column import refuse_weights
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
 from mmopt.request import WorkloadLike, as_workload
+from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 from mmopt.workloads.domain import Attribute, Domain
 
@@ -35,13 +37,14 @@ class MarginalCounts:
     """Counts by sets of attributes, and what was left out, all confidential: none belongs in a release.
 
     ``tables`` by the places of attributes in the domain, ascending: int64, read-only, of their sizes; all
-    have the same sum, that of the rows in cells. ``rows`` and ``dropped`` as of ``DataVector``.
+    have the same sum, that of the rows in cells. ``rows``, ``dropped`` and ``beyond`` as of ``DataVector``.
     """
 
     domain: Domain
     tables: Mapping[tuple[int, ...], Counts] = field(repr=False)
     rows: int
     dropped: Mapping[str, int]
+    beyond: int = 0
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -87,6 +90,7 @@ def marginal_counts(
     weight: str | None = None,
     delimiter: str | None = None,
     part: Part | None = None,
+    unit: Neighbours | None = None,
 ) -> MarginalCounts:
     """Count the rows of a table by the attributes that each product of a workload looks at.
 
@@ -94,8 +98,8 @@ def marginal_counts(
 
     Parameters
     ----------
-    data, table, weight, delimiter, part : as ``data_vector``, whose rules hold for what has no cell: a row
-        that an attribute drops is in no table.
+    data, table, weight, delimiter, part, unit : as ``data_vector``, whose rules hold for what has no cell: a
+        row that an attribute drops is in no table, nor is one of a person that is not kept.
     workload : what will be asked, from products; columns that none needs are not read.
     sets : other sets of attributes to count by, as places in the domain: those of an integer strategy.
 
@@ -106,7 +110,8 @@ def marginal_counts(
     """
     workload = as_workload(workload)
     domain = workload.domain
-    wanted = wanted_columns("marginal_counts", data, domain, workload, table, weight, delimiter, part)
+    unit = check_unit("marginal_counts", unit, weight)
+    wanted = wanted_columns("marginal_counts", data, domain, workload, table, weight, delimiter, part, unit)
     asked = _sets(workload) if sets is None else [tuple(sorted(set(own))) for own in sets]
     if any(not 0 <= i < len(domain.shape) for own in asked for i in own):
         raise DataError(
@@ -119,21 +124,27 @@ def marginal_counts(
     places = {domain.names.index(a.name): at for at, a in enumerate(read)}
     with (
         open_table(data, wanted, table, delimiter) as opened,
-        _kept(coded_rows(opened, read, weight, part)) as coded,
+        _kept(coded_rows(opened, read, weight, part, unit, workload.hash)) as coded,
     ):
         if weight is not None:
-            lines = counted(coded, ["fault"], weight)
-            faults, stood = integers(lines, "fault"), integers(lines, "rows")
-            refuse_weights(opened.name, weight, faults, integers(lines, "lines"), stood)
-        beside, rows = _beside(coded, read, weight)
+            for lines in counted(coded, ["fault"], weight):
+                faults, stood = integers(lines, "fault"), integers(lines, "rows")
+                refuse_weights(opened.name, weight, faults, integers(lines, "lines"), stood)
+        beside, rows, nobody = _beside(coded, read, weight)
+        if unit is not None:
+            refuse_nobody(opened.name, unit, nobody)
         refuse_rows(opened.name, read, beside, rows)
         inside = _in_cells(coded, read, beside)
+        beyond = 0
+        if unit is not None:
+            beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
+            inside = inside.filter(inside[KEPT] == 1).select(*(code_name(i) for i in range(len(read))))
         tables = dict(_tables(inside, domain, held, places, weight))
     dropped = {a.name: 0 for a in domain.attributes} | {
         a.name: sum(n for n, cell in zip(own, targets_of(a)[a.size :], strict=True) if cell < 0)
         for a, own in zip(read, beside, strict=True)
     }
-    return MarginalCounts(domain, MappingProxyType(tables), rows, MappingProxyType(dropped))
+    return MarginalCounts(domain, MappingProxyType(tables), rows, MappingProxyType(dropped), beyond)
 
 
 def _sets(workload: Workload) -> list[tuple[int, ...]]:
@@ -162,8 +173,8 @@ def _kept(coded: Any) -> Iterator[Any]:
         kept.release()
 
 
-def _beside(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int]:
-    """Of each attribute the rows with its three codes that are no cell; and all rows."""
+def _beside(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int, int]:
+    """Of each attribute the rows with its three codes that are no cell; all rows; those that are nobody's."""
     import ibis
 
     stands = ibis.literal(1, "int64") if weight is None else coded.weight
@@ -173,9 +184,10 @@ def _beside(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[
         for beside in range(3)
     }
     rows = coded.count() if weight is None else stands.sum()
-    found = coded.aggregate(rows=rows, **sums).to_pyarrow()
+    nobody = {NOBODY: coded[NOBODY].sum()} if NOBODY in coded.columns else {}
+    found = coded.aggregate(rows=rows, **sums, **nobody).to_pyarrow()
     own = [[int(integers(found, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(read))]
-    return own, int(integers(found, "rows")[0])
+    return own, int(integers(found, "rows")[0]), int(integers(found, NOBODY)[0]) if nobody else 0
 
 
 def _in_cells(coded: Any, read: Sequence[Attribute], beside: Sequence[Sequence[int]]) -> Any:
@@ -196,16 +208,16 @@ def _tables(
     """
     for union, sets in joined(held, domain.shape).items():
         own = [i for i in union if i in places]
-        result = counted(coded, [code_name(places[i]) for i in own], weight)
-        rows = integers(result, "rows")
         shape = [domain.shape[i] for i in union]
-        at = np.zeros(len(rows), np.int64)  # row-major, as tables are
-        for i in union:
-            at *= domain.shape[i]
-            if i in places:
-                at += targets_of(domain.attributes[i])[integers(result, code_name(places[i]))]
         counts = np.zeros(math.prod(shape), dtype=np.int64)
-        np.add.at(counts, at, rows)
+        for batch in counted(coded, [code_name(places[i]) for i in own], weight):
+            rows = integers(batch, "rows")
+            at = np.zeros(len(rows), np.int64)  # row-major, as tables are
+            for i in union:
+                at *= domain.shape[i]
+                if i in places:
+                    at += targets_of(domain.attributes[i])[integers(batch, code_name(places[i]))]
+            np.add.at(counts, at, rows)
         counts = counts.reshape(shape)
         for one in sets:
             others = tuple(axis for axis, i in enumerate(union) if i not in one)

@@ -19,6 +19,7 @@ from mmopt.data.column_streams import (
     record_stream,
     text_batches,
 )
+from mmopt.data.connection import connected_to, is_connection, is_url, named_table, shown_url
 from mmopt.data.database_file import (
     duckdb_columns,
     duckdb_table,
@@ -65,7 +66,8 @@ def open_table(
 
     Parameters
     ----------
-    data : path, data frame, dictionary of columns or Ibis table, as ``data_vector`` takes it.
+    data : path, URL, Ibis connection or table, data frame or dictionary of columns, as ``data_vector`` takes
+        it.
     wanted : column name -> what it is wanted for, for messages.
     table, delimiter : as ``data_vector``.
 
@@ -75,6 +77,13 @@ def open_table(
     """
     import ibis
 
+    if (isinstance(data, str) and is_url(data)) or is_connection(data):
+        with _database(data) as (connection, name):
+            if delimiter is not None:
+                raise DataError(f"{name}: the delimiter '{delimiter}' is given, and the table is no text")
+            with _server(connection, name, wanted, table) as opened:
+                yield opened
+        return
     if isinstance(data, str | os.PathLike):
         file = table_file(data)
         try:
@@ -104,7 +113,7 @@ def open_table(
 
 def is_table(data: object) -> bool:
     """Whether ``open_table`` takes such an object."""
-    return isinstance(data, str | os.PathLike | Mapping) or is_frame(data)
+    return isinstance(data, str | os.PathLike | Mapping) or is_frame(data) or is_connection(data)
 
 
 def _changed(file: TableFile) -> DataError:
@@ -245,10 +254,30 @@ def _registered(connection: Any, batches: Any, kept: list[BaseException]) -> Any
 
 
 @contextmanager
-def _ibis_table(data: Any, wanted: Mapping[str, str]) -> Iterator[TableColumns]:
+def _database(data: Any) -> Iterator[tuple[Any, str]]:
+    """A connection, and its name for messages; what a URL opened is closed."""
+    if isinstance(data, str):
+        with connected_to(data) as connection:
+            yield connection, shown_url(data)
+    else:
+        yield data, f"the connection to {data.name}"
+
+
+@contextmanager
+def _server(
+    connection: Any, name: str, wanted: Mapping[str, str], table: str | None
+) -> Iterator[TableColumns]:
+    """A table of a database."""
+    with named_errors(name, lambda _: None, driver_errors()):
+        rows = named_table(connection, name, table)
+    with _ibis_table(rows, wanted, name) as opened:
+        yield opened
+
+
+@contextmanager
+def _ibis_table(data: Any, wanted: Mapping[str, str], name: str = "the Ibis table") -> Iterator[TableColumns]:
     import ibis
 
-    name = "the Ibis table"
     places = _places(name, data.columns, wanted)
     try:
         backend = data.get_backend()
@@ -263,7 +292,7 @@ def _ibis_table(data: Any, wanted: Mapping[str, str]) -> Iterator[TableColumns]:
             hint="read it into memory first: data.to_pyarrow()",
         )
 
-    with named_errors(name, named, driver_errors(getattr(backend, "con", None))):
+    with named_errors(name, named, driver_errors()):
         yield TableColumns(
             name, places, lambda at: data.select(*(data[place] for place in at)) if at else data
         )

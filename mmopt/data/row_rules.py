@@ -12,6 +12,7 @@ from mmopt.data.open_table import is_table
 from mmopt.data.part_of_rows import Part
 from mmopt.errors import DataError
 from mmopt.request.domain_keys import is_delimiter
+from mmopt.strategies import Neighbours
 from mmopt.workloads import Bins, Workload, attribute_uses
 from mmopt.workloads.domain import Attribute, Domain
 
@@ -27,6 +28,7 @@ def wanted_columns(
     weight: str | None,
     delimiter: str | None,
     part: Part | None = None,
+    unit: Neighbours | None = None,
 ) -> dict[str, str]:
     """The columns that are read, each with what for, and arguments of other types refused."""
     if not (is_table(data) and isinstance(domain, Domain)):
@@ -57,6 +59,8 @@ def wanted_columns(
         wanted.setdefault(weight, "the weight of each line")
     if part is not None:
         wanted.setdefault(part[0], "the partition of the ledger")
+    if unit is not None:
+        wanted.setdefault(unit.column, "whose each row is, the unit of privacy")
     return wanted
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmopt.data.cell_codes import number_in, shown_type, typed
+from mmopt.data.cell_codes import shown_type, typed
+from mmopt.data.spelled_values import number_in
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 
-__all__ = ["refuse_weights", "weight_fault", "weight_of"]
+__all__ = ["FAULTS", "refuse_weights", "weight_fault", "weight_of"]
 
 #: What a line's weight may be instead of a count; the code of each is its place, from 1 on.
 _FAULTS = (
@@ -21,6 +22,9 @@ _FAULTS = (
     f"above {MAX_ROWS}",
     "no whole number",
 )
+
+FAULTS = len(_FAULTS) + 1
+"""Codes of faults, 0 for none among them."""
 
 
 def weight_fault(column: Any, table: str, name: str) -> Any:
@@ -79,7 +83,7 @@ def refuse_weights(
     wrong = [
         f"{counted(int(lines[faults == code].sum()), 'line')} {fault}"
         for code, fault in enumerate(_FAULTS, 1)
-        if (faults == code).any()
+        if lines[faults == code].any()
     ]
     if wrong:
         raise DataError(

@@ -57,6 +57,7 @@ def stated(plan: Plan) -> dict[str, dict[str, Any]]:
             "rounding_loss": integer.loss,
         },
         "privacy": {
+            "unit": plan.neighbours.unit,
             "neighbours": str(plan.neighbours),
             "guarantee": plan.guarantee,
             "rho": plan.rho,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ class Plan(Tabular):
     @property
     def scaled_from(self) -> str:
         """Where the strategy was chosen for another set of neighbours: that, in words."""
-        chosen, asked = str(self.chosen_for), str(self.neighbours)
+        chosen, asked = str(self.chosen_for), str(replace(self.neighbours, column=""))
         if chosen == asked or (self.chosen_for.is_one_row and self.neighbours.times is not None):
             return ""
         return f"the strategy was chosen for {chosen}; its sensitivity to {asked} sets the noise"
@@ -98,7 +98,8 @@ class Plan(Tabular):
         read = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
         names = ", ".join(a.name for a in read if {"", "refuse"} & {a.outside, a.missing})
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
-        return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}"
+        person = "; whether a row names no person" if self.neighbours.column else ""
+        return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}{person}"
 
     @property
     def warning(self) -> str:

@@ -7,7 +7,8 @@ Top level (``domain`` and ``workload`` are needed)::
     predicates: {attribute: {name: block}}   # named blocks; each may use those above it
     normalise: rows                          # optimise for relative error: see below
     privacy: {epsilon: 1.0, delta: 1.0e-6}   # or {rho: 0.5}
-    neighbours: add-remove                   # what is protected: see below
+    unit: {column: person, rows: 3}          # whom it protects: see below
+    neighbours: add-remove                   # or the same as the set of tables: see below
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
 
 ``data`` also takes ``table: people`` (of a database that has several), ``delimiter: "~"`` (of a text file; or
@@ -16,8 +17,15 @@ aggregated table stands; what is protected is then one of these rows. That no ro
 every table of which answers are released. The column of an attribute that every query sums over is not read,
 unless it drops rows.
 
-``neighbours`` says which tables the guarantee makes hard to tell apart: ``add-remove``, by one row (so if
-absent, unless the program says otherwise: it is then what that says); also
+``unit`` says whom the guarantee protects; without it that is one row. ``{column: person, rows: 3}``: a
+person, a value of that column, of whom at most three rows are counted, those that a hash of that person's
+rows puts first; so one more person changes no more, however many rows there are. What ``outside`` and
+``missing`` refuse is refused in all rows, what they drop is dropped before rows are chosen, and a row without
+a person (NULL) is refused. ``{rows: 3}``: a person who is taken to have at most three rows, which is not
+checked.
+
+``neighbours``, in place of ``unit``, says which tables the guarantee makes hard to tell apart:
+``add-remove``, by one row (so if absent, unless the program says otherwise: it is then what that says); also
 ``replace-one``, by one row that is another; ``{rows: 3}``, by up to three rows of one person, or
 ``{participation: {separation: 4, at_most: 2}}``, by one person in a stream. There the steps are the cells of
 the one attribute, in the order in which they are declared (of ``values`` too: write them in time), and a

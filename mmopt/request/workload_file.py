@@ -24,6 +24,7 @@ from mmopt.request.yaml_nodes import (
     one_of,
     read_choice,
     record,
+    text,
     too_large,
 )
 from mmopt.request.yaml_text import YamlText, decode, read_bytes
@@ -46,7 +47,7 @@ _NEIGHBOURS = (
     *("add-remove", "replace-one", "{rows: k}"),
     "{participation: {separation: b, at_most: k}}",
 )
-_KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "neighbours", "data")
+_KEYS = ("domain", "predicates", "workload", "normalise", "privacy", "unit", "neighbours", "data")
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +58,8 @@ class Request(Tabular):
     ----------
     workload : domain, queries, weights and targets.
     privacy : what is asked for, or None.
-    neighbours : which tables are neighbours; None where it does not say, and they are those of the program.
+    neighbours : which tables are neighbours, or those of its unit; None where it does not say, and they are
+        those of the program.
     path : the file, as given; "<Python>" for a dictionary.
     text_hash : sha256 of the file's bytes, hex; the workload's hash for a dictionary.
     table : how a table is read; ``data_vector`` takes its fields as keyword arguments.
@@ -130,9 +132,21 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
             workload = workload.normalised()
     neighbours = None
     if (said := root.get("neighbours")) is not None:
+        if (unit := root.get("unit")) is not None:
+            there = unit.where.inside(column=True)
+            fail(said, f"neighbours and unit ({there}) both say what is protected", "keep one of them")
         neighbours = _neighbours(said)
         with placed(said.where):
             neighbours.over(workload)
+    elif (said := root.get("unit")) is not None:
+        neighbours = _unit(said)
+        if neighbours.column and table.weight is not None:
+            fail(
+                said,
+                f"unit has the column '{neighbours.column}' of persons, and data the weight "
+                f"'{table.weight}': the rows of a line are not told apart",
+                "use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
+            )
     return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash, table)
 
 
@@ -146,6 +160,15 @@ def _privacy(node: YamlNode) -> Privacy | None:
         place: YamlNode = found.by_key.get(fault.field, node)
         raise PrivacyError(fault.message, where=place.where, hint=fault.hint)
     return Privacy(**given)
+
+
+def _unit(node: YamlNode) -> Neighbours:
+    found = record(node, "unit", ("column", "rows"), ("rows",))
+    column = found.read("column", lambda name: text(name, "column of unit"), "")
+    try:
+        return Neighbours("rows", integer(found.by_key["rows"], "rows"), column=column)
+    except OptionError as error:
+        fail(node, error.message, error.hint)
 
 
 def _neighbours(node: YamlNode) -> Neighbours:

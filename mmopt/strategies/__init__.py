@@ -22,7 +22,7 @@ from types import MappingProxyType
 from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy
 from mmopt.strategies.dense_strategy import Strategy, as_dense
 from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike
+from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
 from mmopt.strategies.sector_strategy import SectorStrategy
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
@@ -49,6 +49,7 @@ __all__ = [
     "one_attribute",
     "privacy_cost",
     "products_of",
+    "unit_of",
 ]
 
 FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(

@@ -4,7 +4,9 @@ A table is counted as x, its neighbour as x + Σ s_c e_c. The sensitivity of a s
 is the largest norm of Σ s_c a_c over them, a_c its columns:
 
 - add-remove: one row, ±a_c; the largest column.
-- rows k: up to k rows of one person, added or removed: k times that, which is reached in one cell.
+- rows k: up to k rows of one person, added or removed: k times that, which is reached in one cell. With a
+  ``column`` that names the person, of whose rows at most k are counted (``mmopt.data.person_rows``), it is
+  the set of what one person can do, however many rows there are.
 - replace-one: a row that moves, a_c - a_d; where rules drop rows also ±a_c (``may_drop``).
 - participation: the rows of one person in a stream, whose steps are the cells in order, at most one in a
   step, each added or removed, in at most k steps, any two at least b apart (``numerics.participation``).
@@ -20,13 +22,13 @@ from typing import Any, Literal, assert_never, get_args
 
 import numpy as np
 
-from mmopt.errors import OptionError, PrivacyError
+from mmopt.errors import OptionError, PrivacyError, counted
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import column_norms, largest_difference, times_up
 from mmopt.numerics.participation import most_steps, participation_norm
 from mmopt.workloads import Workload
 
-__all__ = ["ADD_REMOVE", "MOST_OF_A_PERSON", "Kind", "Neighbours", "NeighboursLike"]
+__all__ = ["ADD_REMOVE", "MOST_OF_A_PERSON", "Kind", "Neighbours", "NeighboursLike", "unit_of"]
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 
@@ -34,6 +36,10 @@ MOST_OF_A_PERSON = 2**20
 """Rows or steps of one person, and steps between two: what exact integers leave room for."""
 
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
+
+_UNITS = "{'rows': k} or {'column': name, 'rows': k}"
+
+_OF_EACH = " of each "
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,17 +50,20 @@ class Neighbours:
     ----------
     kind : as the module says. at_most : rows, or steps, of one person. separation : of two of these steps.
     may_drop : a replaced row may be one that rules drop: then it is as if added or removed.
+    column : of rows of one person: the column of the table that names the person, of whose rows at most
+        ``at_most`` are counted; "" where the table is taken to have no more.
 
     Raises
     ------
     OptionError : another kind; numbers that are not whole, below 1, or above ``MOST_OF_A_PERSON``; a number
-        or a rule that the kind does not have.
+        or a rule that the kind does not have; a column that is no text.
     """
 
     kind: Kind = "add-remove"
     at_most: int = 1
     separation: int = 1
     may_drop: bool = False
+    column: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -70,19 +79,22 @@ class Neighbours:
                 )
         if not isinstance(self.may_drop, bool):
             raise OptionError(f"'may_drop' of neighbours is {self.may_drop!r}, expected True or False")
+        if not isinstance(self.column, str):
+            raise OptionError(f"'column' of neighbours is {self.column!r}, expected the name of a column")
+        without: dict[str, object]
         match self.kind:
             case "add-remove":
-                without = {"at_most": 1, "separation": 1, "may_drop": False}
+                without = {"at_most": 1, "separation": 1, "may_drop": False, "column": ""}
             case "replace-one":
-                without = {"at_most": 1, "separation": 1}
+                without = {"at_most": 1, "separation": 1, "column": ""}
             case "rows":
                 without = {"separation": 1, "may_drop": False}
             case "participation":
-                without = {"may_drop": False}
+                without = {"may_drop": False, "column": ""}
             case _:
                 assert_never(self.kind)
-        for name, value in without.items():
-            if getattr(self, name) != value:
+        for name, none in without.items():
+            if getattr(self, name) != none:
                 raise OptionError(
                     f"'{name}' of neighbours is {getattr(self, name)!r}, but {self.kind} has none"
                 )
@@ -102,7 +114,11 @@ class Neighbours:
         if isinstance(value, Neighbours):
             return value
         if isinstance(value, str):
-            return _of_words(value.split(), wrong)
+            words, of_each, column = value.partition(_OF_EACH)
+            known = _of_words(words.split(), wrong)
+            return replace(known, column=column) if of_each else known
+        if isinstance(value, Mapping) and set(value) == {"column", "rows"}:
+            return unit_of(value)
         if not (isinstance(value, Mapping) and len(value) == 1):
             raise wrong
         ((kind, said),) = value.items()
@@ -153,7 +169,7 @@ class Neighbours:
             case "add-remove" | "replace-one":
                 return self.kind
             case "rows":
-                return f"rows {self.at_most}"
+                return f"rows {self.at_most}{_OF_EACH * bool(self.column)}{self.column}"
             case "participation":
                 return f"participation separation {self.separation} at most {self.at_most}"
             case _:
@@ -171,6 +187,11 @@ class Neighbours:
                 change = "one row added or removed"
             case "replace-one":
                 change = "one row replaced"
+            case "rows" if self.column:
+                change = (
+                    f"one person (a value of the column '{self.column}') added or removed, of whom at most "
+                    f"{counted(k, 'row')} {'is' if k == 1 else 'are'} counted"
+                )
             case "rows":
                 change = f"up to {k} rows of one person, added or removed; {unchecked}"
             case "participation":
@@ -181,6 +202,19 @@ class Neighbours:
             case _:
                 assert_never(self.kind)
         return f"{self}: tables that differ by {change}"
+
+    @property
+    def unit(self) -> str:
+        """Whom the guarantee protects, in words: one row, or a person with so many of them."""
+        match self.kind:
+            case "add-remove" | "replace-one":
+                return "one row"
+            case "rows" if self.column:
+                return f"one person, of whom at most {counted(self.at_most, 'row')} count; by '{self.column}'"
+            case "rows" | "participation":
+                return f"one person, taken to have at most {counted(self.at_most, 'row')}"
+            case _:
+                assert_never(self.kind)
 
     @property
     def times(self) -> int | None:
@@ -238,6 +272,26 @@ class Neighbours:
     def fields(self) -> dict[str, Any]:
         """Its numbers, to be saved."""
         return dataclasses.asdict(self)
+
+
+def unit_of(value: object) -> Neighbours:
+    """The set of neighbours of a unit of privacy, {"rows": k} or {"column": name, "rows": k}; or as it is.
+
+    Raises
+    ------
+    OptionError : anything else, as ``Neighbours``.
+
+    >>> unit_of({"column": "person", "rows": 3}).unit
+    "one person, of whom at most 3 rows count; by 'person'"
+    """
+    if isinstance(value, Neighbours):
+        return value
+    if not isinstance(value, Mapping) or set(value) not in ({"rows"}, {"column", "rows"}):
+        raise OptionError(f"unit is {value!r}, expected {_UNITS}")
+    column = value.get("column", "")
+    if "column" in value and not (isinstance(column, str) and column):
+        raise OptionError(f"'column' of unit is {column!r}, expected the name of a column")
+    return Neighbours("rows", value["rows"], column=column)
 
 
 def _of_words(words: list[str], wrong: OptionError) -> Neighbours:

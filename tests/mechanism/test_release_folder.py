@@ -63,6 +63,7 @@ def test_answers_and_manifest_are_written(tmp_path):
     assert manifest["strategy"]["hash"] == PLAN.integer.hash
     assert manifest["strategy"]["bits"] == PLAN.integer.bits + PLAN.fineness
     assert manifest["privacy"] == {
+        "unit": "one row",
         "neighbours": "add-remove",
         "guarantee": "(epsilon, delta)",
         "rho": PLAN.rho,
@@ -246,6 +247,7 @@ def test_a_release_under_pure_epsilon_says_so():
     found = plan(TRI, Strategy(np.eye(4), 1), Privacy(epsilon=0.5))
     manifest = build_manifest(found, measure(found, np.arange(4), confidence=0.9))
     assert manifest["privacy"] == {
+        "unit": "one row",
         "neighbours": "add-remove",
         "guarantee": "pure epsilon",
         "rho": None,

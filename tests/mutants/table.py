@@ -1087,7 +1087,11 @@ MUTANTS = (
         ("_bin", "among(0, len(edges))", "among(0, len(codes) - 2)"),
         ("code_of", "rest = ibis.literal(size + OUTSIDE", "rest = ibis.literal(0"),
         ("code_of", "(reading.missing, size + MISSING)", "(reading.missing, size + OUTSIDE)"),
-        ("reading_of", "blank | number.isnan() if kind.is_floating() else blank", "blank"),
+        (
+            "reading_of",
+            "blank | number.isnan() if kind.is_floating() or kind.scale is None else blank",
+            "blank",
+        ),
     ),
     *_rows(
         "mmopt/data/text_file.py",
@@ -1134,7 +1138,33 @@ MUTANTS = (
     *_rows(
         "mmopt/data/data_vector.py",
         "data/test_data_vector.py data/test_errors.py",
-        ("_filled", "kept &= target >= 0", "kept |= target >= 0"),
+        ("_filled", "kept &= cells[attribute.name] >= 0", "kept |= cells[attribute.name] >= 0"),
+    ),
+    *_rows(
+        "mmopt/data/person_rows.py",
+        "data/test_person_rows.py",
+        ("kept_rows", ' & (ranked["rank"] < unit.at_most)', ""),
+        ("kept_rows", '"rank"] < unit.at_most', '"rank"] <= unit.at_most'),
+        ("kept_rows", 'group_by=["person", "hash_of_person", "inside"]', 'group_by=["inside"]'),
+        ("kept_rows", '["person", "hash_of_person", "inside"]', '["person", "hash_of_person"]'),
+        ("kept_rows", '["person", "hash_of_person", *names]', "names"),
+        ("refuse_nobody", "if nobody:", "if False:"),
+    ),
+    *_rows(
+        "mmopt/answers/counted_data.py",
+        "data/test_person_rows.py",
+        ("counted_data", "delimiter=delimiter,\n            unit=plan.neighbours", "delimiter=delimiter"),
+    ),
+    *_rows(
+        "mmopt/data/connection.py",
+        "data/test_connection.py",
+        ("shown_url", 'rest.rpartition("@")', 'rest.partition("@")'),
+        ("shown_url", "{user}:***@", "{bare}@"),
+    ),
+    *_rows(
+        "mmopt/errors.py",
+        "data/test_connection.py",
+        ("without_password", 'return _PASSWORD.sub(r"\\1:***@", text)', "return text"),
     ),
     *_rows(
         "mmopt/data/row_rules.py",

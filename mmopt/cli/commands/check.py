@@ -55,6 +55,7 @@ def _check_workload(path: str, cells: bool) -> None:
     from mmopt.privacy.privacy_parameters import privacy_warning
     from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
     from mmopt.report.table_style import counted, few, storage
+    from mmopt.strategies import ADD_REMOVE
     from mmopt.workloads import attribute_uses
 
     request = read_request(path)
@@ -107,7 +108,7 @@ def _check_workload(path: str, cells: bool) -> None:
                     else []
                 ),
                 *([("table", said)] if said else []),
-                ("neighbours", str(request.neighbours or "add-remove")),
+                ("neighbours", (request.neighbours or ADD_REMOVE).words),
                 *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", default_words(workload, request.privacy)),
                 ("hash", f"{workload.hash[:16]}…"),

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mmopt.cli.command_inputs import check_out
-from mmopt.cli.command_options import DataFile, names_in
+from mmopt.cli.command_options import names_in
 from mmopt.cli.command_output import escaped, note
 from mmopt.errors import Error, OptionError, ResultError, suggest
 
@@ -31,7 +31,9 @@ QUESTIONS = {
 
 
 def init(
-    data: DataFile,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file.")
+    ],
     out: Annotated[
         Path, typer.Option(metavar="FILE.yaml", help="Write the draft there; it must not exist yet.")
     ] = Path("workload.yaml"),

@@ -142,7 +142,7 @@ def release(
 
 def _measure_and_write(
     request: Request,
-    data: Path,
+    data: str,
     origin: dict[str, Any],
     planned: Accuracy,
     bill: Bill | None,
@@ -163,10 +163,15 @@ def _measure_and_write(
     folder = release.save(out)
     try:
         dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
+        beyond = (
+            f", {vector.beyond:,} beyond what is counted of a person"
+            if planned.plan.neighbours.column
+            else ""
+        )
         whole = "table" if rows is None else "part"
         note(
             f"confidential, for you alone: {vector.rows:,} rows in the {whole}, "
-            f"{f'dropped {dropped}' if dropped else 'none dropped'}"
+            f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
         )
         names = {
             "answers": ANSWERS_FILE,

@@ -98,7 +98,11 @@ def simulate(
     labelled = [*_saved(request, files), *solved]
     planned = [(name, one.strategy, _plans(request, one, privacies)) for name, one in labelled]
     counts = data_vector(
-        data, request.workload.domain, workload=request.workload, **asdict(request.table)
+        data,
+        request.workload.domain,
+        workload=request.workload,
+        unit=request.neighbours,
+        **asdict(request.table),
     ).counts
     simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [

@@ -1,0 +1,107 @@
+"""URLs and connections: what is refused, and that no credentials are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+import pytest
+
+from mmopt.data import data_vector
+from mmopt.data.connection import shown_url
+from mmopt.errors import DataError, Error
+from mmopt.workloads import Workload
+
+pytestmark = pytest.mark.quick
+
+ASKED = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgres://host/db", "postgres://host/db"),
+        ("postgres://ann@host:5432/db", "postgres://ann@host:5432/db"),
+        ("postgres://ann:secret@host/db", "postgres://ann:***@host/db"),
+        ("postgres://ann:se/cr?e#t@host/db", "postgres://ann:***@host/db"),
+        ("postgres://ann:sec@ret@host/db", "postgres://ann:***@host/db"),
+        ("postgres://:secret@host/db", "postgres://:***@host/db"),
+        ("postgres://host/db?password=secret&user=ann", "postgres://host/db"),
+        ("x://host/db#secret", "x://host/db"),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert shown_url(url) == shown and "secret" not in str(Error(f"no file '{url.partition('?')[0]}'").hint)
+
+
+@pytest.mark.parametrize("url", ["postgres://ann:secret@host/db", "postgres:/ann:se/cr@et@host/db"])
+def test_no_error_shows_the_password_of_a_url(url: str) -> None:
+    error = Error(f"there is no '{url}'", hint=f"or '{url}'")
+    assert str(error) == error.message + "\n  " + error.hint
+    assert error.args == (error.message,) and error.message.endswith("/ann:***@host/db'")
+    assert "secret" not in str(error) and "cr@et" not in str(error)
+
+
+def refusal(data: Any, **options: Any) -> str:
+    with pytest.raises(DataError) as refused:
+        data_vector(data, ASKED, **options)
+    return str(refused.value)
+
+
+def test_what_is_no_server_is_refused() -> None:
+    assert refusal("duckdb://a:secret@people.duckdb") == (
+        "duckdb://a:***@people.duckdb: a file is named by its path\n  for example people.duckdb"
+    )
+    assert refusal("pyspark://ann:secret@host") == (
+        "pyspark://ann:***@host: a Spark session is made in Python\n"
+        "  mmopt.release(ibis.pyspark.connect(session), 'workload.yaml', table='people').save('answers')"
+    )
+    assert refusal("postgrs://ann:secret@host") == (
+        "postgrs://ann:***@host: no kind of database is called 'postgrs'\n  did you mean 'postgres'?"
+    )
+
+
+def test_an_engine_that_is_not_installed_is_named_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(url: str) -> Any:
+        raise ModuleNotFoundError(f"no module for {url}")
+
+    monkeypatch.setattr(ibis, "connect", connect)
+    assert refusal("postgresql://ann:secret@host/db") == (
+        "postgresql://ann:***@host/db: the package for postgres is not installed\n"
+        "  pip install 'ibis-framework[postgres]'"
+    )
+
+
+def test_what_a_driver_says_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(url: str) -> Any:
+        raise ValueError(f"cannot read {url}")
+
+    monkeypatch.setattr(ibis, "connect", connect)
+    assert refusal("mysql://ann:secret@host/db") == "mysql://ann:***@host/db: cannot connect (ValueError)"
+
+
+def test_the_table_of_a_connection_is_named() -> None:
+    connection = ibis.duckdb.connect()
+    shown = "the connection to duckdb"
+    assert refusal(connection) == (
+        f"{shown}: the database has no table and no view\n  name one of a schema: 'a.b'"
+    )
+    connection.raw_sql("CREATE TABLE people AS SELECT 'F' AS sex; CREATE SCHEMA s")
+    connection.raw_sql("CREATE TABLE s.others AS SELECT 'M' AS sex")
+    assert data_vector(connection, ASKED).counts.tolist() == [1, 0]
+    assert data_vector(connection, ASKED, table="s.others").counts.tolist() == [0, 1]
+    assert refusal(connection, table="peple") == (
+        f"{shown}: no table or view 'peple'\n  did you mean 'people'?\n  the database has: people"
+    )
+    assert refusal(connection, table="s.people") == (
+        f"{shown}: no table or view 's.people'\n  did you mean 'people'?\n  the database has: people"
+    )
+    connection.raw_sql("CREATE VIEW women AS FROM people")
+    assert refusal(connection) == (
+        f"{shown}: the database has 2 tables and views, and none is named: people, women\n"
+        "  write 'data: {table: people}' in the workload file, or release(…, table='people')"
+    )
+    assert refusal(connection, table="people", delimiter=";") == (
+        f"{shown}: the delimiter ';' is given, and the table is no text"
+    )
+    connection.disconnect()

@@ -1,0 +1,290 @@
+"""The same table gives the same counts on every engine, however it is spelled: ``pytest -m engines``.
+
+PostgreSQL and Spark are run for real, and have to be there: without them these tests fail.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import engines
+import ibis
+import numpy as np
+import pyarrow as pa
+import pytest
+from command_line import called
+
+import mmopt
+from mmopt.data import coded_rows, data_vector, marginal_counts
+from mmopt.errors import DataError
+from mmopt.strategies import Neighbours
+from mmopt.workloads import Workload
+
+pytestmark = [
+    pytest.mark.engines,
+    # Sockets and files of drivers, which they leave to the collector of garbage.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning:pyspark"),
+]
+
+# Name, type of PostgreSQL, of Spark, of Arrow.
+COLUMNS = {
+    "person": ("text", "string", pa.string()),
+    "id": ("bigint", "bigint", pa.int64()),
+    "sex": ("text", "string", pa.string()),
+    "age": ("integer", "int", pa.int32()),
+    "income": ("double precision", "double", pa.float64()),
+    "single": ("real", "float", pa.float32()),
+    "price": ("numeric(7, 2)", "decimal(7, 2)", pa.decimal128(7, 2)),
+    "paid": ("boolean", "boolean", pa.bool_()),
+    "paid in words": ("text", "string", pa.string()),
+    "born": ("date", "date", pa.date32()),
+    "seen": ("timestamp", "timestamp_ntz", pa.timestamp("us")),
+    "day in words": ("text", "string", pa.string()),
+    "number in words": ("text", "string", pa.string()),
+}
+NUMBERS = [
+    *("1", " 2 ", "\t3", "4\n", "\v5", "6\f", "+7", "-8", "9.", ".5", "1e1", "1E+1", "1e-400", "1e400"),
+    *("-1e400", "inf", "-Infinity", "nan", "+nan", "1_0", "+-1", "1d", "2f", "3L", "0x10", "", " ", "abc"),
+    *("1,5", "1 000", "١", "\u00a07", "1e", "e1", "1e0005", "0.1", "0.30000000000000004", "1.0e1x", "'1'"),
+]
+DAYS = [
+    *("2020-01-01", "2020-02-29", "2019-02-29", "1900-02-29", "2020-02-30", "2020-13-01", "0000-01-01"),
+    *("2020-01-31 12:00", "2020-01-31T12:00+02:00", " 2020-02-01\n", "2020-1-1", "infinity", "20200101", ""),
+    *("9999-12-31", "2020-04-31", "2020-04-30", "2020-00-10", "abc"),
+]
+WORDS = ["true", "False", " FALSE ", "false\t", "f", "1", "falsefv", "fv", ""]
+KINDS: dict[str, list[Any]] = {
+    "person": ["a", "A", "a ", "b", "é", "ß", "ss", "", "x|y", "日本", "Zz", "z_%"],
+    "id": [1, 2, -3, 2**62, 0],
+    "sex": ["F", "M", "f", " F", "X", ""],
+    "age": [-1, 0, 17, 18, 64, 65, 2**31 - 1],
+    "income": [0.0, -0.0, 0.1, 0.1 + 2**-56, 0.3, 0.1 + 0.2, math.nan, math.inf, -math.inf, 1e300],
+    "single": [0.1, 0.2, 0.25, 0.3, math.nan],
+    "price": ["0.10", "1.50", "-2.00", "99.99"],
+    "paid": [True, False],
+    "paid in words": WORDS,
+    "born": [datetime.date(2020, 1, 31), datetime.date(2020, 2, 1), datetime.date(1899, 12, 31)],
+    "seen": [datetime.datetime(2020, 1, 31, 23, 59, 59), datetime.datetime(2020, 2, 1)],
+    "day in words": DAYS,
+    "number in words": NUMBERS,
+}
+MONTHS = {"range": ["2020-01-01", "2020-05-01"], "width": "month"}
+BESIDE = {"outside": {"cell": "outside"}, "missing": {"cell": "missing"}}
+DOMAIN = {
+    "sex": {"values": ["F", "M"], **BESIDE},
+    "age": {"bins": [0, 18, 65, "open"], "outside": "drop", "missing": {"cell": "missing"}},
+    "income": {"bins": [0, 0.1, 0.3, 1], **BESIDE},
+    "single": {"bins": [0, 0.1, 0.2, 0.3], **BESIDE},
+    "price": {"values": [1.5, -2, 0.1], **BESIDE},
+    "paid": {"values": [False, True], "missing": "drop"},
+    "words": {"column": "paid in words", "values": [False, True], **BESIDE},
+    "born": {**MONTHS, **BESIDE},
+    "seen": {**MONTHS, **BESIDE},
+    "day": {"column": "day in words", "bins": ["open", "2020-01-01", "2020-02-01", "2020-05-01"], **BESIDE},
+    "number": {"column": "number in words", "bins": ["open", -1, 0, 0.3, 1, 5, 10, "open"], **BESIDE},
+}
+SETS = [("sex", "number", "age"), ("income", "single"), ("words", "day", "born"), ("price", "seen", "paid")]
+UNITS = [None, {"column": "person", "rows": 1}, {"column": "person", "rows": 3}, {"column": "id", "rows": 4}]
+
+
+def rows_of(rng: np.random.Generator, count: int) -> list[tuple[Any, ...]]:
+    """Random rows, an eighth of the values NULL, of persons none; each spelling at least once."""
+    columns = []
+    for name, kinds in KINDS.items():
+        own: list[Any] = [kinds[i % len(kinds)] for i in range(count)]
+        rng.shuffle(own)
+        blank = rng.random(count) < (0.0 if name in ("person", "id") else 0.125)
+        columns.append([None if empty else value for value, empty in zip(own, blank, strict=True)])
+    return list(zip(*columns, strict=True))
+
+
+def as_duckdb(connection: Any, rows: list[tuple[Any, ...]]) -> Any:
+    arrays = [
+        pa.array(column).cast(kind) if name == "price" else pa.array(column, kind)
+        for (name, (_, _, kind)), column in zip(COLUMNS.items(), zip(*rows, strict=True), strict=True)
+    ]
+    return connection.create_table("people", pa.table(arrays, list(COLUMNS)), overwrite=True)
+
+
+def as_postgres(connection: Any, rows: list[tuple[Any, ...]]) -> Any:
+    columns = ", ".join(f'"{name}" {kind}' for name, (kind, _, _) in COLUMNS.items())
+    with connection.con.cursor() as cursor, connection.con.transaction():
+        cursor.execute("DROP TABLE IF EXISTS people")
+        cursor.execute(f"CREATE TABLE people ({columns})")
+        cursor.executemany(f"INSERT INTO people VALUES ({', '.join(['%s'] * len(COLUMNS))})", rows)
+    return connection.table("people")
+
+
+def as_spark(connection: Any, rows: list[tuple[Any, ...]]) -> Any:
+    place = list(COLUMNS).index("price")
+    kinds = ", ".join(
+        f"`{name}` {'string' if name == 'price' else kind}" for name, (_, kind, _) in COLUMNS.items()
+    )
+    frame = connection._session.createDataFrame(rows, kinds)
+    name = list(COLUMNS)[place]
+    frame.withColumn(name, frame[name].cast("decimal(7, 2)")).createOrReplaceTempView("people")
+    return connection.table("people")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[engines.Server]:
+    with engines.postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    with engines.spark() as connection:
+        yield connection
+
+
+@pytest.fixture
+def tables(server: engines.Server, spark: Any, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """The same 600 rows on each engine; in another order on each, of which nothing may depend."""
+    rows = rows_of(rng, 600)
+    embedded, connection = ibis.duckdb.connect(), server.connect()
+
+    def mixed() -> list[tuple[Any, ...]]:
+        return [rows[i] for i in rng.permutation(len(rows))]
+
+    yield {
+        "duckdb": as_duckdb(embedded, rows),
+        "postgres": as_postgres(connection, mixed()),
+        "spark": as_spark(spark, mixed()),
+    }
+    embedded.disconnect()
+    connection.disconnect()
+
+
+def workload(*sets: tuple[str, ...]) -> Workload:
+    return Workload.of(domain=DOMAIN, workload=[{"marginal": list(names)} for names in sets])
+
+
+def test_counts_of_cells_are_identical(tables: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coded_rows, "_BATCH", 7)  # groups come back in many batches
+    for names in [*SETS, tuple(list(DOMAIN)[:5])]:
+        small = Workload.of(
+            domain={name: DOMAIN[name] for name in names}, workload=[{"marginal": list(names)}]
+        )
+        for unit in UNITS:
+            said = None if unit is None else Neighbours.of(unit)
+            found = {
+                name: data_vector(rows, small.domain, workload=small, unit=said)
+                for name, rows in tables.items()
+            }
+            counts = {name: one.counts for name, one in found.items()}
+            assert counts["duckdb"].sum() > 30 or unit
+            for name, one in found.items():
+                assert np.array_equal(counts[name], counts["duckdb"]), (names, unit, name)
+                assert one.rows == 600 and one.dropped == found["duckdb"].dropped, (names, name)
+                assert one.beyond == found["duckdb"].beyond and bool(one.beyond) == (unit is not None)
+
+
+def test_counts_of_many_cells_are_identical(tables: dict[str, Any]) -> None:
+    wide = workload(*SETS)
+    for unit in UNITS:
+        said = None if unit is None else Neighbours.of(unit)
+        found = {name: marginal_counts(rows, wide, unit=said) for name, rows in tables.items()}
+        first = found["duckdb"]
+        sums = {int(own.sum()) for own in first.tables.values()}
+        assert len(sums) == 1  # the same rows are kept in each table
+        for name, one in found.items():
+            assert one.tables.keys() == first.tables.keys() and len(one.tables) == len(SETS)
+            for places, own in one.tables.items():
+                assert np.array_equal(own, first.tables[places]), (unit, name, places)
+            assert (one.rows, dict(one.dropped), one.beyond) == (600, dict(first.dropped), first.beyond)
+
+
+def test_refused_rows_are_the_same_on_every_engine(tables: dict[str, Any]) -> None:
+    asked = Workload.of(
+        domain={"n": {"column": "number in words", "bins": [0, 5]}}, workload=[{"marginal": ["n"]}]
+    )
+    said = {}
+    for name, rows in tables.items():
+        with pytest.raises(DataError) as refused:
+            data_vector(rows, asked)
+        said[name] = str(refused.value)
+    assert len(set(said.values())) == 1 and "text that is no number" in said["duckdb"]
+
+
+def url_of(server: engines.Server, password: str) -> str:
+    quoted = urllib.parse.quote(password, safe="")
+    return f"postgres://{engines.USER}:{quoted}@127.0.0.1:{server.port}/{engines.DATABASE}"
+
+
+FILE = """
+domain: {sex: {values: [F, M]}, age: {bins: [0, 18, 65]}}
+workload: [{marginal: [sex, age]}]
+privacy: {epsilon: 1.0}
+unit: {column: person, rows: 2}
+data: {table: people, outside: drop, missing: drop}
+"""
+
+
+def test_a_url_is_released_and_its_password_is_nowhere(
+    tables: dict[str, Any], server: engines.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("w.yaml").write_text(FILE)
+    url = url_of(server, engines.PASSWORD)
+    done = called("release", "w.yaml", url, "--out", "answers")
+    assert done.exit_code == 0, done.stderr
+    assert "600 rows in the table" in done.stderr and "beyond what is counted of a person" in done.stderr
+    monkeypatch.setenv("PGPASSWORD", engines.PASSWORD)
+    again = mmopt.release(
+        f"postgres://{engines.USER}@127.0.0.1:{server.port}/postgres", "w.yaml", simulate_seed=1
+    )
+    connected = mmopt.release(server.connect(), "w.yaml", simulate_seed=1)
+    embedded = mmopt.release(tables["duckdb"], "w.yaml", simulate_seed=1)
+    for one in (again, connected):
+        assert one.answers["estimate"].tolist() == embedded.answers["estimate"].tolist()
+    assert "one person" in again.manifest["privacy"]["unit"]
+    shown = called("show", "answers")
+    written = [path.read_bytes() for path in Path("answers").iterdir()]
+    secrets = [engines.PASSWORD, urllib.parse.quote(engines.PASSWORD, safe="")]
+    for text in (done.stdout, done.stderr, shown.stdout, shown.stderr):
+        assert not any(secret in text for secret in secrets)
+    assert not any(secret.encode() in content for secret in secrets for content in written)
+
+
+def test_what_cannot_be_reached_or_read_is_said(tables: dict[str, Any], server: engines.Server) -> None:
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
+    with pytest.raises(DataError) as refused:
+        data_vector(url_of(server, "wrong/word"), asked, table="people")
+    said = str(refused.value)
+    assert said.startswith(f"postgres://counts:***@127.0.0.1:{server.port}/postgres: cannot connect: ")
+    assert 'password authentication failed for user "counts"' in said and "wrong" not in said
+    url = url_of(server, engines.PASSWORD)
+    shown = f"postgres://counts:***@127.0.0.1:{server.port}/postgres"
+    with pytest.raises(DataError) as refused:
+        data_vector(url, asked, table="peple")
+    assert str(refused.value) == (
+        f"{shown}: no table or view 'peple'\n  did you mean 'people'?\n  the database has: people"
+    )
+    with pytest.raises(DataError) as refused:
+        data_vector(url, Workload.of(domain={"sx": ["F"]}, workload=[{"marginal": ["sx"]}]), table="people")
+    assert str(refused.value).startswith(f"{shown}: no column 'sx' (attribute 'sx')\n  did you mean 'sex'?")
+
+
+def test_an_error_of_an_engine_quotes_no_row(server: engines.Server, spark: Any) -> None:
+    asked = Workload.of(domain={"n": {"bins": [0, 5]}}, workload=[{"marginal": ["n"]}])
+    connection = server.connect()
+    connection.raw_sql(
+        "CREATE OR REPLACE VIEW broken AS SELECT CAST(s AS int) AS n FROM (VALUES ('x7')) v(s)"
+    ).close()
+    spark._session.sql("SELECT CAST(s AS int) AS n FROM VALUES ('x7') v(s)").createOrReplaceTempView("broken")
+    for one in (connection, spark):
+        with pytest.raises(DataError) as refused:
+            data_vector(one, asked, table="broken")
+        assert str(refused.value).startswith(f"the connection to {one.name}: the engine stopped (")
+        assert "x7" not in str(refused.value)
+    connection.disconnect()

@@ -1,0 +1,213 @@
+"""Of each person at most k rows are counted, whoever else is in the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import mmopt
+from mmopt.data import data_vector, marginal_counts
+from mmopt.errors import DataError, WorkloadError
+from mmopt.strategies import Neighbours
+from mmopt.workloads import Workload
+
+Table = dict[str, list[Any]]
+
+DOMAIN = {
+    "sex": {"values": ["F", "M"], "outside": "drop", "missing": "M"},
+    "age": {"bins": [0, 18, 65, "open"], "outside": "drop", "missing": "drop"},
+    "zip": {"values": [1, 2, 3], "outside": {"cell": "other"}, "missing": {"cell": "other"}},
+}
+WORKLOAD = Workload.of(domain=DOMAIN, workload=[{"marginal": ["sex", "age"]}, {"marginal": ["zip"]}])
+CELLS = Workload.of(domain=DOMAIN, workload=[{"marginal": ["sex", "age", "zip"]}])
+
+
+def unit(rows: int, column: str = "person") -> Neighbours:
+    return Neighbours.of({"column": column, "rows": rows})
+
+
+def rows_of(rng: np.random.Generator, person: object, most: int = 12) -> list[tuple[Any, ...]]:
+    """Some rows of one person, among them such that have no cell, and equal ones."""
+    pools = (["F", "M", "X", None], [-1, 3, 20, 70, None], [1, 2, 3, 4, None])
+    weights = ([0.4, 0.4, 0.1, 0.1], [0.1, 0.3, 0.3, 0.2, 0.1], [0.3, 0.2, 0.2, 0.2, 0.1])
+    count = int(rng.integers(0, most))
+    drawn = [
+        [pool[i] for i in rng.choice(len(pool), count, p=p)] for pool, p in zip(pools, weights, strict=True)
+    ]
+    return [(person, *row) for row in zip(*drawn, strict=True)]
+
+
+def as_table(rows: list[tuple[Any, ...]], rng: np.random.Generator) -> Table:
+    """The rows in any order."""
+    mixed = [rows[i] for i in rng.permutation(len(rows))]
+    return {name: [row[i] for row in mixed] for i, name in enumerate(("person", *DOMAIN))}
+
+
+def people(rng: np.random.Generator, count: int = 12) -> list[list[tuple[Any, ...]]]:
+    return [rows_of(rng, person) for person in rng.permutation(1000)[:count].tolist()]
+
+
+def flat(groups: list[list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    return [row for group in groups for row in group]
+
+
+@pytest.mark.quick
+@pytest.mark.draws(6)
+def test_one_more_person_adds_at_most_k_rows_and_moves_nobody_else(rng: np.random.Generator) -> None:
+    k, groups = int(rng.integers(1, 5)), people(rng)
+    without = data_vector(as_table(flat(groups[1:]), rng), CELLS, workload=CELLS, unit=unit(k))
+    with_ = data_vector(as_table(flat(groups), rng), CELLS, workload=CELLS, unit=unit(k))
+    alone = data_vector(as_table(groups[0], rng), CELLS, workload=CELLS, unit=unit(k))
+    np.testing.assert_array_equal(with_.counts - without.counts, alone.counts)
+    inside = data_vector(as_table(groups[0], rng), CELLS, workload=CELLS).counts
+    assert alone.counts.sum() == min(k, inside.sum()) and (alone.counts <= inside).all()
+    assert alone.beyond == inside.sum() - alone.counts.sum()
+    # What rules drop is dropped first, and takes no one's place.
+    assert alone.dropped == data_vector(as_table(groups[0], rng), CELLS, workload=CELLS).dropped
+
+
+@pytest.mark.draws(3)
+def test_every_set_of_attributes_counts_the_same_rows(rng: np.random.Generator) -> None:
+    k, rows = int(rng.integers(1, 5)), flat(people(rng))
+    vector = data_vector(as_table(rows, rng), WORKLOAD, workload=WORKLOAD, unit=unit(k))
+    tables = marginal_counts(as_table(rows, rng), WORKLOAD, unit=unit(k))
+    cube = vector.counts.reshape(WORKLOAD.domain.shape)
+    np.testing.assert_array_equal(tables.of((0, 1)), cube.sum(axis=2))
+    np.testing.assert_array_equal(tables.of((2,)), cube.sum(axis=(0, 1)))
+    assert (tables.rows, tables.dropped, tables.beyond) == (vector.rows, vector.dropped, vector.beyond)
+
+
+def test_each_row_of_a_person_is_as_likely_to_be_kept() -> None:
+    """Of 3 rows in one cell and 1 in another two are kept; over many persons each half of the time."""
+    rows = [(person, "F", 3, z) for person in range(4000) for z in (1, 1, 1, 2)]
+    table = {name: [row[i] for row in rows] for i, name in enumerate(("person", *DOMAIN))}
+    counts = data_vector(table, CELLS, workload=CELLS, unit=unit(2)).counts.reshape(CELLS.domain.shape)
+    assert counts[0, 0, 0] + counts[0, 0, 1] == 8000
+    assert abs(counts[0, 0, 1] - 2000) < 6 * np.sqrt(4000 / 4)
+
+
+def test_who_has_no_more_rows_is_counted_as_before(rng: np.random.Generator) -> None:
+    rows = flat(people(rng))
+    most = max(Counter(row[0] for row in rows).values())
+    table = as_table(rows, rng)
+    whole = data_vector(table, CELLS, workload=CELLS)
+    kept = data_vector(table, CELLS, workload=CELLS, unit=unit(most))
+    np.testing.assert_array_equal(kept.counts, whole.counts)
+    assert kept.beyond == 0
+
+
+def test_persons_are_told_apart_by_every_letter() -> None:
+    table = {"person": ["a", "A", "a ", "á", "", "1", "1.0"], "sex": ["F"] * 7}
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
+    assert data_vector(table, asked, unit=unit(1)).counts.tolist() == [7, 0]
+    numbers = {"person": [1, 1, -1, 2**62], "sex": ["F"] * 4}
+    assert data_vector(numbers, asked, unit=unit(1)).counts.tolist() == [3, 0]
+
+
+def test_a_person_may_be_an_attribute_that_is_asked() -> None:
+    asked = Workload.of(domain={"person": {"values": ["a", "b"]}}, workload=[{"marginal": ["person"]}])
+    assert data_vector({"person": ["a", "a", "a", "b"]}, asked, unit=unit(2)).counts.tolist() == [2, 1]
+
+
+def test_queries_that_read_no_column_count_persons() -> None:
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"product": {}}])
+    table = {"person": ["a", "a", "a", "b"], "sex": ["F"] * 4}
+    assert data_vector(table, asked, workload=asked, unit=unit(2)).counts.sum() == 3
+
+
+@pytest.mark.parametrize("count", [data_vector, marginal_counts])
+def test_rows_of_nobody_are_refused(count: Any) -> None:
+    table = {"person": ["a", None, None], "sex": ["F", "F", "X"], "age": [3] * 3, "zip": [1] * 3}
+    with pytest.raises(DataError) as refused:
+        count(table, WORKLOAD, unit=unit(1))
+    assert str(refused.value) == (
+        "the dictionary of columns: column 'person' says whose a row is, and is missing (NULL) in 2 rows "
+        "(confidential, for you alone)\n"
+        "  leave such rows out of the table, or say whose they are"
+    )
+
+
+def test_refused_values_are_looked_for_in_all_rows() -> None:
+    """Also in rows that are beyond what is counted of a person."""
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
+    with pytest.raises(DataError, match="'sex'\\): 3 outside the declared domain"):
+        data_vector({"person": ["a"] * 5, "sex": ["X", "F", "X", "F", "X"]}, asked, unit=unit(1))
+
+
+def test_what_names_no_person_is_refused() -> None:
+    table = {"person": [0.5], "sex": ["F"], "n": [2]}
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
+    with pytest.raises(DataError) as refused:
+        data_vector(table, asked, unit=unit(1))
+    assert str(refused.value) == (
+        "the dictionary of columns: column 'person' is of type float64; a person is named by a text, a whole "
+        "number, a day or a UUID\n  convert the column first, or name another under 'unit'"
+    )
+    with pytest.raises(DataError) as refused:
+        data_vector(table, asked, unit=unit(1, "persn"))
+    assert str(refused.value) == (
+        "the dictionary of columns: no column 'persn' (whose each row is, the unit of privacy)\n"
+        "  did you mean 'person'?\n  the table has: person, sex, n"
+    )
+    with pytest.raises(DataError) as refused:
+        data_vector(table, asked, unit=unit(1), weight="n")
+    assert str(refused.value) == (
+        "unit has the column 'person' of persons, and data the weight 'n': the rows of a line are not told "
+        "apart\n  use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more"
+    )
+    with pytest.raises(DataError) as refused:
+        data_vector(table, asked, unit={"rows": 1})  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "unit of data_vector is of type dict, expected Neighbours or None\n"
+        "  write mmopt.Neighbours.of({'column': 'person', 'rows': 3})"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
+def test_an_ibis_table_is_truncated_where_it_is(rng: np.random.Generator) -> None:
+    rows = flat(people(rng))
+    table = as_table([row for row in rows if None not in row], rng)
+    connection = ibis.duckdb.connect()
+    stored = connection.create_table("people", pa.table(table))
+    for data in (stored, connection):
+        found = data_vector(data, CELLS, workload=CELLS, unit=unit(2))
+        np.testing.assert_array_equal(
+            found.counts, data_vector(table, CELLS, workload=CELLS, unit=unit(2)).counts
+        )
+    connection.disconnect()
+
+
+def test_a_release_counts_what_its_noise_hides() -> None:
+    """One source for both: the plan's set of neighbours says how many rows of whom are counted."""
+    asked = {"domain": {"sex": ["F", "M"]}, "workload": [{"marginal": ["sex"]}]}
+    table = {"person": ["a"] * 1000 + ["b"], "sex": ["F"] * 1001}
+    given = {"column": "person", "rows": 2}
+    by_file = mmopt.release(table, {**asked, "unit": given}, {"epsilon": 100.0})
+    by_argument = mmopt.release(table, asked, {"epsilon": 100.0}, unit=given)
+    for one in (by_file, by_argument):
+        assert abs(one.answers["estimate"][0] - 3) < 1
+        assert one.manifest["privacy"]["unit"] == "one person, of whom at most 2 rows count; by 'person'"
+        assert one.manifest["privacy"]["neighbours"] == "rows 2 of each person"
+        assert one.manifest["privacy"]["sensitivity"] == "2 times the largest L1 norm of a column"
+        assert "whether a row names no person" in one.manifest["privacy"]["not_covered"]
+    plain = mmopt.release(table, asked, {"epsilon": 100.0}, unit={"rows": 2})
+    assert abs(plain.answers["estimate"][0] - 1001) < 1
+    assert plain.manifest["privacy"]["unit"] == "one person, taken to have at most 2 rows"
+    errors = mmopt.accuracy(asked, {"epsilon": 1.0}, unit=given).plan.standard_errors
+    once = mmopt.accuracy(asked, {"epsilon": 1.0}).plan.standard_errors
+    assert np.allclose(errors, mmopt.accuracy(asked, {"epsilon": 1.0}, unit={"rows": 2}).plan.standard_errors)
+    assert (errors > 1.9 * once).all()
+
+
+def test_a_file_says_one_of_unit_and_neighbours() -> None:
+    asked = {"domain": {"sex": ["F", "M"]}, "workload": [{"marginal": ["sex"]}]}
+    with pytest.raises(WorkloadError) as refused:
+        mmopt.Request.of(asked, unit={"rows": 2}, neighbours="replace-one")
+    assert str(refused.value) == (
+        "neighbours: neighbours and unit (unit) both say what is protected\n  keep one of them"
+    )
