@@ -49,8 +49,8 @@ class Release(Tabular):
     Attributes
     ----------
     answers : the tidy answers, one row a query (``mechanism.answer_columns``): its group and label, what it
-        says of each attribute, then estimate, standard_error, low, high, coverage; where the noise was
-        simulated also private, which is False.
+        says of each attribute, then estimate, standard_error, low, high, coverage; after ``refine`` also
+        refined; where the noise was simulated also private, which is False.
     manifest : what was asked, what was spent, and with which software.
     plan : the noise and how estimates come from it; None where a folder was loaded without its workload.
     solution : the strategy that was used, with its certificate; None where a folder does not hold it.
@@ -131,7 +131,7 @@ class Release(Tabular):
         OptionError : no such query, a label that several queries have, or a release without its plan.
         TooLargeError : the coefficients of the estimates do not fit in memory, or take too long to find.
         """
-        rows = self._rows(queries)
+        rows = self.numbers(queries)
         if self.plan is None:
             raise OptionError(
                 "a release that was loaded from its folder does not hold its queries, which covariances need",
@@ -139,8 +139,25 @@ class Release(Tabular):
             )
         return covariance(self.plan, rows)
 
-    def _rows(self, queries: object) -> Ints:
-        """The numbers (k,) of the queries that were asked for."""
+    def refine(
+        self,
+        *,
+        whole: bool = False,
+        totals: float | Mapping[str | int | None, float] | None = None,
+        tolerance: float | None = None,
+        time_limit: float | None = None,
+    ) -> Release:
+        """The same release with answers that counts can have beside its own: the column ``refined``.
+
+        Non-negative, with known totals, whole if asked for; as near to the released answers as can be, which
+        is proved. They spend no privacy, and are biased. Arguments and errors: ``refined_answers.refine``.
+        """
+        from mmopt.answers.refined_answers import refine  # which solves
+
+        return refine(self, whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
+
+    def numbers(self, queries: object) -> Ints:
+        """The numbers (k,) of queries that are asked for as for ``covariance``, with its errors."""
         if isinstance(queries, slice):
             return np.arange(len(self))[queries]
         each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries

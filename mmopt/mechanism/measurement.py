@@ -119,7 +119,7 @@ def measure(
         coverage=found.coverage,
         confidence=confidence,
         private=simulate_seed is None,
-        columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "private")),
+        columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "refined", "private")),
     )
 
 
