@@ -1,8 +1,8 @@
-"""The counts whose answers are nearest to given ones: the program ``refine_counts`` solved, made exact, certified.
+"""The counts whose answers are nearest to given ones: ``refine_counts`` solved, made exact, certified.
 
-A conic solver finds them up to its tolerance. Which counts are 0 is read off its point, and the others follow by
-linear algebra, as in Lawson and Hanson's algorithm for non-negative least squares, which goes on from there where
-a count falls below 0 or would gain by rising. The program's certificate at that point says what is proved.
+A conic solver finds them up to its tolerance. Which counts are 0 is read off its point, and the others
+follow by linear algebra, as in the algorithm of Lawson and Hanson for non-negative least squares, which goes
+on from there where a count falls below 0 or would gain by rising. What is proved the certificate says.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class _Problem:
         if np.abs(z @ self.rows - 1.0).max(initial=0.0) > ROOM / 1000:
             return float(MAX_ROWS)
         middle, size = float(self.base.sum() + z @ self.values), float(np.linalg.norm(z))
-        return 1.0 + (abs(middle) + size * (np.sqrt(level) + np.linalg.norm(self.values) * ROOM)) * (1.0 + ROOM)
+        return 1.0 + float(abs(middle) + size * (np.sqrt(level) + np.linalg.norm(self.values) * ROOM)) * (
+            1.0 + ROOM
+        )
 
     def givens(self, most: float) -> dict[str, Any]:
         return {

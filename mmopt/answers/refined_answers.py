@@ -19,7 +19,7 @@ import numpy as np
 
 from mmopt.answers.nearest_counts import PROGRAM, nearest_counts
 from mmopt.answers.whole_counts import Whole, whole_counts
-from mmopt.errors import OptionError, TooLargeError, counted, whole as whole_number
+from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole as whole_number
 from mmopt.limits import require_memory
 from mmopt.mechanism.answer_columns import REFINED
 from mmopt.numerics.arrays import Array
@@ -90,11 +90,20 @@ def refine(
     rows, values = matrix / errors[:, None], estimates / errors
     if len(rows) > rows.shape[1]:
         # |A x - b|² is |R x - r|² and what no x takes away: released answers add up, so nothing but rounding.
-        triangle = np.linalg.qr(np.column_stack([rows, values]), mode="r")[: rows.shape[1]]
+        triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
         rows, values = triangle[:, :-1], triangle[:, -1]
-    found, counts = nearest_counts(
-        rows, values, sums, known.values, tolerance=tolerance, time_limit=time_limit
-    )
+    try:
+        found, counts = nearest_counts(
+            rows, values, sums, known.values, tolerance=tolerance, time_limit=time_limit
+        )
+    except SolverError as error:
+        if not (known.names and "cannot hold together" in error.message):
+            raise
+        said = ", ".join(f"{v:.12g} of {n}" for n, v in zip(known.names, known.values, strict=True))
+        raise SolverError(
+            f"no counts have all of these totals: {said}",
+            hint=f"compare them with the tables that they are from; {error.message}",
+        ) from None
     rounded = whole_counts(counts, matrix, sums, known.values) if whole else None
     refined = matrix @ counts if rounded is None else rounded.answers.astype(float)
     if rounded is None:
@@ -122,7 +131,9 @@ def _listed(workload: Workload) -> Array:
 
 def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
     given = {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
-    rows, values, names = [], [], []
+    rows: list[Array] = []
+    values: list[float] = []
+    names: list[str] = []
     for query, value in given.items():
         name = "all rows" if query is None else f"'{query}'" if isinstance(query, str) else f"query {query}"
         try:
@@ -149,7 +160,7 @@ def _refuse_parts(release: Release, known: _Known, queries: Array) -> None:
     if parted.size:
         raise OptionError(
             f"the query '{release.answers['label'][parted[0]]}' has weights that are not whole numbers, so "
-            f"its answers are not whole ({counted(parted.size, 'query', 'queries')} of {len(queries):,})",
+            f"its answers are not whole ({counted(int(parted.size), 'query')} of {len(queries):,})",
             hint="refine without whole answers, or leave such queries out of the workload",
         )
     for name, value in zip(known.names, known.values, strict=True):

@@ -39,6 +39,7 @@ __all__ = ["CHART_FILE", "STRATEGY_FILE", "Release", "load_release"]
 
 CHART_FILE = "answers.svg"
 STRATEGY_FILE = "strategy.npz"
+_LONGEST_HINT = 400  # characters: of many queries not all labels are listed
 _SAME = 1e-6  # relative: standard errors that were rounded, and computed by other versions of libraries
 
 
@@ -332,7 +333,12 @@ def _same(told: Any, fact: Any) -> bool:
 def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:
     rows = labels.get(query, [])
     if not rows:
-        raise OptionError(f"there is no query '{query}'", hint=suggest(query, labels))
+        hint = suggest(query, labels)
+        many = len(hint) > _LONGEST_HINT
+        raise OptionError(
+            f"there is no query '{query}'",
+            hint="the column 'label' of the answers has them" if many else hint,
+        )
     if len(rows) > 1:
         raise OptionError(
             f"{len(rows)} queries have the label '{query}': {', '.join(map(str, rows))}",

@@ -3,9 +3,9 @@
 Sets of which any two are nested or apart are a laminar family: a hierarchy. The rows of 0 and 1 of two such
 families (the rows and the columns of a table, each with their sums) are totally unimodular: it is a network
 in which a unit flows from the sets of the one to those of the other (Edmonds 1970; Schrijver, Combinatorial
-optimization, 2003, sections 41.4 and 13.4). So there are counts, each rounded up or down, for which the answer
-of every set of both families is rounded up or down as well (Hoffman and Kruskal 1956): x itself meets these
-limits, which are whole. HiGHS finds those of least distance; that they keep the limits is checked in integers.
+optimization, 2003). So there are counts, each rounded up or down, for which the answer of every set of both
+families is rounded up or down as well (Hoffman and Kruskal 1956): x itself meets these limits, which are
+whole. HiGHS finds those of least distance; that they keep the limits is checked in integers.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mmopt.errors import SolverError
 from mmopt.numerics.arrays import Array, Ints
 
 __all__ = ["Whole", "in_two_families", "whole_counts"]
+
+Bools = npt.NDArray[np.bool_]
 
 SECONDS = 60.0
 LARGEST = 2.0**50  # of what is counted: so far floats are whole numbers, and their sums
@@ -34,7 +37,7 @@ class Whole:
 
     counts: Ints
     answers: Ints
-    within_one: Array
+    within_one: Bools
     farthest: float
 
 
@@ -93,7 +96,7 @@ def _exact(rows: Array, whole: Ints) -> Ints:
     return np.asarray(rows.astype(np.int64) @ whole)
 
 
-def in_two_families(queries: Array, first: Array) -> Array:
+def in_two_families(queries: Array, first: Array) -> Bools:
     """Which queries (m,) of 0 and 1 are in two laminar families, taken greedily after the rows ``first``."""
     families: tuple[set[int], set[int]] = (set(), set())
     for row in first:

@@ -15,8 +15,8 @@ __all__ = ["REFINED", "SIMULATED", "answers_frame"]
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 REFINED = (
-    "refined answers are post-processing: they spend no privacy, and are biased; standard errors and intervals "
-    "are of the unbiased estimates beside them"
+    "refined answers are post-processing: they spend no privacy, and are biased; standard errors and "
+    "intervals are of the unbiased estimates beside them"
 )
 
 

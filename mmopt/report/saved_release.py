@@ -80,4 +80,5 @@ def _optimum(manifest: Mapping[str, Any]) -> str:
     if far is None:
         return f"not proved: {about['status']}"
     words = f"gap {rounded(float(about['gap']), 2, up=True, layout='e')}, {about['grade']}"
-    return f"{words}: each answer within {rounded(float(far), 2, up=True, layout='e')} standard errors of its best value"
+    near = rounded(float(far), 2, up=True, layout="e")
+    return f"{words}: each answer within {near} standard errors of its best value"

@@ -17,16 +17,14 @@ __all__ = ["refine"]
 
 
 def refine(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
     workload: WorkloadFile,
     total: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[QUERY=]VALUE",
-            help="How many rows there are, where that is public; with the label of a query, as answers.csv has "
-            "it, its answer. May be repeated.",
+            help="How many rows there are, where that is public; with the label of a query, as in "
+            "answers.csv, its answer. May be repeated.",
         ),
     ] = None,
     whole: Annotated[
