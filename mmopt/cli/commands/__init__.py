@@ -16,6 +16,7 @@
 - ``tune.py``: a sub-workload whose queries count for more
 - ``templates.py``: strategies kept in factors
 - ``release.py``: private answers from a table
+- ``refine.py``: answers that counts can have, beside the released ones
 - ``report.py``: one page of all that is known of a workload, its strategy and its release
 - ``simulate.py``: relative errors on a table that may be seen
 """
