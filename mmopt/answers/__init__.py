@@ -9,6 +9,9 @@
 - ``charged_release.py``: a release that is charged to a ledger
 - ``one_call.py``: ``release``: from data and a workload to private answers
 - ``release_result.py``: ``Release``: the answers, how they were got, and how their errors go together
+- ``refined_answers.py``: ``Release.refine``: non-negative answers with known totals, beside the unbiased ones
+- ``nearest_counts.py``: the program ``refine_counts`` solved, made exact, certified
+- ``whole_counts.py``: counts rounded to whole numbers so that totals and hierarchies still add up
 - ``read_folder.py``: the folder of a release, read back and checked against its manifest
 """
 

@@ -127,7 +127,7 @@ def read_answers(folder: Path, manifest: Mapping[str, Any]) -> Frame:
     except (OSError, ValueError, LookupError, TypeError):
         raise ResultError(f"the answers in '{folder}' cannot be read", hint=HINT) from None
     told = _said(manifest)
-    found = {key: frame.metadata.get(key) for key in {**told, **dict.fromkeys(GUARANTEE)}}
+    found = {key: frame.metadata.get(key) for key in {**told, **dict.fromkeys((*GUARANTEE, "refined"))}}
     if "private" in frame.names and not frame["private"].all():
         found["private"] = "false"  # of rows that were copied from simulated answers
     for key, value in found.items():
@@ -151,6 +151,7 @@ def _said(manifest: Mapping[str, Any]) -> dict[str, str]:
         "confidence": repr(float(manifest["accuracy"]["confidence"])),
         "private": str(manifest["private"]).lower(),
         **guarantee(manifest),
+        **({"refined": manifest["refined"]["note"]} if "refined" in manifest else {}),
     }
 
 
@@ -187,6 +188,7 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
 
 def _checked(frame: Frame) -> Frame:
     """ValueError where columns that every release has are not there."""
-    if not {"query", "label", *FIGURES} <= set(frame.names) or "confidence" not in frame.metadata:
+    least = {"query", "label", *FIGURES, *(["refined"] if "refined" in frame.metadata else [])}
+    if not least <= set(frame.names) or "confidence" not in frame.metadata:
         raise ValueError("no answers")
     return frame

@@ -40,6 +40,7 @@ __all__ = ["CHART_FILE", "STRATEGY_FILE", "Release", "load_release"]
 
 CHART_FILE = "answers.svg"
 STRATEGY_FILE = "strategy.npz"
+_LONGEST_HINT = 400  # characters: of many queries not all labels are listed
 _SAME = 1e-6  # relative: standard errors that were rounded, and computed by other versions of libraries
 
 
@@ -50,8 +51,8 @@ class Release(Tabular):
     Attributes
     ----------
     answers : the tidy answers, one row a query (``mechanism.answer_columns``): its group and label, what it
-        says of each attribute, then estimate, standard_error, low, high, coverage; where the noise was
-        simulated also private, which is False.
+        says of each attribute, then estimate, standard_error, low, high, coverage; after ``refine`` also
+        refined; where the noise was simulated also private, which is False.
     manifest : what was asked, what was spent, and with which software.
     plan : the noise and how estimates come from it; None where a folder was loaded without its workload.
     solution : the strategy that was used, with its certificate; None where a folder does not hold it.
@@ -139,7 +140,7 @@ class Release(Tabular):
         OptionError : no such query, a label that several queries have, or a release without its plan.
         TooLargeError : the coefficients of the estimates do not fit in memory, or take too long to find.
         """
-        rows = self._rows(queries)
+        rows = self.numbers(queries)
         if self.plan is None:
             raise OptionError(
                 "a release that was loaded from its folder does not hold its queries, which covariances need",
@@ -147,8 +148,25 @@ class Release(Tabular):
             )
         return covariance(self.plan, rows)
 
-    def _rows(self, queries: object) -> Ints:
-        """The numbers (k,) of the queries that were asked for."""
+    def refine(
+        self,
+        *,
+        whole: bool = False,
+        totals: float | Mapping[str | int | None, float] | None = None,
+        tolerance: float | None = None,
+        time_limit: float | None = None,
+    ) -> Release:
+        """The same release with answers that counts can have beside its own: the column ``refined``.
+
+        Non-negative, with known totals, whole if asked for; as near to the released answers as can be, which
+        is proved. They spend no privacy, and are biased. Arguments and errors: ``refined_answers.refine``.
+        """
+        from mmopt.answers.refined_answers import refine  # which solves
+
+        return refine(self, whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
+
+    def numbers(self, queries: object) -> Ints:
+        """The numbers (k,) of queries that are asked for as for ``covariance``, with its errors."""
         if isinstance(queries, slice):
             return np.arange(len(self))[queries]
         each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
@@ -332,7 +350,12 @@ def _same(told: Any, fact: Any) -> bool:
 def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:
     rows = labels.get(query, [])
     if not rows:
-        raise OptionError(f"there is no query '{query}'", hint=suggest(query, labels))
+        hint = suggest(query, labels)
+        many = len(hint) > _LONGEST_HINT
+        raise OptionError(
+            f"there is no query '{query}'",
+            hint="the column 'label' of the answers has them" if many else hint,
+        )
     if len(rows) > 1:
         raise OptionError(
             f"{len(rows)} queries have the label '{query}': {', '.join(map(str, rows))}",

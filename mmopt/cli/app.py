@@ -22,6 +22,7 @@ from mmopt.cli.commands.export import export
 from mmopt.cli.commands.init import init
 from mmopt.cli.commands.ledger import build_ledger
 from mmopt.cli.commands.programs import programs
+from mmopt.cli.commands.refine import refine
 from mmopt.cli.commands.release import release
 from mmopt.cli.commands.report import report
 from mmopt.cli.commands.show import show
@@ -71,6 +72,7 @@ def build() -> typer.Typer:
         templates,
         report,
         release,
+        refine,
         simulate,
     ):
         app.command()(guarded(command))

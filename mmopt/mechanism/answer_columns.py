@@ -11,9 +11,13 @@ from mmopt.mechanism.measurement import FIGURES, Answers
 from mmopt.numerics.outward import rounded
 from mmopt.results import Frame
 
-__all__ = ["SIMULATED", "answers_frame"]
+__all__ = ["REFINED", "SIMULATED", "answers_frame"]
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
+REFINED = (
+    "refined answers are post-processing: they spend no privacy, and are biased; standard errors and "
+    "intervals are of the unbiased estimates beside them"
+)
 
 
 def answers_frame(answers: Answers, metadata: Mapping[str, str] | None = None) -> Frame:

@@ -128,7 +128,7 @@ class Exact:
             coverage=found.coverage,
             confidence=self.confidence,
             private=self.simulate_seed is None,
-            columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "private")),
+            columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "refined", "private")),
         )
 
 

@@ -83,7 +83,8 @@ def answers_table(frame: Frame, first: int = 3) -> Table:
             rows.append((cell(f"  … {part.stop - part.start - first:,} more", "dim"),))
     if len(groups) > GROUPS_SHOWN:
         rows.append((cell(f"… {counted(len(groups) - GROUPS_SHOWN, 'group')} more", "dim"),))
-    numbers = ("answer", "standard error", interval)
+    refined = ("refined",) if "refined" in frame.metadata else ()
+    numbers = ("answer", "standard error", interval, *refined)
     return rows_table(("query", *numbers), rows, numbers)
 
 
@@ -96,6 +97,7 @@ def _answer(frame: Frame, i: int) -> Row:
         f"{float(frame['estimate'][i]):,.{places}f}",
         shown,
         interval(frame, i, places),
+        *([f"{float(frame['refined'][i]):,.{places}f}"] if "refined" in frame.metadata else []),
     )
 
 

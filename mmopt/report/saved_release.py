@@ -42,6 +42,8 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{noise['kind']}, of scale {noise['scale_at_unit_strategy']:.6g} on the strategy's queries",
         ),
         ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
+        ("refined", _refined(manifest)),
+        ("optimum", _optimum(manifest)),
         ("intervals", f"{percent(float(accuracy['confidence']))}, each alone; coverage {least}"),
         ("ledger", _entry(manifest.get("ledger"))),
         ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
@@ -68,3 +70,28 @@ def _strategy(manifest: Mapping[str, Any]) -> str:
     words = name or (f"template {solution['template']}" if solution.get("template") else "")
     rows = f"{manifest['strategy']['rows']:,} measured queries"
     return f"{words}: {rows}" if words else rows
+
+
+def _refined(manifest: Mapping[str, Any]) -> str:
+    """By which rules, and what that costs; "" of a release that is not refined."""
+    if (about := manifest.get("refined")) is None:
+        return ""
+    totals = "".join(f", {total['of']}: {total['value']:.12g}" for total in about["totals"])
+    whole = about["whole"]
+    near = "" if whole is None else f"{whole['within_one']:,} of them rounded up or down"
+    if whole is not None and whole["others"]:
+        off = rounded(float(whole["largest_distance_of_others"]), 3, up=True)
+        near += f", {whole['others']:,} off by up to {off}"
+    return f"non-negative{totals}{f', whole ({near})' if near else ''}; {about['note']}"
+
+
+def _optimum(manifest: Mapping[str, Any]) -> str:
+    """How near the answers, before they are made whole, are to the best ones."""
+    if (about := manifest.get("refined")) is None:
+        return ""
+    far = about["standard_errors_from_best"]
+    if far is None:
+        return f"not proved: {about['status']}"
+    words = f"gap {rounded(float(about['gap']), 2, up=True, layout='e')}, {about['grade']}"
+    near = rounded(float(far), 2, up=True, layout="e")
+    return f"{words}: each answer within {near} standard errors of its best value"

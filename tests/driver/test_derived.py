@@ -105,6 +105,29 @@ def test_multipliers_of_another_shape_are_left_out(rng: Rng) -> None:
 
 
 @pytest.mark.quick
+def test_a_line_with_a_condition_whose_sides_are_found_otherwise() -> None:
+    """One side row by row, the other at once: row by row both, and not each row against all numbers."""
+    text = """
+program own
+given
+    W: matrix[m, n] = workload.matrix
+parameter
+    y: vector[m] = ones(m)
+choose
+    x: vector[n] >= 0
+minimize
+    sum((x - 3)**2)
+subject to
+    above: W[j, :] @ x >= y[j] for j in m if y[j] > 0
+"""
+    rows = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
+    found = solve(rows, Program.parse(text), givens={"y": np.array([8.0, 7.0, -1.0])})
+    # x = (4, 7, 4).
+    assert found.objective == pytest.approx(18.0, rel=1e-6)
+    assert found.bound == pytest.approx(18.0, rel=1e-5) and found.bound <= 18.0
+
+
+@pytest.mark.quick
 @pytest.mark.some(4)
 @pytest.mark.parametrize("text", BASES, ids=[str(i) for i in range(len(BASES))])
 def test_any_multipliers_and_slopes_prove_a_bound(text: str, rng: Rng) -> None:

@@ -1464,6 +1464,47 @@ MUTANTS = (
         ("ranking_table", "figure(place.rmse, 4, up=True)", "figure(place.rmse, 4)"),
         ("ranking_table", "figure(place.cost, 4, up=True)", "figure(place.cost, 4)"),
     ),
+    # -- refined answers: the counts nearest, the rounding that adds up, what a folder says of them
+    *_certificates(
+        ("refine_counts", "certificate", "@ y - (known", "@ y + (known"),
+        ("refine_counts", "certificate", "- r @ r", "- r @ r / 2"),
+        ("refine_counts", "certificate", "+ most * min(0,", "+ min(0,"),
+    ),
+    *_rows(
+        "mmopt/answers/nearest_counts.py",
+        "answers/test_refined_answers.py",
+        ("most", "(np.sqrt(level) +", "(0 * np.sqrt(level) -"),
+        ("nearest_counts", "totals - sums @ base", "totals"),
+        ("_polished", "slopes + sums.T @ nu)", "slopes)"),
+    ),
+    *_rows(
+        "mmopt/answers/refined_answers.py",
+        "answers/test_refined_answers.py",
+        ("refine", "matrix / errors[:, None], estimates / errors", "matrix, estimates"),
+        ("_refuse_parts", "(queries != np.rint(queries))", "(queries != queries)"),
+    ),
+    *_rows(
+        "mmopt/answers/whole_counts.py",
+        "answers/test_whole_counts.py",
+        ("_enter", "in (0, own, one)", "in (0, own, one, 1)"),
+        ("whole_counts", "high - start", "high - start + 1"),
+        ("whole_counts", "1.0 - 2.0 * (counts - least)", "2.0 * (counts - least) - 1.0"),
+        ("whole_counts", "LinearConstraint(sums, rest, rest)", "LinearConstraint(sums, rest - 1, rest)"),
+    ),
+    *_rows(
+        "mmopt/answers/read_folder.py",
+        "answers/test_refined_answers.py",
+        ("read_answers", '(*GUARANTEE, "refined")', "GUARANTEE"),
+    ),
+    *_rows(
+        "mmopt/compiler/duality/nodes.py",
+        "driver/test_derived.py::test_a_line_with_a_condition_whose_sides_are_found_otherwise",
+        (
+            "read_entries",
+            "tuple(one.items())) for one in at.envs)",
+            "tuple(at.envs[0].items())) for one in at.envs)",
+        ),
+    ),
     # -- what must not be published says so
     *_rows(
         "mmopt/report/displays.py",

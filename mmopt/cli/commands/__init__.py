@@ -17,6 +17,7 @@
 - ``templates.py``: strategies kept in factors
 - ``release.py``: private answers from a table
 - ``ledger.py``: what releases of a data set have cost in all
+- ``refine.py``: answers that counts can have, beside the released ones
 - ``report.py``: one page of all that is known of a workload, its strategy and its release
 - ``simulate.py``: relative errors on a table that may be seen
 """

@@ -230,8 +230,11 @@ class Nodes:
         if len(sides[0]) == len(sides[1]) == 1:
             self.lines.append(ReadLine(name, None, r.op, (sides[0][0], sides[1][0])))
             return
-        count = len(at.places)
-        each = [side * count if len(side) == 1 else side for side in sides]
+        # Beside numbers that are found one by one those found at once are taken one by one as well.
+        each = [
+            tuple(self.place(side.body, scope.among(side), tuple(one.items())) for one in at.envs)
+            for side in (left, right)
+        ]
         for i, pair in enumerate(zip(*each, strict=True)):
             self.lines.append(ReadLine(name, i, r.op, pair))
 

@@ -1,0 +1,155 @@
+"""The counts whose answers are nearest to given ones: ``refine_counts`` solved, made exact, certified.
+
+A conic solver finds them up to its tolerance. Which counts are 0 is read off its point, and the others
+follow by linear algebra, as in the algorithm of Lawson and Hanson for non-negative least squares, which goes
+on from there where a count falls below 0 or would gain by rising. What is proved the certificate says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmopt.driver import solve
+from mmopt.errors import SolverError
+from mmopt.numerics.arrays import Array
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
+from mmopt.proof import certify
+from mmopt.results import Solution
+from mmopt.workloads import Workload
+
+__all__ = ["PROGRAM", "nearest_counts"]
+
+PROGRAM = "refine_counts"
+ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
+LEVEL = 100.0  # squared standard errors, beside those that the solver's start is off by
+ROUNDED = 1e-12  # relative: what a slope of 0 is computed as
+MOST_STEPS = 4  # times the number of counts
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Counts x + base, x >= -base, with |rows x - values|² least and sums x = totals; most : of all rows."""
+
+    rows: Array
+    values: Array
+    sums: Array
+    totals: Array
+    base: Array
+
+    def level(self, x: Array) -> float:
+        return float(np.sum((self.rows @ x - self.values) ** 2))
+
+    def most(self, level: float) -> float:
+        """How many rows there are at most where the objective is at most ``level``.
+
+        With z @ rows = 1 there are sum(base) + z @ (rows x), and by Cauchy and Schwarz no more than
+        sum(base) + z @ values + |z| √level. Without such z what a release counts at most.
+        """
+        z = np.linalg.lstsq(self.rows.T, np.ones(len(self.base)), rcond=None)[0]
+        if np.abs(z @ self.rows - 1.0).max(initial=0.0) > ROOM / 1000:
+            return float(MAX_ROWS)
+        middle, size = float(self.base.sum() + z @ self.values), float(np.linalg.norm(z))
+        return 1.0 + float(abs(middle) + size * (np.sqrt(level) + np.linalg.norm(self.values) * ROOM)) * (
+            1.0 + ROOM
+        )
+
+    def givens(self, most: float) -> dict[str, Any]:
+        return {
+            "y": np.concatenate([self.values, self.totals]),
+            "known": np.repeat([0.0, 1.0], [len(self.rows), len(self.sums)]),
+            "low": -self.base,
+            "most": min(most, float(MAX_ROWS)),
+        }
+
+
+def nearest_counts(
+    rows: Array,
+    values: Array,
+    sums: Array,
+    totals: Array,
+    *,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+) -> tuple[Solution, Array]:
+    """Counts (c,), all >= 0, with ``sums`` (q, c) @ counts the ``totals`` (q,), up to the program's e, and
+    ``rows`` (p, c) @ counts as near to ``values`` (p,) as can be; in front of them what is proved of that.
+
+    Raises
+    ------
+    SolverError : no such counts, as the program's lines show; none was found in time.
+    """
+    # Counted from numbers near the answers: what is left is small beside them, and keeps its digits.
+    base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
+    problem = _Problem(rows, values - rows @ base, sums, totals - sums @ base, base)
+    asked = Workload.from_matrix(np.vstack([rows, sums]))
+    wide = 2.0 * problem.most(LEVEL + problem.level(np.zeros(len(base)))) + 2.0 * float(np.abs(totals).sum())
+    found = solve(
+        asked,
+        PROGRAM,
+        reduce=False,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        givens=problem.givens(wide),
+    )
+    if not found.status.feasible or found.status.is_interrupted:
+        raise SolverError(f"no refined answers were found: {found.status}", hint="raise the time limit")
+    x = np.asarray(found.variables["x"], dtype=float)
+    points = [_polished(problem, x, found.multipliers), (x, found.multipliers)]
+    best: tuple[Solution, Array] | None = None
+    for point, multipliers in points:
+        givens = problem.givens(problem.most(problem.level(point)))
+        judged = certify(
+            asked,
+            program=PROGRAM,
+            point={"x": point},
+            multipliers={name: multipliers[name] for name in ("above", "below")},
+            givens=givens,
+            solve=False,
+        )
+        if best is None or (judged.gap or 0.0) < (best[0].gap or 0.0):
+            best = judged, np.maximum(base + np.asarray(judged.variables["x"]), 0.0)
+        if judged.gap is not None and judged.gap <= (tolerance or 1e-6):
+            break
+    assert best is not None
+    return best
+
+
+def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
+    """The optimum near a point, as exact as linear algebra has it, with multipliers of the known answers."""
+    from scipy.linalg import lstsq, null_space
+
+    low, sums = -problem.base, problem.sums
+    slopes = np.asarray(multipliers["counts"], dtype=float)
+    free = x - low > slopes
+    x, nu = np.where(free, x, low), np.zeros(len(sums))
+    for _ in range(MOST_STEPS * len(x)):
+        missed, off = problem.values - problem.rows @ x, problem.totals - sums @ x
+        among, within = problem.rows[:, free], sums[:, free]
+        first = lstsq(within, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))
+        along = null_space(within) if len(sums) else np.eye(int(free.sum()))
+        step = first + along @ lstsq(among @ along, missed - among @ first, lapack_driver="gelsy")[0]
+        room = x[free] - low[free]
+        short = room + step < 0
+        if short.any():
+            part = float((room[short] / -step[short]).min())
+            moved = np.maximum(room + part * step, 0.0)
+            moved[short & (room + part * step <= ROUNDED * (1.0 + room))] = 0.0
+            x[free] = low[free] + moved
+            free[np.flatnonzero(free)[short & (moved == 0.0)]] = False
+            continue
+        x[free] += step
+        slopes = 2.0 * problem.rows.T @ (problem.rows @ x - problem.values)
+        nu = lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if len(sums) else nu
+        rising = np.where(free, np.inf, slopes + sums.T @ nu)
+        at = int(np.argmin(rising))
+        if rising[at] >= -ROUNDED * np.abs(slopes).max(initial=1.0) * len(x):
+            break
+        free[at] = True
+    nothing = np.zeros(len(problem.rows))
+    return np.maximum(x, low), {
+        "above": np.concatenate([nothing, np.maximum(-nu, 0.0)]),
+        "below": np.concatenate([nothing, np.maximum(nu, 0.0)]),
+    }

@@ -1,0 +1,221 @@
+"""Answers that counts can have, beside the released ones: non-negative, of known totals, whole if asked for.
+
+The program ``refine_counts`` finds counts x >= 0 whose answers W x are nearest to the released ones, each
+distance in standard errors. It sees published numbers alone, so that privacy is as before. The answers of the
+true table obey the same rules, so that the sum of squared errors, in standard errors, is never larger than
+before, whatever the noise was: the projection on a convex set moves no farther from any of its points
+(Cheney and Goldstein, Proximity maps for convex sets, Proc. AMS 1959). But the answers become biased.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmopt.answers.nearest_counts import PROGRAM, nearest_counts
+from mmopt.answers.whole_counts import Whole, whole_counts
+from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole as whole_number
+from mmopt.limits import require_memory
+from mmopt.mechanism.answer_columns import REFINED
+from mmopt.numerics.arrays import Array
+from mmopt.results import Frame, Solution
+from mmopt.workloads import Workload
+
+if TYPE_CHECKING:
+    from mmopt.answers.release_result import Release
+
+__all__ = ["Totals", "refine"]
+
+Totals = float | Mapping[str | int | None, float]
+
+MOST_CLASSES = 1024  # of cells that queries tell apart: so many counts are chosen, in about a minute
+CELLS = 2**22  # that are listed
+SMALL = 1e-9  # standard errors: a refined answer below is 0 but for the solver's tolerance
+LARGE = ("refine a release whose workload asks about fewer attributes, or coarser values of them",)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Queries (q, n) whose answers (q,) are known, with what they are called."""
+
+    rows: Array
+    values: Array
+    names: tuple[str, ...]
+
+
+def refine(
+    release: Release,
+    *,
+    whole: bool = False,
+    totals: Totals | None = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+) -> Release:
+    """The same release with one more column, ``refined``, and how it was got in its manifest.
+
+    Parameters
+    ----------
+    whole : whole numbers, by rounding the counts so that totals and hierarchies still add up
+        (``whole_counts``). totals : how many rows there are, where that is known anyhow; or known answers by
+        the label of their query or its number, None standing for all rows.
+    tolerance, time_limit : as for ``solve``.
+
+    Raises
+    ------
+    OptionError : a release without its plan or refined already, an unknown query, a total that is no count,
+        or, for whole answers, a query or a total that is not whole.
+    SolverError : totals that no counts have together, by the lines of the program; no point was found.
+    TooLargeError : more cells than can be listed, or than are chosen in reasonable time.
+    """
+    if release.plan is None:
+        raise OptionError(
+            "a release that was loaded from its folder does not hold its queries, which refining needs",
+            hint="load it with them: mmopt.load_release(folder, workload=Workload.load(file))",
+        )
+    if "refined" in release.manifest:
+        raise OptionError("the release is refined already", hint="refine the release that it was made from")
+    workload = release.plan.workload
+    queries = _listed(workload)
+    known = _known(release, totals, queries)
+    if whole:
+        _refuse_parts(release, known, queries)
+    columns, matrix, sums = _merged(queries, known.rows)
+    errors = np.asarray(release.answers["standard_error"], dtype=float)
+    estimates = np.asarray(release.answers["estimate"], dtype=float)
+    rows, values = matrix / errors[:, None], estimates / errors
+    if len(rows) > rows.shape[1]:
+        # |A x - b|² is |R x - r|² and what no x takes away: released answers add up, so nothing but rounding.
+        triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
+        rows, values = triangle[:, :-1], triangle[:, -1]
+    try:
+        found, counts = nearest_counts(
+            rows, values, sums, known.values, tolerance=tolerance, time_limit=time_limit
+        )
+    except SolverError as error:
+        if not (known.names and "cannot hold together" in error.message):
+            raise
+        said = ", ".join(f"{v:.12g} of {n}" for n, v in zip(known.names, known.values, strict=True))
+        raise SolverError(
+            f"no counts have all of these totals: {said}",
+            hint=f"compare them with the tables that they are from; {error.message}",
+        ) from None
+    rounded = whole_counts(counts, matrix, sums, known.values) if whole else None
+    refined = matrix @ counts if rounded is None else rounded.answers.astype(float)
+    if rounded is None:
+        refined = np.where(np.abs(refined) < SMALL * errors, 0.0, refined)
+        refined = np.array([float(f"{value:.12g}") for value in refined.tolist()])
+    about = _about(release, known, found, rounded, columns)
+    return replace(
+        release,
+        answers=_beside(release.answers, refined),
+        manifest={**release.manifest, "refined": about},
+    )
+
+
+def _listed(workload: Workload) -> Array:
+    """The queries (m, n) as a matrix."""
+    m, n = workload.shape
+    if n > CELLS:
+        raise TooLargeError(
+            f"refining counts every cell, and there are {whole_number(n)}; it lists at most {CELLS:,}",
+            hint=LARGE[0],
+        )
+    require_memory((m, n), "queries over the cells, which refining counts one by one", LARGE[0], share=2)
+    return workload.queries
+
+
+def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
+    given = {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
+    rows: list[Array] = []
+    values: list[float] = []
+    names: list[str] = []
+    for query, value in given.items():
+        name = "all rows" if query is None else f"'{query}'" if isinstance(query, str) else f"query {query}"
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        row = np.ones(queries.shape[1]) if query is None else queries[release.numbers(query)[0]]
+        if not math.isfinite(number):
+            raise OptionError(f"the total of {name} is {value!r}, expected a number")
+        if (number < 0 and (row >= 0).all()) or (number > 0 and (row <= 0).all()):
+            raise OptionError(f"the total of {name} is {number:g}, which no counts add up to")
+        for other, before, at in zip(names, values, rows, strict=True):
+            if np.array_equal(row, at) and before != number:
+                raise OptionError(
+                    f"{name} and {other} count the same rows, and their totals are {number:g} and {before:g}"
+                )
+        rows, values, names = [*rows, row], [*values, number], [*names, name]
+    return _Known(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
+
+
+def _refuse_parts(release: Release, known: _Known, queries: Array) -> None:
+    """OptionError where answers cannot be whole, whatever the counts are."""
+    parted = np.flatnonzero((queries != np.rint(queries)).any(axis=1))
+    if parted.size:
+        raise OptionError(
+            f"the query '{release.answers['label'][parted[0]]}' has weights that are not whole numbers, so "
+            f"its answers are not whole ({counted(int(parted.size), 'query')} of {len(queries):,})",
+            hint="refine without whole answers, or leave such queries out of the workload",
+        )
+    for name, value in zip(known.names, known.values, strict=True):
+        if value != round(value):
+            raise OptionError(f"the total of {name} is {value:g}, and whole answers cannot add up to it")
+
+
+def _merged(queries: Array, sums: Array) -> tuple[int, Array, Array]:
+    """Cells that no query tells apart taken together: their number c, the queries (m, c), the sums (q, c).
+
+    What is left out is counted by none.
+    """
+    distinct = np.unique(np.vstack([queries, sums]), axis=1)
+    distinct = distinct[:, distinct.any(axis=0)]
+    columns = distinct.shape[1]
+    if columns > MOST_CLASSES:
+        raise TooLargeError(
+            f"the queries tell {columns:,} cells apart, and refining chooses at most {MOST_CLASSES:,} counts",
+            hint=LARGE[0],
+        )
+    return columns, distinct[: len(queries)], distinct[len(queries) :]
+
+
+def _beside(answers: Frame, refined: Array) -> Frame:
+    """The column ``refined`` behind the others; that which marks simulated answers stays the last."""
+    mark = {"private": answers["private"]} if "private" in answers.names else {}
+    before = {name: answers[name] for name in answers.names if name not in mark}
+    return Frame({**before, "refined": refined, **mark}, {**answers.metadata, "refined": REFINED})
+
+
+def _about(
+    release: Release, known: _Known, found: Solution, rounded: Whole | None, columns: int
+) -> dict[str, Any]:
+    """What a manifest says of refined answers."""
+    far = None if found.bound is None else math.sqrt(max(0.0, found.objective - found.bound))
+    return {
+        "note": REFINED,
+        "of": {"answers_sha256": hashlib.sha256(release.answers.to_csv().encode()).hexdigest()},
+        "program": PROGRAM,
+        "counts": columns,
+        "totals": [
+            {"of": name, "value": value}
+            for name, value in zip(known.names, known.values.tolist(), strict=True)
+        ],
+        "objective": found.objective,
+        "bound": found.bound,
+        "gap": found.gap,
+        "grade": found.gap_grade,
+        "standard_errors_from_best": far,
+        "status": str(found.status),
+        "whole": None
+        if rounded is None
+        else {
+            "within_one": int(rounded.within_one.sum()),
+            "others": int((~rounded.within_one).sum()),
+            "largest_distance_of_others": rounded.farthest,
+        },
+    }

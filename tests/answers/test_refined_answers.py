@@ -1,0 +1,198 @@
+"""Refined answers: rules that hold, errors that do not grow, optima that are proved, folders that say so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from answers.test_release_result import ASKED, PLAN, SOLUTION, released
+
+import mmopt
+from mmopt.answers import Release, load_release
+from mmopt.answers.nearest_counts import nearest_counts
+from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError
+from mmopt.mechanism import build_manifest, measure, plan
+from mmopt.mechanism.answer_columns import REFINED
+from mmopt.privacy import Privacy
+from mmopt.strategies import Strategy
+from mmopt.workloads import Workload
+
+NEAR = 1e-6  # relative: the gap that is proved on these
+
+
+def of(counts: np.ndarray, seed: int, rows: np.ndarray, epsilon: float = 0.2) -> Release:
+    workload = Workload.from_matrix(rows)
+    planned = plan(workload, Strategy(np.eye(rows.shape[1]), 2), Privacy(epsilon=epsilon, delta=1e-6))
+    answers = measure(planned, counts, seed)
+    return Release.of(planned, answers, build_manifest(planned, answers))
+
+
+@pytest.mark.draws(6)
+def test_errors_in_standard_errors_never_grow(rng: np.random.Generator) -> None:
+    """For every draw: the true answers obey the rules, and a projection moves no farther from them."""
+    n = int(rng.integers(2, 9))
+    rows = np.vstack([np.eye(n), np.tri(n), rng.integers(-1, 3, (int(rng.integers(1, 4)), n))])
+    counts = rng.poisson(rng.exponential(5.0, n) * (rng.random(n) < 0.5))
+    release = of(counts, int(rng.integers(2**32)), rows[rows.any(axis=1)])
+    queries = release.plan.workload.queries
+    true, errors = queries @ counts, release.answers["standard_error"]
+    before = np.sum(((release.answers["estimate"] - true) / errors) ** 2)
+    for totals in (None, float(counts.sum()), {None: counts.sum(), 0: counts[0]}):
+        found = release.refine(totals=totals)
+        refined, about = found.answers["refined"], found.manifest["refined"]
+        assert np.sum(((refined - true) / errors) ** 2) <= before * (1 + 1e-9) + 1e-9
+        assert (refined[: 2 * n] >= 0).all()
+        assert about["grade"] == "proved" and about["gap"] <= NEAR
+        assert about["bound"] <= about["objective"]
+        # The objective is that of the answers that are published, up to what they are rounded.
+        far = np.sum(((refined - release.answers["estimate"]) / errors) ** 2)
+        assert far == pytest.approx(about["objective"], rel=1e-6, abs=1e-7)
+        whole = release.refine(totals=totals, whole=True).answers["refined"]
+        assert np.array_equal(whole, np.rint(whole)) and (whole[: 2 * n] >= 0).all()
+        assert np.array_equal(np.cumsum(whole[:n]), whole[n : 2 * n]), "hierarchies add up"
+        if totals is not None:
+            assert whole[:n].sum() == counts.sum() == pytest.approx(refined[:n].sum(), abs=2e-6)
+        assert np.array_equal(found.answers["estimate"], release.answers["estimate"])
+
+
+def by_enumeration(rows: np.ndarray, values: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> float:
+    """The least square over counts >= 0 with these sums, by every set of counts that are 0."""
+    n, best = rows.shape[1], np.inf
+    for bits in range(2**n):
+        free = np.array([bits >> i & 1 == 1 for i in range(n)])
+        a, k = rows[:, free], sums[:, free]
+        system = np.block([[2 * a.T @ a, k.T], [k, np.zeros((len(k), len(k)))]])
+        x = np.linalg.lstsq(system, np.concatenate([2 * a.T @ values, totals]), rcond=None)[0][: free.sum()]
+        if (x >= -1e-9).all() and np.allclose(k @ x, totals, atol=1e-7):
+            best = min(best, float(np.sum((a @ x - values) ** 2)))
+    return best
+
+
+@pytest.mark.quick
+@pytest.mark.draws(4)
+def test_the_optimum_is_that_of_every_set_of_zeros(rng: np.random.Generator) -> None:
+    n = int(rng.integers(2, 6))
+    rows, values = rng.normal(size=(n, n)) + 2 * np.eye(n), rng.normal(size=n) * 5
+    sums = np.ones((int(rng.integers(0, 2)), n))
+    totals = np.full(len(sums), 4.0)
+    found, counts = nearest_counts(rows, values, sums, totals)
+    assert (counts >= 0).all() and np.allclose(sums @ counts, totals, atol=2e-6)
+    best = by_enumeration(rows, values, sums, totals)
+    assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-6)
+    assert found.bound <= best * (1 + 1e-9) + 1e-9
+
+
+def test_large_counts_keep_their_digits(rng: np.random.Generator) -> None:
+    counts = np.array([0, 3, 10**7, 0, 5 * 10**6, 1])
+    release = of(counts, 5, np.vstack([np.eye(6), np.tri(6)]), epsilon=1.0)
+    about = release.refine(totals=float(counts.sum())).manifest["refined"]
+    assert about["gap"] <= NEAR and about["grade"] == "proved"
+
+
+@pytest.mark.quick
+def test_a_refined_release_is_saved_shown_and_loaded_again(tmp_path: Path) -> None:
+    release = released(3)
+    saved = load_release(release.save(tmp_path / "out"), ASKED)
+    found = saved.refine(whole=True, totals={None: 1500, "sex=F": 300})
+    folder = found.save(tmp_path / "refined")
+    back = load_release(folder, ASKED)
+    assert back.answers.names[-2:] == ("refined", "private") and not back.private
+    assert np.array_equal(back.answers["refined"], found.answers["refined"])
+    assert back.answers.metadata["refined"] == REFINED
+    assert back.answers["refined"][-2:].tolist() == [300.0, 1200.0]
+    about = back.manifest["refined"]
+    listed = json.loads((tmp_path / "out" / "manifest.json").read_text())["files"]
+    assert about["of"]["answers_sha256"] == listed["answers.csv"]["sha256"]
+    assert about["totals"] == [{"of": "all rows", "value": 1500.0}, {"of": "'sex=F'", "value": 300.0}]
+    rows = dict(back.rows())
+    assert rows["refined"] == (
+        "non-negative, all rows: 1500, 'sex=F': 300, whole (8 of them rounded up or down); " + REFINED
+    )
+    assert rows["optimum"].endswith(" standard errors of its best value")
+    with pytest.raises(OptionError) as caught:
+        back.refine()
+    assert str(caught.value) == ("the release is refined already\n  refine the release that it was made from")
+    # Answers and manifest have to say the same.
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["refined"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ResultError) as contradiction:
+        load_release(folder)
+    assert str(contradiction.value) == (
+        f"'{folder}' contradicts itself: refined is None by its manifest, {REFINED} by its answers\n"
+        "  it was changed since; copy it again from where it was released"
+    )
+
+
+@pytest.mark.parametrize(
+    ("totals", "error", "message"),
+    [
+        (-5, OptionError, "the total of all rows is -5, which no counts add up to"),
+        ({"sex=F": -1}, OptionError, "the total of 'sex=F' is -1, which no counts add up to"),
+        ({None: "many"}, OptionError, "the total of all rows is 'many', expected a number"),
+        (float("nan"), OptionError, "the total of all rows is nan, expected a number"),
+        ({99: 1}, OptionError, "there is no query 99, expected 0 to 7"),
+        (
+            {"sex=F": 1, 6: 2},
+            OptionError,
+            "query 6 and 'sex=F' count the same rows, and their totals are 2 and 1",
+        ),
+        ({"sex=F": 1.5}, OptionError, "the total of 'sex=F' is 1.5, and whole answers cannot add up to it"),
+    ],
+)
+def test_totals_that_are_none(totals: object, error: type, message: str) -> None:
+    with pytest.raises(error) as caught:
+        released(3).refine(totals=totals, whole=True)
+    assert str(caught.value) == message
+
+
+def test_totals_that_contradict_each_other() -> None:
+    with pytest.raises(SolverError) as caught:
+        released(3).refine(totals={None: 100, "sex=F": 300})
+    assert caught.value.message == "no counts have all of these totals: 100 of all rows, 300 of 'sex=F'"
+    assert caught.value.hint.startswith(
+        "compare them with the tables that they are from; 'refine_counts' has no feasible point: "
+    )
+
+
+def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(OptionError) as caught:
+        load_release(released(3).save(tmp_path / "out")).refine()
+    assert str(caught.value) == (
+        "a release that was loaded from its folder does not hold its queries, which refining needs\n"
+        "  load it with them: mmopt.load_release(folder, workload=Workload.load(file))"
+    )
+    parts = of(np.array([1, 2]), 0, np.array([[1.0, 0.0], [0.5, 1.0]]))
+    with pytest.raises(OptionError) as caught:
+        parts.refine(whole=True)
+    assert str(caught.value) == (
+        "the query 'query 1' has weights that are not whole numbers, so its answers are not whole (1 query "
+        "of 2)\n  refine without whole answers, or leave such queries out of the workload"
+    )
+    band = {"range": [0, 80], "width": 1}
+    wide = mmopt.Domain.of(a=list("abcdefghij"), b=band, c=band, d=band)
+    people = {"a": ["a"], "b": [1], "c": [2], "d": [3]}
+    answers = mmopt.release(people, wide.marginal("a"), {"epsilon": 1.0}, simulate_seed=1)
+    with pytest.raises(TooLargeError) as large:
+        answers.refine()
+    assert str(large.value) == (
+        "refining counts every cell, and there are 5,120,000; it lists at most 4,194,304\n"
+        "  refine a release whose workload asks about fewer attributes, or coarser values of them"
+    )
+    monkeypatch.setattr("mmopt.answers.refined_answers.MOST_CLASSES", 5)
+    with pytest.raises(TooLargeError) as many:
+        released(3).refine()
+    assert str(many.value) == (
+        "the queries tell 6 cells apart, and refining chooses at most 5 counts\n"
+        "  refine a release whose workload asks about fewer attributes, or coarser values of them"
+    )
+
+
+def test_cells_that_no_query_tells_apart_are_one_count() -> None:
+    assert PLAN.workload is ASKED and SOLUTION.workload_hash == ASKED.hash
+    release = of(np.array([0, 4, 0, 0]), 1, np.array([[1.0, 1, 0, 0], [0, 0, 1, 0]]))
+    found = release.refine(totals=10)
+    assert found.manifest["refined"]["counts"] == 3  # cells 0 and 1 together; cell 3 has no query
+    assert release.refine().manifest["refined"]["counts"] == 2
