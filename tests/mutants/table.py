@@ -1465,10 +1465,13 @@ MUTANTS = (
         ("ranking_table", "figure(place.cost, 4, up=True)", "figure(place.cost, 4)"),
     ),
     # -- refined answers: the counts nearest, the rounding that adds up, what a folder says of them
-    *_certificates(
-        ("refine_counts", "certificate", "@ y - (known", "@ y + (known"),
-        ("refine_counts", "certificate", "- r @ r", "- r @ r / 2"),
-        ("refine_counts", "certificate", "+ most * min(0,", "+ min(0,"),
+    *_rows(
+        "programs/refine_counts.program",
+        "answers/test_refined_answers.py "
+        "testing/test_certificate_trials.py::test_shipped_certificates_hold[refine_counts]",
+        ("certificate", "@ y - (known * (b - a))", "@ y + (known * (b - a))"),
+        ("certificate", "- r @ r - e * known", "- r @ r / 2 - e * known"),
+        ("certificate", "(a + b) + most * min(0, min(2", "(a + b) + min(0, min(2"),
     ),
     *_rows(
         "mmopt/answers/nearest_counts.py",
@@ -1486,7 +1489,7 @@ MUTANTS = (
     *_rows(
         "mmopt/answers/whole_counts.py",
         "answers/test_whole_counts.py",
-        ("_enter", "in (0, own, one)", "in (0, own, one, 1)"),
+        ("_enter", "in (0, own, one)", "in (0, own, one, own & one)"),
         ("whole_counts", "high - start", "high - start + 1"),
         ("whole_counts", "1.0 - 2.0 * (counts - least)", "2.0 * (counts - least) - 1.0"),
         ("whole_counts", "LinearConstraint(sums, rest, rest)", "LinearConstraint(sums, rest - 1, rest)"),

@@ -179,7 +179,7 @@ CASES = (
         "exact",
         ("solve --help", "release --help", "compare --help", "explain --help", "templates --help"),
     ),
-    Case("help-pages", "exact", ("init --help", "report --help")),
+    Case("help-pages", "exact", ("init --help", "report --help", "refine --help")),
     Case("help-ledger", "exact", ("ledger --help", "ledger create --help", "ledger show --help")),
     Case(
         "init",
