@@ -173,6 +173,7 @@ FOLDERS = (
     "proof",
     "data",
     "mechanism",
+    "ledger",
     "comparison",
     "report",
     "answers",
