@@ -15,7 +15,7 @@ from typing import Any
 
 from mmopt.errors import DataError
 
-__all__ = ["connected", "driver_errors", "named_errors"]
+__all__ = ["connected", "driver_errors", "hash_of", "named_errors"]
 
 #: Nothing is written (no spill folder) and nothing is downloaded.
 _SETTINGS: dict[str, Any] = {
@@ -110,3 +110,27 @@ def driver_errors() -> tuple[type[Exception], ...]:
 
 def _is_driver(module: object) -> bool:
     return hasattr(module, "__dict__") and isinstance(vars(module).get("apilevel"), str)
+
+
+def hash_of(text: Any) -> Any:
+    """SHA-256 in hexadecimal of a text in UTF-8, the same on every engine."""
+    import ibis
+
+    if text.get_backend().name != "postgres":
+        return text.hexdigest("sha256")
+    builtin = ibis.udf.scalar.builtin
+
+    # Never called: the database has functions of these names, for which Ibis 12 has no word.
+    def convert_to(text: Any, encoding: Any) -> Any:
+        return text, encoding
+
+    def sha256(data: Any) -> Any:
+        return data
+
+    def encode(data: Any, form: Any) -> Any:
+        return data, form
+
+    in_bytes = builtin(convert_to, signature=(("string", "string"), "binary"))
+    digest = builtin(sha256, signature=(("binary",), "binary"))
+    written = builtin(encode, signature=(("binary", "string"), "string"))
+    return written(digest(in_bytes(text, "UTF8")), "hex")

@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 from mmopt.data.cell_codes import shown_type, typed
+from mmopt.data.engine import hash_of
 from mmopt.errors import DataError
 
 __all__ = ["Part", "is_in_part"]
@@ -33,4 +34,4 @@ def is_in_part(column: Any, table: str, part: Part) -> Any:
             hint="make a column of texts of it in every copy of the table",
         )
     text = column if kind.is_string() else column.cast("string")
-    return (text.hexdigest("sha256") == hashlib.sha256(part[1].encode()).hexdigest()).fill_null(False)
+    return (hash_of(text) == hashlib.sha256(part[1].encode()).hexdigest()).fill_null(False)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mmopt.data.cell_codes import shown_type, typed
+from mmopt.data.engine import hash_of
 from mmopt.data.row_rules import targets_of
 from mmopt.errors import DataError, counted
 from mmopt.strategies import Neighbours
@@ -77,7 +78,7 @@ def kept_rows(
         if out:
             inside &= coded[name].notin(out)
     # With its hash: a database may take persons for one that differ in case, or in blanks at the end.
-    hashed = coded.mutate(inside=inside, hash_of_person=_hash(coded.person))
+    hashed = coded.mutate(inside=inside, hash_of_person=hash_of(coded.person))
     # Any order will do: rows of equal codes are equal. Spark wants one.
     equal = ibis.window(group_by=["person", "hash_of_person", *names], order_by=["person"])
     numbered = hashed.mutate(number=ibis.row_number().over(equal))
@@ -85,7 +86,7 @@ def kept_rows(
     text = parts[0]
     for part in (*parts[1:], numbered.person):
         text = text + ibis.literal("|") + part
-    ordered = numbered.mutate(place=_hash(text))
+    ordered = numbered.mutate(place=hash_of(text))
     own = ibis.window(group_by=["person", "hash_of_person", "inside"], order_by=["place"])
     ranked = ordered.mutate(rank=ibis.row_number().over(own))
     is_kept = ranked.inside & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
@@ -122,16 +123,3 @@ def refuse_nobody(table: str, unit: Neighbours, nobody: int) -> None:
             f"{counted(nobody, 'row')} (confidential, for you alone)",
             hint="leave such rows out of the table, or say whose they are",
         )
-
-
-def _hash(text: Any) -> Any:
-    """MD5 in hexadecimal of a text in UTF-8: no secret, an order that every engine agrees on."""
-    import ibis
-
-    if text.get_backend().name != "postgres":
-        return text.hexdigest("md5")
-
-    def md5(text: str) -> str:
-        return text  # never called: the database has one of this name, for which Ibis 12 has no word
-
-    return ibis.udf.scalar.builtin(md5, signature=(("string",), "string"))(text)
