@@ -225,7 +225,7 @@ def test_where_the_two_ways_of_giving_it_meet() -> None:
         (
             lambda: Workload.of(domain=domain, worklaod=entries),
             "worklaod: a workload file has no key 'worklaod', expected domain, predicates, workload, "
-            "normalise, privacy, neighbours or data\n  did you mean 'workload'?",
+            "normalise, privacy, unit, neighbours or data\n  did you mean 'workload'?",
         ),
         (
             lambda: Workload.of(workload=entries),

@@ -28,7 +28,9 @@ MOST_MOVED = 1e-4
 MOST_STEPS = 6
 MOST_TAPES = 500  # of a family that has no form for all indices at once
 MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
-INSIDE = 1e-3  # of a miss: so far beyond an inequality a step aims
+# So far beyond an inequality a step aims: of what it missed, and for each number in it of the size of its
+# terms, so that it holds whatever is rounded.
+INSIDE, ROUNDED = 1e-3, 4 * EPS
 
 
 def restored(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,8 +122,10 @@ def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[s
                     np.ravel(weights[n] * more[n]) if n in more else np.zeros(v.size)
                     for n, v in found.items()
                 ]
-                beyond = sign * float(flat[at]) + held[number, at]
                 rows.append(np.concatenate(each))
+                beyond = sign * float(flat[at]) + held[number, at]
+                if op != "==":
+                    beyond += ROUNDED * len(rows[-1]) * float(np.abs(rows[-1]).sum())
                 over.append(beyond if op == "==" else max(beyond, 0.0))
         matrix = np.array(rows)
         if not (any(over) and np.isfinite(matrix).all() and np.isfinite(over).all()):

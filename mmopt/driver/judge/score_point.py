@@ -60,6 +60,7 @@ FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
 MOST_REPAIRS = 8
+ROUNDING_MOVES = 1e-9  # of an objective: what it may cost to keep lines that were missed by rounding
 # Alternating projections take off a constant part of a miss, a quarter where it is least.
 MOST_PROJECTIONS = 60
 # Added to an objective of which no error bound is known: an estimate.
@@ -100,7 +101,8 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
 
     Where what comes out misses a constraint by no more than the rounding of an ill-conditioned matrix the
     repair is done again: it then rounds otherwise. Where lines of one's own program are missed by little, as
-    by a solver's tolerance, a point nearby that keeps them is taken.
+    by a solver's tolerance, a point nearby that keeps them is taken; where by rounding, one of which
+    that is proved.
     """
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
@@ -112,13 +114,22 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
         if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
             break
         found = _repaired(instance, found.variables, before, Memo())
-    if found.is_feasible or instance.program.klass != "convex" or is_shipped(instance.checked):
+    is_missed = not found.is_feasible or (found.after > 0.0 and not found.proved)
+    if not is_missed or instance.program.klass != "convex" or is_shipped(instance.checked):
         return found
     from mmopt.driver.judge.restored_lines import nearby  # off the usual way
 
     moves = (declared(instance, moved) for moved in nearby(instance, found.variables))
     tried = (_repaired(instance, moved, before, Memo()) for moved in moves)
-    return next((again for again in tried if again.is_feasible), found)
+    return next((again for again in tried if _is_better(again, found)), found)
+
+
+def _is_better(again: Candidate, found: Candidate) -> bool:
+    """Feasible where the other point is not; else proved where it misses lines by rounding, at no cost."""
+    if not found.is_feasible:
+        return again.is_feasible
+    close = ROUNDING_MOVES * max(1.0, abs(found.objective))
+    return again.is_feasible and again.proved and abs(again.objective - found.objective) <= close
 
 
 def _clipped_otherwise(instance: Instance, values: Mapping[str, Any], found: Candidate) -> Candidate:

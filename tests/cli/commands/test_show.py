@@ -77,7 +77,7 @@ def test_check_a_workload(run: Any, files: Path) -> None:
         "by sex 2 1 none sex=F; sex=M",
         "up to an age 3 2 none age < 18; age < 65; …",
         "privacy epsilon = 1, delta = 1e-06",
-        "neighbours add-remove",
+        "neighbours add-remove: tables that differ by one row added or removed",
         "default program l2_strategy (Gaussian noise) or p_identity (Laplace noise): the",
     ):
         assert line in lines, line
