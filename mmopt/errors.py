@@ -35,6 +35,7 @@ __all__ = [
     "without_password",
 ]
 
+_OPTION = re.compile(r"([?&][^=&\s]*(?:password|passwd|pwd|token|secret)[^=&\s]*=)\S+", re.IGNORECASE)
 _PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s:/@]*):\S*@")
 
 
@@ -79,7 +80,7 @@ def without_password(text: str) -> str:
     >>> without_password("postgres://ann:secret@host/people: no such file")
     'postgres://ann:***@host/people: no such file'
     """
-    return _PASSWORD.sub(r"\1:***@", text)
+    return _OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
 class Error(Exception):

@@ -76,6 +76,14 @@ def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterato
         yield None
         return
     file = str(origin.get("workload_file", {}).get("name", ""))
-    charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
-    with told(charge):
-        yield charge
+    charge: Charge | None = None
+    try:
+        charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
+        with told(charge):
+            yield charge
+    except KeyboardInterrupt as stopped:  # also between the ledger's commit and here
+        if not getattr(stopped, "__notes__", ()):
+            stopped.add_note(
+                f"it may be that the release was charged: 'mmopt ledger show {bill.path}' says what is spent"
+            )
+        raise

@@ -109,12 +109,16 @@ def nearest_counts(
             givens=givens,
             solve=False,
         )
-        if best is None or (judged.gap or 0.0) < (best[0].gap or 0.0):
+        if best is None or _gap(judged) < _gap(best[0]):
             best = judged, np.maximum(base + np.asarray(judged.variables["x"]), 0.0)
         if judged.gap is not None and judged.gap <= (tolerance or 1e-6):
             break
     assert best is not None
     return best
+
+
+def _gap(judged: Solution) -> float:
+    return np.inf if judged.gap is None else judged.gap
 
 
 def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from mmopt.ledger import Bill
 from mmopt.mechanism import build_manifest
 from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.measurement import counted_exactly
+from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.request import TableOptions, WorkloadLike, refuse_workload
 from mmopt.results import AnySolution
 from mmopt.strategies import NeighboursLike
@@ -69,7 +70,7 @@ def release(
     unit : in their place {"rows": 3}, or {"column": "person", "rows": 3}: of each person, a value of that
         column, at most three rows are counted, and the guarantee is for a person however many there are.
     program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
-        considered.
+        considered. The figures of a solution are computed again, but for simulated noise.
     confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved, say : as
         for ``default_strategy``.
     ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
@@ -98,6 +99,7 @@ def release(
     check_columns(
         data, what.workload.domain, workload=what.workload, part=rows, unit=what.neighbours, **options
     )
+    is_given = solution is not None
     if solution is None and program is not None:
         parsed = program if isinstance(program, Program) else Program.load(program)
         solution = solved(what.workload, parsed)
@@ -111,10 +113,14 @@ def release(
         solved=solved,
         say=say,
     )
+    if is_given and simulate_seed is None:
+        planned = replace(planned, solution=rechecked(planned.solution, what.workload))
+    file = {} if what.file is None else {"workload_file": dict(what.file)}
+    about = planned.solution.summary()
+    origin = {**file, "solution": checked_summary(about) if is_given else about}
     check_bill(bill, planned.plan)
     counts = counted_data(data, planned.plan, part=rows, **options)
-    file = {} if what.file is None else {"workload_file": dict(what.file)}
-    return measured(planned, counts, {**file, "solution": planned.solution.summary()}, simulate_seed, bill)
+    return measured(planned, counts, origin, simulate_seed, bill)
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 The program ``refine_counts`` finds counts x >= 0 whose answers W x are nearest to the released ones, each
 distance in standard errors. It sees published numbers alone, so that privacy is as before. The answers of the
-true table obey the same rules, so that the sum of squared errors, in standard errors, is never larger than
-before, whatever the noise was: the projection on a convex set moves no farther from any of its points
-(Cheney and Goldstein, Proximity maps for convex sets, Proc. AMS 1959). But the answers become biased.
+rows that were counted obey the same rules, if the totals are theirs. Then the sum of squared errors, in
+standard errors, is never larger than before, whatever the noise was: the projection on a convex set moves no
+farther from any of its points (Cheney and Goldstein, Proximity maps for convex sets, Proc. AMS 1959). Where
+answers are rounded to whole numbers it may be. And the answers become biased.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from mmopt.limits import require_memory
 from mmopt.mechanism.answer_columns import REFINED
 from mmopt.numerics.arrays import Array
 from mmopt.results import Frame, Solution
+from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
 if TYPE_CHECKING:
@@ -61,8 +64,8 @@ def refine(
     Parameters
     ----------
     whole : whole numbers, by rounding the counts so that totals and hierarchies still add up
-        (``whole_counts``). totals : how many rows there are, where that is known anyhow; or known answers by
-        the label of their query or its number, None standing for all rows.
+        (``whole_counts``). totals : how many rows were counted, those that rules drop left out, where that is
+        known anyhow; or known answers by the label of their query or its number, None standing for all rows.
     tolerance, time_limit : as for ``solve``.
 
     Raises
@@ -131,18 +134,25 @@ def _listed(workload: Workload) -> Array:
 
 def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
     given = {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
+    if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
+        raise OptionError(
+            f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "
+            "total is public",
+            hint="leave totals out",
+        )
     rows: list[Array] = []
     values: list[float] = []
     names: list[str] = []
     for query, value in given.items():
         name = "all rows" if query is None else f"'{query}'" if isinstance(query, str) else f"query {query}"
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        row = np.ones(queries.shape[1]) if query is None else queries[release.numbers(query)[0]]
+        if isinstance(query, bool) or not isinstance(query, str | Integral | None):
+            raise OptionError(
+                f"a total is given of {query!r}, expected a query's label or number, or None for all rows"
+            )
+        number = _number(value)
         if not math.isfinite(number):
             raise OptionError(f"the total of {name} is {value!r}, expected a number")
+        row = np.ones(queries.shape[1]) if query is None else queries[release.numbers(query)[0]]
         if (number < 0 and (row >= 0).all()) or (number > 0 and (row <= 0).all()):
             raise OptionError(f"the total of {name} is {number:g}, which no counts add up to")
         for other, before, at in zip(names, values, rows, strict=True):
@@ -152,6 +162,11 @@ def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
                 )
         rows, values, names = [*rows, row], [*values, number], [*names, name]
     return _Known(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
+
+
+def _number(value: object) -> float:
+    """NaN for what is no number."""
+    return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
 
 
 def _refuse_parts(release: Release, known: _Known, queries: Array) -> None:

@@ -23,7 +23,7 @@ __all__ = ["Whole", "in_two_families", "whole_counts"]
 
 Bools = npt.NDArray[np.bool_]
 
-SECONDS = 60.0
+SECONDS, OUT_OF_TIME = 60.0, 1  # of HiGHS, and what scipy calls that it ended for this
 LARGEST = 2.0**50  # of what is counted: so far floats are whole numbers, and their sums
 
 
@@ -46,7 +46,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
 
     Of the queries (m, c), all of whole numbers, as many as fit into two laminar families beside the totals,
     in their order, have answers that are rounded up or down; of all that do so those with the least sum of
-    distances, over counts and these queries, are taken.
+    distances, over counts and these queries, are taken; or the best of them that HiGHS finds in a minute.
 
     Raises
     ------
@@ -73,6 +73,11 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
         constraints=limits,
         options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
     )
+    if found.x is None and found.status == OUT_OF_TIME:
+        raise SolverError(
+            f"whole counts were not found in {SECONDS:g} s",
+            hint="refine without whole answers, or ask for fewer",
+        )
     if found.x is None:
         raise SolverError(
             "no whole counts were found that are the refined ones rounded up or down and keep all totals",

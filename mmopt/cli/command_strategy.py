@@ -11,7 +11,7 @@ import typer
 from mmopt.cli.command_guard import INTERRUPTED
 from mmopt.cli.command_inputs import check_out, check_privacy, read_givens, read_program, refuse_with_strategy
 from mmopt.cli.command_output import note, run_solve
-from mmopt.errors import Error, ResultError
+from mmopt.errors import Error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,24 +145,9 @@ def _uninterrupted(solution: Solution) -> Solution:
 
 def solution_in(path: Path, request: Request) -> AnySolution:
     """The solution in a file, its figures recomputed; ResultError where it is for other queries, or false."""
-    from mmopt.proof import verify
-    from mmopt.proof.verify import with_worse
+    from mmopt.proof.verify import rechecked
     from mmopt.results import load_saved
-    from mmopt.results.verification import shown
 
-    solution = load_saved(path)
-    if solution.workload_hash != request.workload.hash:
-        raise ResultError(
-            f"'{path}' was solved for another workload: its hash is {solution.workload_hash[:16]}…, that of "
-            f"'{request.path}' is {request.workload.hash[:16]}…",
-            hint=f"solve this one: mmopt {solution.COMMAND} {request.path} --out FILE.npz",
-        )
-    verification = verify(solution, request.workload)
-    for row in verification.failures:
-        raise ResultError(
-            f"'{path}' does not hold: {row.what} is {shown(row.stated)} in the file, and recomputed "
-            f"{shown(row.recomputed)}",
-            hint=f"nothing is released; all checks: mmopt verify {path} {request.path}",
-        )
+    solution = rechecked(load_saved(path), request.workload, str(path), request.path)
     note(f"strategy: from '{path}' ({solution.words})")
-    return with_worse(solution, verification)
+    return solution

@@ -36,10 +36,12 @@ def is_connection(data: object) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """A URL for messages, without password, options and fragment."""
+    """A URL for messages, without password, options and fragment; else its scheme alone."""
     scheme, _, rest = url.partition("://")
     # By hand: urlsplit takes a password with '/', '?' or '#' for a path, and would show it.
     bare, _, place = rest.rpartition("@")
+    if any(mark in bare for mark in "/?#"):  # of a password, or of options with an '@'
+        return f"{scheme}://***"
     user = bare.partition(":")[0]
     hidden = f"{user}:***@" if ":" in bare else f"{user}@" if bare else ""
     return f"{scheme}://{hidden}{place.partition('?')[0].partition('#')[0]}"

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 
 from mmopt.errors import PrivacyError, counted
@@ -84,9 +84,9 @@ def account_of_part(value: str) -> str:
     text = value.strip()
     try:
         number = Decimal(text)
-    except InvalidOperation:
+        return str(number.normalize() or Decimal(0)) if number.is_finite() else text
+    except ArithmeticError:  # no number, or none that decimals reach
         return text
-    return str(number.normalize() or Decimal(0)) if number.is_finite() else text
 
 
 def spent(entries: Iterable[Entry], part: str | None) -> Fraction:
@@ -148,8 +148,9 @@ def explanation(account: Account) -> list[str]:
     terms, used = account.terms, total_spent(account)
     zcdp = terms.measure == "rho"
     words = [
-        f"The ledger of the data set '{terms.data_set}' allows {terms.measure} {shown(terms.total)} in all; "
-        f"{shown(used)} is spent by {counted(len(account.entries), 'release')}. The unit of privacy is that "
+        f"The ledger of the data set '{terms.data_set}' allows {terms.measure} "
+        f"{shown(terms.total, is_left=True)} in all; {shown(used)} is spent by "
+        f"{counted(len(account.entries), 'release')}. The unit of privacy is that "
         f"of each release: {terms.neighbours}.",
     ]
     if zcdp:
@@ -178,7 +179,7 @@ def explanation(account: Account) -> list[str]:
             "row wherever the data set is read from. The names of parts are published in this ledger."
         )
     if zcdp:
-        for name, rho in (("What is spent", used), ("The total", max(terms.total, used))):
+        for name, rho in (("What is spent", used), ("The total", terms.total)):
             pairs = [f"({shown(Fraction(epsilon_of(rho, delta)))}, {delta:g})" for delta in DELTAS]
             sums = " and ".join(pairs)
             words.append(

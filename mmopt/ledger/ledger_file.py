@@ -289,9 +289,15 @@ def _of_terms(terms: Terms) -> list[Any]:
 
 def _of_entry(entry: Entry) -> list[Any]:
     return [
-        *(entry.number, entry.time, str(entry.spent), entry.workload, entry.workload_hash, entry.part),
-        *(entry.state, entry.folder, entry.manifest_hash),
+        *(entry.number, entry.time, str(entry.spent)),
+        *(_told(entry.workload), entry.workload_hash, entry.part),
+        *(entry.state, _told(entry.folder), entry.manifest_hash),
     ]
+
+
+def _told(path: str) -> str:
+    """A path as a text that can be stored: bytes that are no UTF-8 are spelled out."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _checksum(row: Sequence[Any]) -> str:

@@ -99,7 +99,7 @@ class Exact:
     found: Intervals
 
     def answers(self) -> Answers:
-        """The answers with noise, drawn anew each time that this is called, and paid for each time.
+        """The answers with noise, drawn anew at each call: each costs as much, and who calls pays.
 
         Raises PrivacyError where OpenDP's accounting does not confirm the plan's cost.
         """

@@ -21,6 +21,7 @@ from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
 from mmopt.proof.recheck_factored import recheck_factored
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
+from mmopt.results.verification import shown
 from mmopt.workloads import Workload
 
 __all__ = ["UNCHECKED", "checked_summary", "verify", "with_worse"]
@@ -94,6 +95,30 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
         kept["status"] = checked_summary(kept["status"], "status.")
         kept["steps"] = {name: checked_summary(step) for name, step in kept["steps"].items()}
     return kept
+
+
+def rechecked(s: Some, workload: Workload, file: str = "", workload_file: str = "WORKLOAD") -> Some:
+    """A solution before it is used: for this workload, every figure recomputed, and as ``with_worse`` has it.
+
+    Raises
+    ------
+    ResultError : it is for other queries, or a figure does not hold. It names the files.
+    """
+    name = f"'{file}'" if file else "the solution"
+    if s.workload_hash != workload.hash:
+        raise ResultError(
+            f"{name} was solved for another workload: its hash is {s.workload_hash[:16]}…, that of "
+            f"'{workload_file}' is {workload.hash[:16]}…",
+            hint=f"solve this one: mmopt {s.COMMAND} {workload_file} --out FILE.npz",
+        )
+    verification = verify(s, workload)
+    for row in verification.failures:
+        raise ResultError(
+            f"{name} does not hold: {row.what} is {shown(row.stated)} in the file, and recomputed "
+            f"{shown(row.recomputed)}",
+            hint=f"nothing is released; all checks: mmopt verify {file or 'FILE.npz'} {workload_file}",
+        )
+    return with_worse(s, verification)
 
 
 def with_worse(s: Some, found: Verification, place: str = "") -> Some:

@@ -11,6 +11,7 @@ from flint import arb, arb_mat
 from judge import balls
 from judge.programs import RULES as PROGRAMS, Formula, Point, Rule, dot, roots, total
 from judge.rivals import FULL, RIVALS as STRATEGIES, Rival, solved
+from scipy.optimize import nnls
 
 __all__ = ["RIVALS", "RULES"]
 
@@ -172,6 +173,41 @@ def _banded_bound(p: Point) -> arb:
 
 
 _GAMMA_2 = _root_of(_weighed("columns", "rows"))
+
+
+def _released(p: Point) -> list[arb]:
+    """The answers that refine_counts is given by default."""
+    sums = [total(row) for row in p.asked.weighted().tolist()]
+    return [own - balls.greatest(sums) / 2 for own in sums]
+
+
+def _off(p: Point, x: list[arb]) -> list[arb]:
+    pairs = zip(p.asked.weighted().tolist(), _released(p), strict=True)
+    return [dot(row, x) - y for row, y in pairs]
+
+
+def _refined(p: Point) -> arb:
+    x = p.vector("x")
+    assert all(own >= 0 for own in x)
+    return total(r * r for r in _off(p, x))
+
+
+def _refined_bound(p: Point) -> arb:
+    """For counts of at most 10 n rows, from any r: here from the point. Squares are not below 0."""
+    r, y = _off(p, p.vector("x")), _released(p)
+    slopes = [2 * dot(column, r) for column in p.asked.weighted().transpose().tolist()]
+    least = -balls.greatest([arb(0), *(-own for own in slopes)])
+    return (-2 * dot(r, y) - dot(r, r) + 10 * p.n * least).max(arb(0))
+
+
+def _nearest(p: Point) -> arb:
+    """By scipy's own non-negative least squares."""
+    rows = np.array([[float(v) for v in row] for row in p.asked.weighted().tolist()])
+    found = nnls(rows, np.array([float(y) for y in _released(p)]))[0]
+    scale = min(1.0, 10 * p.n / max(found.sum(), 1e-300))
+    return total(r * r for r in _off(p, [arb(float(v)) * arb(scale) for v in found]))
+
+
 K = 2  # rows of one person, by default
 RULES = {
     "banded_strategy": Rule(_banded, _banded_bound),
@@ -196,6 +232,7 @@ RULES = {
     "minimax_variance": Rule(
         lambda p: balls.greatest(_variances(p, p.variable("X"))), _weighed("sensitivity", "accuracy")
     ),
+    "refine_counts": Rule(_refined, _refined_bound),
     "toeplitz_strategy": Rule(_filtered, PROGRAMS["p_identity"].proved),
     "user_level_strategy": Rule(
         lambda p: K**2 * total(_variances(p, p.variable("X"))),
@@ -290,6 +327,7 @@ RIVALS: dict[str, Rival] = {
     "gamma_f": lambda p: balls.root(total(_strategy(p, sum)) / p.asked.weighted().nrows()),
     "lp_strategy": lambda p: _squares(_strategy(p, _sum_of_squares)),
     "minimax_variance": lambda p: balls.greatest(_strategy(p, _largest)),
+    "refine_counts": _nearest,
     "toeplitz_strategy": STRATEGIES["l2_strategy"],
     "user_level_strategy": lambda p: K**2 * total(_strategy(p, sum)),
 }

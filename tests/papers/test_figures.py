@@ -164,6 +164,13 @@ FIGURES: list[tuple[str, Rows, dict[str, Any], Figure]] = [
         {"b": 1},
         Figure("(Σ √i)²", "exact", float(np.sqrt(np.arange(1, 9)).sum() ** 2), PUBLISHED),
     ),
+    # The first count would be -1, and is 0; the second follows.
+    (
+        "refine_counts",
+        prefix(2),
+        {"y": np.array([-1.0, 3.0])},
+        Figure("Lawson and Hanson, chapter 23", "exact", 1.0, PUBLISHED),
+    ),
     # Least squares on orthonormal rows at beta = 10; the cells, which R = W takes all the way.
     ("low_rank_reconstruction", prefix(8), {}, Figure(LOW_RANK, "exact", 36 * 10 / 11, ROUNDING)),
     ("low_rank_strategy", prefix(8), {"S": np.eye(8)}, Figure(LOW_RANK, "exact", 36.0, PUBLISHED)),

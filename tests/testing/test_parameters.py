@@ -38,6 +38,14 @@ VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
     },
     "low_rank_reconstruction": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
     "low_rank_strategy": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
+    # Answers that no counts of so few rows have, but for the first, which is known.
+    "refine_counts": lambda w, rng: {
+        "y": np.concatenate([w.queries[:1].sum(axis=1), 100.0 * rng.normal(size=w.m - 1)]),
+        "s": rng.uniform(0.5, 2.0, w.m),
+        "known": np.eye(w.m)[0],
+        "low": -rng.uniform(0.0, 0.1, w.n),
+        "most": 5.0,
+    },
     "separate_weighting": lambda w, rng: {"size": 2.0},
     "user_level_strategy": lambda w, rng: {"k": rng.integers(1, 6)},
     "weighted_l2": lambda w, rng: {"power": rng.uniform(0.0, 2.0)},

@@ -23,8 +23,8 @@ def refine(
         list[str] | None,
         typer.Option(
             metavar="[QUERY=]VALUE",
-            help="How many rows there are, where that is public; with the label of a query, as in "
-            "answers.csv, its answer. May be repeated.",
+            help="How many rows were counted, without those that rules drop, where that is public; with the "
+            "label of a query, as in answers.csv, its answer. May be repeated.",
         ),
     ] = None,
     whole: Annotated[
