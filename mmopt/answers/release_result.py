@@ -20,7 +20,7 @@ from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.covariances import covariance
 from mmopt.mechanism.measurement import Answers, check_claim
 from mmopt.mechanism.release_folder import MANIFEST_FILE, guarantee, stated, write_release
-from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.mechanism.release_plan import Plan, claim, composed
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
@@ -326,7 +326,7 @@ def _check_plan(folder: Path, plan: Plan, manifest: Mapping[str, Any], answers: 
         )
     asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
     theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, asked)[3]
-    for part, facts in stated(replace(plan, theorem=theorem)).items():
+    for part, facts in stated(replace(plan, theorem=composed(theorem, plan.integer))).items():
         for name in {**facts, **manifest[part]}:
             told, fact = manifest[part].get(name), facts.get(name)
             if not _same(told, fact):

@@ -50,6 +50,7 @@ SMALL_COMPONENT = 0.51
 A reflection leaves half, or with an odd number of cells a little more."""
 
 DENSE_ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
+KERNEL_ARRAYS = 16  # of the size of the largest component, that a solve by component does
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,9 +192,9 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
 
 
 def _components_fit(instance: Instance) -> bool:
-    """Whether a matrix of the largest component fits in memory."""
+    """Whether the matrices of the largest component that a kernel holds fit in memory."""
     spaces = [value.columns for value in instance.env.values() if isinstance(value, Split)]
-    return all(8 * space.largest**2 <= memory_limit() for space in spaces)
+    return all(KERNEL_ARRAYS * 8 * space.largest**2 <= memory_limit() for space in spaces)
 
 
 def _fits_dense(workload: Workload) -> bool:

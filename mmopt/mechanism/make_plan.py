@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from mmopt.errors import PrivacyError
 from mmopt.mechanism.accuracy import NEARLY_NORMAL, has_coefficients, standard_errors
 from mmopt.mechanism.noise_for_targets import check_cost, excess_over_asked, scale_for_targets
-from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.mechanism.release_plan import Plan, claim, composed
 from mmopt.privacy.calibration import finest, least_scale
 from mmopt.privacy.guarantee import THEOREM_EXACT
 from mmopt.privacy.noise import check_scales
 from mmopt.privacy.privacy_parameters import Privacy
-from mmopt.privacy.rounding.integer_strategy import Measured, check_type
+from mmopt.privacy.rounding.integer_strategy import check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.request import WorkloadLike, as_workload
@@ -95,7 +95,7 @@ def plan(
             delta=own_delta,
             epsilon=epsilon,
             allowed=allowed,
-            theorem=_composed(theorem, integer),
+            theorem=composed(theorem, integer),
             standard_errors=errors,
             chosen_for=strategy.neighbours,
         )
@@ -184,9 +184,3 @@ def _released(solution: AnySolution) -> StrategyForm:
             "covariance",
         )
     return solution.strategy
-
-
-def _composed(theorem: str, integer: Measured) -> str:
-    """The theorem, with what makes one claim of several measurements."""
-    count = len(integer.parts)
-    return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"

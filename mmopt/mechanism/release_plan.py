@@ -20,7 +20,7 @@ from mmopt.privacy.table_of_noises import noise_for
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload, attribute_uses
 
-__all__ = ["Plan", "claim"]
+__all__ = ["Plan", "claim", "composed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,3 +204,9 @@ def claim(
     if delta is None:
         return cheap, None, None, noise.theorem
     return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, asked)
+
+
+def composed(theorem: str, integer: Measured) -> str:
+    """The theorem, with what makes one claim of several measurements."""
+    count = len(integer.parts)
+    return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import mmopt
 from mmopt.answers import counted_data
 from mmopt.data import DataVector, MarginalCounts
+from mmopt.mechanism import Plan
 
 
 @pytest.mark.quick
@@ -37,4 +40,29 @@ def test_few_cells_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> No
     planned = mmopt.accuracy(domain.marginals(2), {"rho": 1.0}).plan
     assert isinstance(counted_data.counted_data(rows, planned), DataVector)
     monkeypatch.setattr(counted_data, "MOST_CELLS", 0)
-    assert isinstance(counted_data.counted_data(rows, planned), DataVector | MarginalCounts)
+    counts = counted_data.counted_data(rows, planned)
+    assert isinstance(counts, DataVector)  # the strategy is measured on all of the cells
+
+
+MANY = {f"a{i}": range(10) for i in range(20)}
+
+
+def planned_over_many(**options: Any) -> Plan:
+    domain = mmopt.Domain.of(**MANY)
+    return mmopt.accuracy(domain.marginals(1, of=["a0", "a1"]), {"rho": 1.0}, **options).plan
+
+
+@pytest.mark.quick
+def test_of_a_person_k_rows_are_counted_over_many_cells() -> None:
+    rows = {name: [3] * 50 + [4] for name in MANY} | {"person": ["ann"] * 50 + ["bob"]}
+    counts = counted_data.counted_data(rows, planned_over_many(unit={"column": "person", "rows": 2}))
+    assert isinstance(counts, MarginalCounts)
+    assert [own.sum() for own in counts.tables.values()] == [3] * len(counts.tables)
+    assert counts.beyond == 48
+
+
+def test_of_a_part_its_rows_are_counted_over_many_cells() -> None:
+    rows = {name: [3] * 50 + [4] for name in MANY} | {"state": ["CA"] * 50 + ["NY"]}
+    counts = counted_data.counted_data(rows, planned_over_many(), part=("state", "NY"))
+    assert isinstance(counts, MarginalCounts)
+    assert counts.rows == 1 and [own.sum() for own in counts.tables.values()] == [1] * len(counts.tables)

@@ -211,3 +211,13 @@ def test_a_file_says_one_of_unit_and_neighbours() -> None:
     assert str(refused.value) == (
         "neighbours: neighbours and unit (unit) both say what is protected\n  keep one of them"
     )
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
+def test_persons_that_a_database_takes_for_one_are_two() -> None:
+    """A column may be collated so that 'ann' equals 'Ann': each keeps rows of her own."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE people (person VARCHAR COLLATE NOCASE, sex VARCHAR, age INT, zip INT)")
+    connection.raw_sql("INSERT INTO people VALUES ('ann', 'F', 3, 1), ('ann', 'F', 3, 1), ('Ann', 'M', 3, 1)")
+    counts = data_vector(connection.table("people"), CELLS.domain, workload=CELLS, unit=unit(1))
+    assert counts.counts.sum() == 2

@@ -1148,12 +1148,14 @@ MUTANTS = (
         ("kept_rows", 'group_by=["person", "hash_of_person", "inside"]', 'group_by=["inside"]'),
         ("kept_rows", '["person", "hash_of_person", "inside"]', '["person", "hash_of_person"]'),
         ("kept_rows", '["person", "hash_of_person", *names]', "names"),
+        ("kept_rows", '["person", "hash_of_person", "inside"]', '["person", "inside"]'),
         ("refuse_nobody", "if nobody:", "if False:"),
     ),
     *_rows(
         "mmopt/answers/counted_data.py",
-        "data/test_person_rows.py",
-        ("counted_data", "delimiter=delimiter,\n            unit=plan.neighbours", "delimiter=delimiter"),
+        "answers/test_counted_data.py",
+        ("counted_data", "sets=tables, part=part, unit=plan.neighbours", "sets=tables, part=part"),
+        ("counted_data", "sets=tables, part=part, unit", "sets=tables, unit"),
     ),
     *_rows(
         "mmopt/data/connection.py",
@@ -1467,7 +1469,7 @@ MUTANTS = (
     # -- refined answers: the counts nearest, the rounding that adds up, what a folder says of them
     *_rows(
         "programs/refine_counts.program",
-        "answers/test_refined_answers.py "
+        "answers/test_refined_answers.py testing/test_parameters.py "
         "testing/test_certificate_trials.py::test_shipped_certificates_hold[refine_counts]",
         ("certificate", "@ y - (known * (b - a))", "@ y + (known * (b - a))"),
         ("certificate", "- r @ r - e * known", "- r @ r / 2 - e * known"),

@@ -38,13 +38,13 @@ VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
     },
     "low_rank_reconstruction": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
     "low_rank_strategy": lambda w, rng: {"beta": rng.uniform(1.0, 5.0)},
-    # Answers that no counts of so few rows have, but for the first, which is known.
+    # The first two are known, of one row in each cell; the third may be out of reach.
     "refine_counts": lambda w, rng: {
-        "y": np.concatenate([w.queries[:1].sum(axis=1), 100.0 * rng.normal(size=w.m - 1)]),
+        "y": np.append(w.queries[:2].sum(axis=1), 100.0 * rng.normal()),
         "s": rng.uniform(0.5, 2.0, w.m),
-        "known": np.eye(w.m)[0],
+        "known": np.array([1.0, 1.0, 0.0]),
         "low": -rng.uniform(0.0, 0.1, w.n),
-        "most": 5.0,
+        "most": 1000.0,
     },
     "separate_weighting": lambda w, rng: {"size": 2.0},
     "user_level_strategy": lambda w, rng: {"k": rng.integers(1, 6)},
