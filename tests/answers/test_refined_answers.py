@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from answers.test_release_result import ASKED, PLAN, SOLUTION, released
 import mmopt
 from mmopt.answers import Release, load_release
 from mmopt.answers.nearest_counts import nearest_counts
+from mmopt.driver.templates import templates
 from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.mechanism.answer_columns import REFINED
@@ -196,3 +199,45 @@ def test_cells_that_no_query_tells_apart_are_one_count() -> None:
     found = release.refine(totals=10)
     assert found.manifest["refined"]["counts"] == 3  # cells 0 and 1 together; cell 3 has no query
     assert release.refine().manifest["refined"]["counts"] == 2
+
+
+@pytest.mark.parametrize("totals", ["21", True, {(0, 1): 12}, {True: 3}, {0: None}])
+def test_totals_are_numbers_of_one_query_each(totals: Any) -> None:
+    workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
+    release = mmopt.release({"a": [1, 2, 2]}, workload, {"rho": 1.0}, simulate_seed=1)
+    with pytest.raises(OptionError, match="expected a"):
+        release.refine(totals=totals)
+
+
+def test_no_total_is_known_of_persons_whose_rows_are_left_out() -> None:
+    workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
+    unit = {"column": "who", "rows": 1}
+    release = mmopt.release(
+        {"a": [1, 2], "who": ["x", "x"]}, workload, {"rho": 1.0}, unit=unit, simulate_seed=1
+    )
+    with pytest.raises(OptionError) as refused:
+        release.refine(totals=2)
+    assert str(refused.value) == (
+        "totals are of rows that were counted, and of each person in 'who' only some were: no such total is "
+        "public\n  leave totals out"
+    )
+
+
+def test_a_release_of_several_measurements_is_refined(tmp_path: Path) -> None:
+    domain = mmopt.Domain.of(a=range(3), b=range(4))
+    workload = domain.marginals([1, 2])
+    found = templates(workload, names=["sectorwise"])
+    solution = found.solution(workload, found.best)
+    rows = {"a": [0, 1, 2, 2], "b": [3, 3, 0, 1]}
+    saved = mmopt.release(rows, workload, {"rho": 0.5}, solution=solution).save(tmp_path / "parts")
+    again = mmopt.load_release(saved, workload)
+    assert len(again.plan.integer.parts) > 1
+    assert (np.array(again.refine().answers["refined"]) >= 0).all()
+
+
+def test_a_solution_that_says_too_much_is_not_released() -> None:
+    """Its figures stand in the manifest: a bound that was written into a file is no bound."""
+    workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
+    forged = replace(mmopt.solve(workload, "l2_strategy"), bound=12345.0)
+    with pytest.raises(ResultError, match="the solution does not hold: bound is 12345 in the file"):
+        mmopt.release({"a": [1, 2, 2]}, workload, {"rho": 1.0}, solution=forged)
