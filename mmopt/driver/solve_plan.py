@@ -98,8 +98,9 @@ def plan_solve(
 
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
     instance is by component, if a kernel solves it, and its solution stays so; over more than ``MOST_CELLS``
-    it is else in the space of the queries, where these look at few attributes. Else it is over the cells.
-    ``reduce`` False: over the cells, whatever their number. ``solver``: the one that the caller names.
+    it is else, or where components are as large, in the space of the queries, if these look at few
+    attributes. Else it is over the cells. ``reduce`` False: over the cells, whatever their number. ``solver``:
+    the one that the caller names.
 
     Raises
     ------
@@ -192,9 +193,10 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
 
 
 def _components_fit(instance: Instance) -> bool:
-    """Whether the matrices of the largest component that a kernel holds fit in memory."""
+    """Whether components are no larger than cells that are listed may be, and what a kernel holds fits."""
     spaces = [value.columns for value in instance.env.values() if isinstance(value, Split)]
-    return all(KERNEL_ARRAYS * 8 * space.largest**2 <= memory_limit() for space in spaces)
+    largest = max((space.largest for space in spaces), default=0)
+    return largest <= MOST_CELLS and KERNEL_ARRAYS * 8 * largest**2 <= memory_limit()
 
 
 def _fits_dense(workload: Workload) -> bool:
