@@ -99,8 +99,8 @@ def plan_solve(
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
     instance is by component, if a kernel solves it, and its solution stays so; over more than ``MOST_CELLS``
     it is else, or where components are as large, in the space of the queries, if these look at few
-    attributes. Else it is over the cells. ``reduce`` False: over the cells, whatever their number. ``solver``:
-    the one that the caller names.
+    attributes. Else it is over the cells. ``reduce`` False: over the cells, whatever their number.
+    ``solver``: the one that the caller names.
 
     Raises
     ------
