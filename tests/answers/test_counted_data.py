@@ -31,10 +31,31 @@ def test_marginals_over_1e20_cells_are_released(rng: np.random.Generator) -> Non
     assert (np.abs(np.array(found.answers["estimate"]) - exact) <= 7 * errors).all()
 
 
-def test_few_cells_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    domain = mmopt.Domain.of(a=range(3), b=range(4), c=range(2))
-    rows = {"a": [0, 1], "b": [3, 3], "c": [1, 0]}
+def test_few_cells_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    domain = mmopt.Domain.of(**{name: range(5) for name in "abcdef"})
+    rows = {name: rng.integers(0, 5, size=30) for name in domain.names}
     planned = mmopt.accuracy(domain.marginals(2), {"rho": 1.0}).plan
-    assert isinstance(counted_data.counted_data(rows, planned), DataVector)
+    one_by_one = counted_data.counted_data(rows, planned)
+    assert isinstance(one_by_one, DataVector)
     monkeypatch.setattr(counted_data, "MOST_CELLS", 0)
-    assert isinstance(counted_data.counted_data(rows, planned), DataVector | MarginalCounts)
+    tables = counted_data.counted_data(rows, planned)
+    assert isinstance(tables, MarginalCounts)
+    cube = one_by_one.counts.reshape(domain.shape)
+    assert cube.sum() == 30
+    np.testing.assert_array_equal(tables.of((0, 1)), cube.sum(axis=(2, 3, 4, 5)))
+    np.testing.assert_array_equal(tables.of((1, 5)), cube.sum(axis=(0, 2, 3, 4)))
+
+
+@pytest.mark.parametrize(("part", "rows", "kept"), [(None, 6, 5), (("region", "north"), 4, 3)])
+def test_many_cells_are_counted_of_the_part_and_k_rows_a_person(
+    part: tuple[str, str] | None, rows: int, kept: int
+) -> None:
+    names = [f"a{i}" for i in range(20)]
+    workload = mmopt.Domain.of(**{name: range(10) for name in names}).marginals([1, 2], of=names[:3])
+    plan = mmopt.accuracy(workload, {"rho": 1.0}, unit={"column": "person", "rows": 2}).plan
+    table: dict[str, list[object]] = {name: [0, 0, 0, 1, 2, 2] for name in names}
+    table |= {"person": list("aaabcc"), "region": ["north"] * 4 + ["south"] * 2}
+    counts = counted_data.counted_data(table, plan, part=part)
+    assert isinstance(counts, MarginalCounts)
+    assert counts.of((0,))[:3].tolist() == [2, 1, 0 if part else 2]
+    assert (counts.rows, counts.beyond, counts.of(()).sum()) == (rows, 1, kept)

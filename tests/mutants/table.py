@@ -382,6 +382,12 @@ MUTANTS = (
         ("spend", '"BEGIN IMMEDIATE"):\n        account', '"BEGIN"):\n        account'),
         ("_entry", "or checksum != _checksum(held) ", ""),
         ("_terms", "if found > allowed:", "if False:"),
+        (
+            "create",
+            'EXTRA")\n            connection.executescript',
+            'OFF")\n            connection.executescript',
+        ),
+        ("_opened", 'EXTRA")\n            yield', 'OFF")\n            yield'),
     ),
     *_rows(
         "mmopt/ledger/privacy_ledger.py",
@@ -404,7 +410,7 @@ MUTANTS = (
         "data/test_part_of_rows.py",
         (
             "is_in_part",
-            'text.hexdigest("sha256") == hashlib.sha256(part[1].encode()).hexdigest()',
+            "hash_of(text) == hashlib.sha256(part[1].encode()).hexdigest()",
             "text == part[1]",
         ),
         ("is_in_part", "kind.is_string() or kind.is_integer()", "True"),
@@ -1147,13 +1153,28 @@ MUTANTS = (
         ("kept_rows", '"rank"] < unit.at_most', '"rank"] <= unit.at_most'),
         ("kept_rows", 'group_by=["person", "hash_of_person", "inside"]', 'group_by=["inside"]'),
         ("kept_rows", '["person", "hash_of_person", "inside"]', '["person", "hash_of_person"]'),
+        ("kept_rows", '["person", "hash_of_person", "inside"]', '["person", "inside"]'),
         ("kept_rows", '["person", "hash_of_person", *names]', "names"),
         ("refuse_nobody", "if nobody:", "if False:"),
     ),
     *_rows(
         "mmopt/answers/counted_data.py",
         "data/test_person_rows.py",
-        ("counted_data", "delimiter=delimiter,\n            unit=plan.neighbours", "delimiter=delimiter"),
+        (
+            "counted_data",
+            "part=part, unit=plan.neighbours, **options\n        )",
+            "part=part, **options\n        )",
+        ),
+    ),
+    *_rows(
+        "mmopt/answers/counted_data.py",
+        "answers/test_counted_data.py",
+        ("counted_data", "sets=tables, part=part, unit=plan.neighbours,", "sets=tables, part=part,"),
+        (
+            "counted_data",
+            "sets=tables, part=part, unit=plan.neighbours,",
+            "sets=tables, unit=plan.neighbours,",
+        ),
     ),
     *_rows(
         "mmopt/data/connection.py",
@@ -1477,6 +1498,7 @@ MUTANTS = (
         "mmopt/answers/nearest_counts.py",
         "answers/test_refined_answers.py",
         ("most", "(np.sqrt(level) +", "(0 * np.sqrt(level) -"),
+        ("most", "> ROOM / 1000", "> 1e300"),
         ("nearest_counts", "totals - sums @ base", "totals"),
         ("_polished", "slopes + sums.T @ nu)", "slopes)"),
     ),
