@@ -1512,6 +1512,7 @@ MUTANTS = (
         "answers/test_whole_counts.py",
         ("_enter", "in (0, own, one)", "in (0, own, one, own & one)"),
         ("whole_counts", "high - start", "high - start + 1"),
+        ("whole_counts", '"mip_rel_gap": 0.0', '"mip_rel_gap": 0.5'),
         ("whole_counts", "1.0 - 2.0 * (counts - least)", "2.0 * (counts - least) - 1.0"),
         ("whole_counts", "LinearConstraint(sums, rest, rest)", "LinearConstraint(sums, rest - 1, rest)"),
     ),
