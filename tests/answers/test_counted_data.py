@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import mmopt
 from mmopt.answers import counted_data
 from mmopt.data import DataVector, MarginalCounts
-from mmopt.mechanism import Plan
 
 
 @pytest.mark.quick
@@ -34,35 +31,31 @@ def test_marginals_over_1e20_cells_are_released(rng: np.random.Generator) -> Non
     assert (np.abs(np.array(found.answers["estimate"]) - exact) <= 7 * errors).all()
 
 
-def test_few_cells_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    domain = mmopt.Domain.of(a=range(3), b=range(4), c=range(2))
-    rows = {"a": [0, 1], "b": [3, 3], "c": [1, 0]}
+def test_few_cells_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    domain = mmopt.Domain.of(**{name: range(5) for name in "abcdef"})
+    rows = {name: rng.integers(0, 5, size=30) for name in domain.names}
     planned = mmopt.accuracy(domain.marginals(2), {"rho": 1.0}).plan
-    assert isinstance(counted_data.counted_data(rows, planned), DataVector)
+    one_by_one = counted_data.counted_data(rows, planned)
+    assert isinstance(one_by_one, DataVector)
     monkeypatch.setattr(counted_data, "MOST_CELLS", 0)
-    counts = counted_data.counted_data(rows, planned)
-    assert isinstance(counts, DataVector)  # the strategy is measured on all of the cells
+    tables = counted_data.counted_data(rows, planned)
+    assert isinstance(tables, MarginalCounts)
+    cube = one_by_one.counts.reshape(domain.shape)
+    assert cube.sum() == 30
+    np.testing.assert_array_equal(tables.of((0, 1)), cube.sum(axis=(2, 3, 4, 5)))
+    np.testing.assert_array_equal(tables.of((1, 5)), cube.sum(axis=(0, 2, 3, 4)))
 
 
-MANY = {f"a{i}": range(10) for i in range(20)}
-
-
-def planned_over_many(**options: Any) -> Plan:
-    domain = mmopt.Domain.of(**MANY)
-    return mmopt.accuracy(domain.marginals(1, of=["a0", "a1"]), {"rho": 1.0}, **options).plan
-
-
-@pytest.mark.quick
-def test_of_a_person_k_rows_are_counted_over_many_cells() -> None:
-    rows = {name: [3] * 50 + [4] for name in MANY} | {"person": ["ann"] * 50 + ["bob"]}
-    counts = counted_data.counted_data(rows, planned_over_many(unit={"column": "person", "rows": 2}))
+@pytest.mark.parametrize(("part", "rows", "kept"), [(None, 6, 5), (("region", "north"), 4, 3)])
+def test_many_cells_are_counted_of_the_part_and_k_rows_a_person(
+    part: tuple[str, str] | None, rows: int, kept: int
+) -> None:
+    names = [f"a{i}" for i in range(20)]
+    workload = mmopt.Domain.of(**{name: range(10) for name in names}).marginals([1, 2], of=names[:3])
+    plan = mmopt.accuracy(workload, {"rho": 1.0}, unit={"column": "person", "rows": 2}).plan
+    table: dict[str, list[object]] = {name: [0, 0, 0, 1, 2, 2] for name in names}
+    table |= {"person": list("aaabcc"), "region": ["north"] * 4 + ["south"] * 2}
+    counts = counted_data.counted_data(table, plan, part=part)
     assert isinstance(counts, MarginalCounts)
-    assert [own.sum() for own in counts.tables.values()] == [3] * len(counts.tables)
-    assert counts.beyond == 48
-
-
-def test_of_a_part_its_rows_are_counted_over_many_cells() -> None:
-    rows = {name: [3] * 50 + [4] for name in MANY} | {"state": ["CA"] * 50 + ["NY"]}
-    counts = counted_data.counted_data(rows, planned_over_many(), part=("state", "NY"))
-    assert isinstance(counts, MarginalCounts)
-    assert counts.rows == 1 and [own.sum() for own in counts.tables.values()] == [1] * len(counts.tables)
+    assert counts.of((0,))[:3].tolist() == [2, 1, 0 if part else 2]
+    assert (counts.rows, counts.beyond, counts.of(()).sum()) == (rows, 1, kept)

@@ -13,12 +13,13 @@ from answers.test_release_result import ASKED, PLAN, SOLUTION, released
 
 import mmopt
 from mmopt.answers import Release, load_release
-from mmopt.answers.nearest_counts import nearest_counts
+from mmopt.answers.nearest_counts import PROGRAM, nearest_counts
 from mmopt.driver.templates import templates
 from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.mechanism.answer_columns import REFINED
 from mmopt.privacy import Privacy
+from mmopt.proof import certify
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
@@ -85,6 +86,40 @@ def test_the_optimum_is_that_of_every_set_of_zeros(rng: np.random.Generator) -> 
     best = by_enumeration(rows, values, sums, totals)
     assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-6)
     assert found.bound <= best * (1 + 1e-9) + 1e-9
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("above", [0.0, 3.0, 10.0])
+@pytest.mark.parametrize("below", [0.0, 10.0])
+def test_no_multipliers_of_known_answers_prove_too_much(above: float, below: float) -> None:
+    """At right ones (3 and 0) the bound is the optimum, at wrong ones it is lower."""
+    rows, values, total = np.eye(2), np.array([1.0, 2.0]), np.array([6.0])
+    best = by_enumeration(rows, values, np.ones((1, 2)), total)
+    assert best == pytest.approx(4.5)
+    judged = certify(
+        Workload.from_matrix(np.vstack([rows, np.ones((1, 2))])),
+        program=PROGRAM,
+        point={"x": np.array([2.5, 3.5])},
+        multipliers={"above": np.array([0, 0, above]), "below": np.array([0, 0, below])},
+        givens={"y": np.concatenate([values, total]), "known": np.array([0.0, 0.0, 1.0])},
+        solve=False,
+    )
+    assert judged.objective == pytest.approx(best)
+    # With e, how exactly known answers are kept, counts may be nearer than they are at e = 0.
+    slack = 1e-6 * (above + below)
+    if (above, below) == (3.0, 0.0):
+        assert judged.bound == pytest.approx(best - slack, abs=1e-9)
+    assert judged.bound is not None and judged.bound <= best - slack + 1e-9
+
+
+@pytest.mark.quick
+def test_without_the_total_in_the_queries_no_number_of_rows_is_claimed() -> None:
+    """A cell that no query looks at holds what is left of a total, however much that is."""
+    rows, values = np.array([[1.0, 0.0]]), np.array([5.25])
+    found, counts = nearest_counts(rows, values, np.ones((1, 2)), np.array([1000.0]))
+    assert counts == pytest.approx([5.25, 994.75], abs=1e-4)
+    assert found.objective == pytest.approx(0.0, abs=1e-6) and found.bound <= found.objective
+    assert found.status.feasible and found.gap is not None and found.gap <= NEAR
 
 
 def test_large_counts_keep_their_digits(rng: np.random.Generator) -> None:

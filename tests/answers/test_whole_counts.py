@@ -47,6 +47,18 @@ def test_no_rounding_is_nearer(rng: np.random.Generator) -> None:
     assert distance(found.counts) == pytest.approx(min(map(distance, kept)))
 
 
+def test_nor_with_totals_across_both_families() -> None:
+    """There HiGHS has to search: with a gap allowed it ends at counts that are farther."""
+    counts = np.array([8.95, 3.46, 4.88, 4.3, 0.27, 1.78, 5.12, 10.99, 1.24, 1.21])
+    across = ["1111110001", "1001100111", "0111000110"]
+    sums, totals = np.array([[float(x) for x in one] for one in across]), np.array([26.0, 28.0, 26.0])
+    found = whole_counts(counts, np.eye(10), sums, totals)
+    every = np.floor(counts) + np.array(list(itertools.product((0, 1), repeat=10)))
+    kept = every[(every @ sums.T == totals).all(axis=1)]
+    best = np.abs(kept - counts).sum(axis=1).min()
+    assert np.abs(found.counts - counts).sum() == pytest.approx(best)
+
+
 def test_queries_across_both_families_are_told() -> None:
     queries = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1], [1, 0, 2, 0], [1, 0, 1, 0]])
     near = in_two_families(queries.astype(float), np.empty((0, 4)))

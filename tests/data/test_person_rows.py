@@ -109,6 +109,16 @@ def test_persons_are_told_apart_by_every_letter() -> None:
     assert data_vector(numbers, asked, unit=unit(1)).counts.tolist() == [3, 0]
 
 
+def test_persons_that_a_column_takes_for_equal_have_a_quota_each() -> None:
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE people (person VARCHAR COLLATE NOCASE, sex VARCHAR)")
+    connection.raw_sql("INSERT INTO people VALUES ('a', 'F'), ('A', 'F'), ('b', 'M'), ('b', 'M')")
+    assert data_vector(connection, asked, unit=unit(1)).counts.tolist() == [2, 1]
+    assert marginal_counts(connection, asked, unit=unit(1)).of((0,)).tolist() == [2, 1]
+    connection.disconnect()
+
+
 def test_a_person_may_be_an_attribute_that_is_asked() -> None:
     asked = Workload.of(domain={"person": {"values": ["a", "b"]}}, workload=[{"marginal": ["person"]}])
     assert data_vector({"person": ["a", "a", "a", "b"]}, asked, unit=unit(2)).counts.tolist() == [2, 1]

@@ -273,6 +273,25 @@ def test_a_reader_is_waited_for_at_the_end(ledger: Path, monkeypatch: pytest.Mon
     assert len(ledger_file.read(ledger).entries) == 2
 
 
+def test_what_is_spent_is_on_disk_before_a_call_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every connection waits for the disk, that of the folder with the journal too (3 is EXTRA)."""
+    waits: list[int] = []
+
+    class Watched(sqlite3.Connection):
+        def close(self) -> None:
+            waits.append(self.execute("PRAGMA synchronous").fetchone()[0])
+            super().close()
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda address, **more: connect(address, factory=Watched, **more))
+    ledger_file.create(tmp_path / "new.ledger", TERMS)
+    spent = ledger_file.spend(tmp_path / "new.ledger", ENTRY, all_right).entries[0]
+    ledger_file.confirm(tmp_path / "new.ledger", spent, "out", "")
+    assert waits == [3, 3, 3]
+
+
 def test_a_ledger_that_may_not_be_written_can_be_read(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Opened as one is whose file is read-only: whoever runs the tests may write all files."""
     connect = sqlite3.connect
