@@ -168,7 +168,7 @@ def _unit(node: YamlNode) -> Neighbours:
     try:
         return Neighbours("rows", integer(found.by_key["rows"], "rows"), column=column)
     except OptionError as error:
-        fail(node, error.message, error.hint)
+        fail(found.by_key["rows"], error.message.replace("of neighbours", "of unit"), error.hint)
 
 
 def _neighbours(node: YamlNode) -> Neighbours:

@@ -71,6 +71,14 @@ def test_one_more_person_adds_at_most_k_rows_and_moves_nobody_else(rng: np.rando
     assert alone.dropped == data_vector(as_table(groups[0], rng), CELLS, workload=CELLS).dropped
 
 
+def test_rows_that_are_dropped_take_the_place_of_none() -> None:
+    """Of each of many persons the one row with a cell is counted, beside five that are dropped."""
+    rows = [(person, sex, 3, 1) for person in range(50) for sex in "XXFXXX"]
+    table = {name: [row[i] for row in rows] for i, name in enumerate(("person", *DOMAIN))}
+    found = data_vector(table, CELLS, workload=CELLS, unit=unit(1))
+    assert (found.counts.sum(), found.beyond, found.dropped["sex"]) == (50, 0, 250)
+
+
 @pytest.mark.draws(3)
 def test_every_set_of_attributes_counts_the_same_rows(rng: np.random.Generator) -> None:
     k, rows = int(rng.integers(1, 5)), flat(people(rng))

@@ -1185,7 +1185,7 @@ MUTANTS = (
     *_rows(
         "mmopt/errors.py",
         "data/test_connection.py",
-        ("without_password", 'return _PASSWORD.sub(r"\\1:***@", text)', "return text"),
+        ("without_password", '_PASSWORD.sub(r"\\1:***@", text))', "text)"),
     ),
     *_rows(
         "mmopt/data/row_rules.py",
