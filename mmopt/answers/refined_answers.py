@@ -25,6 +25,7 @@ from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole
 from mmopt.limits import require_memory
 from mmopt.mechanism.answer_columns import REFINED
 from mmopt.numerics.arrays import Array
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.results import Frame, Solution
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
@@ -153,6 +154,10 @@ def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
         if not math.isfinite(number):
             raise OptionError(f"the total of {name} is {value!r}, expected a number")
         row = np.ones(queries.shape[1]) if query is None else queries[release.numbers(query)[0]]
+        if abs(number) > MAX_ROWS * float(np.abs(row).max(initial=0.0)):
+            raise OptionError(
+                f"the total of {name} is {number:g}; a release counts at most {MAX_ROWS:,} rows"
+            )
         if (number < 0 and (row >= 0).all()) or (number > 0 and (row <= 0).all()):
             raise OptionError(f"the total of {name} is {number:g}, which no counts add up to")
         for other, before, at in zip(names, values, rows, strict=True):

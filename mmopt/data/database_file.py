@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +107,11 @@ def sqlite_columns(connection: sqlite3.Connection, path: str, said: str | None) 
 
 
 def sqlite_batches(
-    connection: sqlite3.Connection, path: str, source: DatabaseTable, places: Sequence[int]
+    connection: sqlite3.Connection,
+    path: str,
+    source: DatabaseTable,
+    places: Sequence[int],
+    persons: Collection[str] = (),
 ) -> Iterator[list[list[str | None]]]:
     """The columns at these places as text, in batches of rows; one column of NULL where there is no place.
 
@@ -115,11 +119,19 @@ def sqlite_batches(
 
     Raises
     ------
-    DataError : a value is a BLOB.
+    DataError : a value is a BLOB; a REAL in a column of ``persons``, which may equal a whole number.
     """
     columns = [source.columns[place] for place in places]
+    named = [i for i, column in enumerate(columns) if column in persons]
     read = f"SELECT {', '.join(map(quoted, columns)) or 'NULL'} FROM {source.quoted}"
     for batch in _batches(connection, path, read):
+        for i in named:
+            if any(isinstance(row[i], float) for row in batch):
+                raise DataError(
+                    f"{path}: column '{columns[i]}' holds REAL numbers; a person is named by a text or a "
+                    "whole number",
+                    hint="make a view of the table in which it is text",
+                )
         texts = [list(map(_text, column)) for column in zip(*batch, strict=True)]
         for i, column in enumerate(texts):
             if any(isinstance(value, bytes) for value in column):

@@ -138,7 +138,7 @@ def marginal_counts(
         beyond = 0
         if unit is not None:
             beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
-            inside = inside.filter(inside[KEPT] == 1).select(*(code_name(i) for i in range(len(read))))
+            inside = inside.filter(inside[KEPT] == 1)
         tables = dict(_tables(inside, domain, held, places, weight))
     dropped = {a.name: 0 for a in domain.attributes} | {
         a.name: sum(n for n, cell in zip(own, targets_of(a)[a.size :], strict=True) if cell < 0)

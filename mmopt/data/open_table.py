@@ -33,7 +33,10 @@ from mmopt.data.table_file import TableFile, table_file
 from mmopt.data.text_file import check_gzip, csv_error, csv_header, csv_table
 from mmopt.errors import DataError, suggest
 
-__all__ = ["TableColumns", "is_table", "open_table"]
+__all__ = ["OF_PERSONS", "TableColumns", "is_table", "open_table"]
+
+OF_PERSONS = "whose each row is, the unit of privacy"
+"""What the column of persons is wanted for."""
 
 #: An Ibis table of the columns at some places, in that order; of any where there is no place.
 _Select = Callable[[Sequence[int]], Any]
@@ -207,9 +210,11 @@ def _sqlite(
     database = stack.enter_context(sqlite_database(file.path))
     source = sqlite_columns(database, file.path, said)
     connection = stack.enter_context(connected())
+    persons = [name for name, why in wanted.items() if why == OF_PERSONS]
 
     def select(places: Sequence[int]) -> Any:
-        batches = text_batches(max(1, len(places)), sqlite_batches(database, file.path, source, places))
+        read = sqlite_batches(database, file.path, source, places, persons)
+        batches = text_batches(max(1, len(places)), read)
         return _registered(connection, batches, kept)
 
     return select, source.columns

@@ -46,7 +46,7 @@ def check_unit(caller: str, unit: object, weight: str | None) -> Neighbours | No
     if not isinstance(unit, Neighbours):
         raise DataError(
             f"unit of {caller} is of type {type(unit).__name__}, expected Neighbours or None",
-            hint="write mmopt.Neighbours.of({'column': 'person', 'rows': 3})",
+            hint="write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
         )
     if not unit.column:
         return None

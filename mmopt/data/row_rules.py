@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.data.cell_codes import MISSING, OUTSIDE, UNREADABLE, declared_kinds
-from mmopt.data.open_table import is_table
+from mmopt.data.open_table import OF_PERSONS, is_table
 from mmopt.data.part_of_rows import Part
 from mmopt.errors import DataError
 from mmopt.request.domain_keys import is_delimiter
@@ -60,7 +60,7 @@ def wanted_columns(
     if part is not None:
         wanted.setdefault(part[0], "the partition of the ledger")
     if unit is not None:
-        wanted.setdefault(unit.column, "whose each row is, the unit of privacy")
+        wanted[unit.column] = OF_PERSONS
     return wanted
 
 

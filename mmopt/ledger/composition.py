@@ -191,6 +191,7 @@ def explanation(account: Account) -> list[str]:
     words.append(
         "A release is charged before its noise is drawn, so one that was cut off is counted in full. Sums "
         "are exact fractions. What the ledger cannot know: that a table which is called by the name of the "
-        "data set is that data set, releases made without it, and an older copy of the file put in its place."
+        "data set is that data set, releases made without it, an older copy of the "
+        "file put in its place, and what somebody on purpose makes of the file."
     )
     return words

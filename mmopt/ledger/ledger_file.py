@@ -45,7 +45,7 @@ BEGIN;
 CREATE TABLE terms (
     one INTEGER PRIMARY KEY CHECK (one = 1), data_set TEXT NOT NULL, measure TEXT NOT NULL,
     neighbours TEXT NOT NULL, partition TEXT, declared TEXT NOT NULL, created TEXT NOT NULL,
-    checksum TEXT NOT NULL, total TEXT NOT NULL
+    checksum TEXT NOT NULL, total TEXT NOT NULL, entries INTEGER NOT NULL
 );
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY, time TEXT NOT NULL, spent TEXT NOT NULL, workload TEXT NOT NULL,
@@ -84,7 +84,8 @@ def create(path: Path, terms: Terms) -> None:
             connection.executescript(_SCHEMA)
             row = _of_terms(terms)
             connection.execute(
-                f"INSERT INTO terms ({_TERMS}, checksum, total, one) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                f"INSERT INTO terms ({_TERMS}, checksum, total, one, entries) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 0)",
                 [*row, _checksum(row), str(terms.total)],
             )
         finally:
@@ -133,8 +134,14 @@ def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account
         connection.execute(
             f"INSERT INTO entries ({_ENTRIES}, checksum) VALUES ({places})", [*row, _checksum(row)]
         )
+        connection.execute("UPDATE terms SET entries = ?", [added.number])
+        after = Account(account.terms, (*account.entries, added))
+        if _read(connection, path) != after:  # before anything is said to be spent
+            raise LedgerError(
+                f"'{path}' does not hold what was written to it; nothing was spent", hint=_DAMAGED
+            )
         _commit(connection, path)
-    return Account(account.terms, (*account.entries, added))
+    return after
 
 
 def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
@@ -244,12 +251,18 @@ def _read(connection: sqlite3.Connection, path: Path) -> Account:
         )
     if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
         raise LedgerError(f"'{path}' is damaged: SQLite finds its structure broken", hint=_DAMAGED)
+    made = set(connection.execute("SELECT type, name FROM sqlite_master"))
+    if made - {("table", "terms"), ("table", "entries")}:  # a trigger could undo what is spent
+        raise LedgerError(f"'{path}' is damaged: it holds other things than a ledger's tables", hint=_DAMAGED)
     terms = connection.execute(f"SELECT {_TERMS}, checksum, total FROM terms").fetchall()
     rows = connection.execute(f"SELECT {_ENTRIES}, checksum FROM entries ORDER BY number").fetchall()
     if len(terms) != 1:
         raise LedgerError(f"'{path}' is damaged: it declares no total", hint=_DAMAGED)
     declared = _terms(path, *terms[0])
     entries = tuple(_entry(path, number, row) for number, row in enumerate(rows, 1))
+    ((count,),) = connection.execute("SELECT entries FROM terms").fetchall()
+    if count != len(rows):
+        raise LedgerError(f"'{path}' is damaged: it has {len(rows)} entries of {count}", hint=_DAMAGED)
     return Account(declared, entries)
 
 

@@ -276,3 +276,13 @@ def test_a_solution_that_says_too_much_is_not_released() -> None:
     forged = replace(mmopt.solve(workload, "l2_strategy"), bound=12345.0)
     with pytest.raises(ResultError, match="the solution does not hold: bound is 12345 in the file"):
         mmopt.release({"a": [1, 2, 2]}, workload, {"rho": 1.0}, solution=forged)
+
+
+def test_a_total_of_more_rows_than_are_counted_is_refused() -> None:
+    workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
+    release = mmopt.release({"a": [1, 2, 2]}, workload, {"rho": 1.0}, simulate_seed=1)
+    with pytest.raises(OptionError) as refused:
+        release.refine(totals=1e15)
+    assert str(refused.value) == (
+        "the total of all rows is 1e+15; a release counts at most 2,147,483,648 rows"
+    )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import ibis
@@ -182,7 +185,7 @@ def test_what_names_no_person_is_refused() -> None:
         data_vector(table, asked, unit={"rows": 1})  # type: ignore[arg-type]
     assert str(refused.value) == (
         "unit of data_vector is of type dict, expected Neighbours or None\n"
-        "  write mmopt.Neighbours.of({'column': 'person', 'rows': 3})"
+        "  write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies"
     )
 
 
@@ -239,3 +242,24 @@ def test_persons_that_a_database_takes_for_one_are_two() -> None:
     connection.raw_sql("INSERT INTO people VALUES ('ann', 'F', 3, 1), ('ann', 'F', 3, 1), ('Ann', 'M', 3, 1)")
     counts = data_vector(connection.table("people"), CELLS.domain, workload=CELLS, unit=unit(1))
     assert counts.counts.sum() == 2
+
+
+def test_a_database_that_takes_one_and_1_0_for_equal_names_no_person_by_them(tmp_path: Path) -> None:
+    path = tmp_path / "people.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE people (person, sex)")
+        connection.executemany("INSERT INTO people VALUES (?, 'F')", [(1,), (1.0,)])
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
+    with pytest.raises(DataError) as refused:
+        data_vector(path, asked, workload=asked, unit=unit(1))
+    assert str(refused.value) == (
+        f"{path}: column 'person' holds REAL numbers; a person is named by a text or a whole number\n"
+        "  make a view of the table in which it is text"
+    )
+
+
+def test_tables_of_no_attribute_count_persons() -> None:
+    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"product": {}}])
+    table = {"person": ["ann", "ann", "bob"], "sex": ["F", "F", "M"]}
+    counts = marginal_counts(table, asked, unit=unit(1))
+    assert [own.tolist() for own in counts.tables.values()] == [2]

@@ -325,3 +325,16 @@ def test_a_link_is_followed(ledger: Path) -> None:
     link.symlink_to(ledger)
     ledger_file.spend(link, ENTRY, all_right)
     assert len(ledger_file.read(ledger).entries) == 3
+
+
+def test_entries_that_were_taken_away_are_missed(ledger: Path) -> None:
+    edited(ledger, "DELETE FROM entries WHERE number = 2")
+    assert refusal(ledger) == f"'{ledger}' is damaged: it has 1 entries of 2{WHOLE}"
+
+
+@pytest.mark.parametrize(
+    "what", ["TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END", "VIEW t AS SELECT 1"]
+)
+def test_what_could_undo_a_charge_is_refused(ledger: Path, what: str) -> None:
+    edited(ledger, f"CREATE {what}")
+    assert refusal(ledger) == f"'{ledger}' is damaged: it holds other things than a ledger's tables{WHOLE}"

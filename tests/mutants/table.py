@@ -382,6 +382,8 @@ MUTANTS = (
         ("spend", '"BEGIN IMMEDIATE"):\n        account', '"BEGIN"):\n        account'),
         ("_entry", "or checksum != _checksum(held) ", ""),
         ("_terms", "if found > allowed:", "if False:"),
+        ("_read", "if count != len(rows):", "if False:"),
+        ("_read", 'if made - {("table", "terms"), ("table", "entries")}:', "if False:"),
         (
             "create",
             'EXTRA")\n            connection.executescript',

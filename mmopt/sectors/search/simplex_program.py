@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
 
 __all__ = ["best_on_simplex"]
 
 MOST_STEPS = 60
 CLOSE = 1e-10
 CENTRING = 0.15
+GROWTH = 10.0  # of a ridge that was too small
 BACK = 0.98  # part of the way to the boundary
 
 
@@ -33,8 +34,7 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
         gap = float(x @ dual) / count
         if gap * count <= CLOSE * scale * mass and float(np.abs(off).max()) <= CLOSE * scale:
             break
-        system = np.diag(dual / x + ridge) - curvature
-        factor = scipy.linalg.cho_factor(system, check_finite=False)
+        factor, ridge = _factor(np.diag(dual / x) - curvature, ridge)
         right = off + CENTRING * gap / x - dual
         one, own = scipy.linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
         change = float((own.sum() + x.sum() - mass) / one.sum())
@@ -43,6 +43,17 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
         most = min(_way(x, step), _way(dual, step_dual))
         x, dual, shift = x + most * step, dual + most * step_dual, shift + most * change
     return np.asarray(x * (mass / x.sum()))
+
+
+def _factor(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
+    """A Cholesky factor with as much of a ridge as rounding of the curvature asks for, and the ridge."""
+    while True:
+        try:
+            return scipy.linalg.cho_factor(system + ridge * np.eye(len(system)), check_finite=False), ridge
+        except scipy.linalg.LinAlgError:
+            ridge = max(GROWTH * ridge, EPS * float(np.abs(np.diag(system)).max()))
+            if not np.isfinite(ridge):
+                raise
 
 
 def _way(point: Array, step: Array) -> float:
