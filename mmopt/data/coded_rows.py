@@ -45,20 +45,20 @@ def coded_rows(
     rows, columns = opened.rows()
     readings = [reading_of(a, columns[a.column], opened.name) for a in read]
     fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight)}
-    inside = {} if part is None else {"inside": is_in_part(columns[part[0]], opened.name, part)}
+    in_part = {} if part is None else {"in_part": is_in_part(columns[part[0]], opened.name, part)}
     person = {} if unit is None else {"person": person_of(columns[unit.column], opened.name, unit.column)}
-    if not (readings or fault or inside or person):
+    if not (readings or fault or in_part or person):
         return rows
     seen = {f"{name}{i}": own for i, one in enumerate(readings) for name, own in one.columns().items()}
     weights = {} if weight is None else {"weight": weight_of(columns[weight], fault["fault"])}
-    inner = rows.select(**seen, **fault, **weights, **inside, **person)
-    if inside:
-        inner = inner.filter(inner.inside)
+    inner = rows.select(**seen, **fault, **weights, **in_part, **person)
+    if in_part:
+        inner = inner.filter(inner.in_part)
     codes = {
         code_name(i): code_of(a, one.named({name: inner[f"{name}{i}"] for name in one.columns()}))
         for i, (a, one) in enumerate(zip(read, readings, strict=True))
     }
-    kept = {name: inner[name] for name in (*fault, *weights, *inside, *person)}
+    kept = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
     coded = inner.select(**codes, **kept)
     return coded if unit is None else kept_rows(coded, read, list(codes), unit, salt)
 

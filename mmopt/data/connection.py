@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from mmopt.data.database_file import chosen_table
 from mmopt.data.engine import driver_errors
 from mmopt.errors import DataError, suggest
 
@@ -98,30 +99,12 @@ def named_table(connection: Any, shown: str, said: str | None) -> Any:
     DataError : no such table, or several and none is named.
     """
     names = _tables_of(connection, None)
-    if said in names:
-        return connection.table(said)
-    if said is not None and "." in said:
+    if said is not None and said not in names and "." in said:
         schema, _, inner = said.rpartition(".")
         # A schema that is not there has no tables.
         if inner in _tables_of(connection, schema):
             return connection.table(inner, database=schema)
-    if not names and said is None:
-        raise DataError(f"{shown}: the database has no table and no view", hint="name one of a schema: 'a.b'")
-    listed = f"{', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
-    if said is not None:
-        near = suggest(said, names)
-        there = f"the database has: {listed or 'none'}"
-        raise DataError(
-            f"{shown}: no table or view '{said}'",
-            hint=f"{near}\n  {there}" if near.startswith("did") else there,
-        )
-    if len(names) > 1:
-        raise DataError(
-            f"{shown}: the database has {len(names)} tables and views, and none is named: {listed}",
-            hint=f"write 'data: {{table: {names[0]}}}' in the workload file, "
-            f"or release(…, table='{names[0]}')",
-        )
-    return connection.table(names[0])
+    return connection.table(chosen_table(shown, names, said, hint="name one of a schema: 'a.b'"))
 
 
 def _tables_of(connection: Any, schema: str | None) -> list[str]:

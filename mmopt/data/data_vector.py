@@ -15,7 +15,7 @@ from mmopt.data.coded_rows import code_name, coded_rows, counted, integers
 from mmopt.data.open_table import open_table
 from mmopt.data.part_of_rows import Part
 from mmopt.data.person_rows import KEPT, NOBODY, check_unit, refuse_nobody
-from mmopt.data.row_rules import read_attributes, refuse_rows, targets_of, wanted_columns
+from mmopt.data.row_rules import dropped_codes, read_attributes, refuse_rows, targets_of, wanted_columns
 from mmopt.data.weight_column import FAULTS, refuse_weights
 from mmopt.limits import require_memory
 from mmopt.request import WorkloadLike, as_domain
@@ -124,7 +124,7 @@ def data_vector(
     refuse_rows(opened.name, read, found.beside.tolist(), rows)
     dropped = {attribute.name: 0 for attribute in domain.attributes}
     for attribute, beside in zip(read, found.beside, strict=True):
-        dropped[attribute.name] = int(beside[targets_of(attribute)[attribute.size :] < 0].sum())
+        dropped[attribute.name] = sum(int(beside[code - attribute.size]) for code in dropped_codes(attribute))
     return DataVector(found.counts, rows, MappingProxyType(dropped), found.beyond)
 
 

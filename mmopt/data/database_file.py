@@ -20,6 +20,7 @@ from mmopt.errors import DataError, suggest
 
 __all__ = [
     "DatabaseTable",
+    "chosen_table",
     "duckdb_columns",
     "duckdb_table",
     "sqlite_batches",
@@ -60,7 +61,7 @@ def duckdb_columns(connection: Any, path: str, said: str | None) -> DatabaseTabl
         f"UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE {here} ORDER BY ALL"
     ).fetchall()
     shown = {(name if schema == "main" else f"{schema}.{name}"): (schema, name) for schema, name in names}
-    schema, name = shown[_chosen(path, tuple(shown), said)]
+    schema, name = shown[chosen_table(path, tuple(shown), said)]
     columns = connection.con.execute(
         f"SELECT column_name FROM duckdb_columns() WHERE {here} AND schema_name = ? AND table_name = ? "
         "ORDER BY column_index",
@@ -101,7 +102,7 @@ def sqlite_columns(connection: sqlite3.Connection, path: str, said: str | None) 
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
         "ESCAPE '\\' ORDER BY name"
     ).fetchall()
-    name = quoted(_chosen(path, tuple(name for (name,) in names), said))
+    name = quoted(chosen_table(path, tuple(name for (name,) in names), said))
     header = connection.execute(f"SELECT * FROM {name} LIMIT 0").description
     return DatabaseTable(name, tuple(column[0] for column in header))
 
@@ -162,24 +163,28 @@ def _text(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bytes) else repr(value)
 
 
-def _chosen(path: str, names: tuple[str, ...], said: str | None) -> str:
-    shown = f"{', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
-    if said in names:
-        assert said is not None
+def chosen_table(database: str, names: Sequence[str], said: str | None, hint: str = "") -> str:
+    """The table or view of that name; the only one where none is named.
+
+    Raises
+    ------
+    DataError : no such table, several and none is named, or none at all, with the ``hint``.
+    """
+    listed = f"{', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
+    if said is not None and said in names:
         return said
     if not names:
-        raise DataError(f"{path}: the database has no table and no view")
+        raise DataError(f"{database}: the database has no table and no view", hint=hint)
     if said is not None:
         near = suggest(said, names)
-        there = f"the database has: {shown}"
+        there = f"the database has: {listed}"
         raise DataError(
-            f"{path}: no table or view '{said}'",
+            f"{database}: no table or view '{said}'",
             hint=f"{near}\n  {there}" if near.startswith("did") else there,
         )
     if len(names) > 1:
         raise DataError(
-            f"{path}: the database has {len(names)} tables and views, and none is named: {shown}",
-            hint=f"write 'data: {{table: {names[0]}}}' in the workload file, "
-            f"or data_vector(…, table='{names[0]}')",
+            f"{database}: the database has {len(names)} tables and views, and none is named: {listed}",
+            hint=f"write 'data: {{table: {names[0]}}}' in the workload file; in Python table='{names[0]}'",
         )
     return names[0]

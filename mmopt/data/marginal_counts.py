@@ -18,7 +18,7 @@ from mmopt.data.grouped_sets import counted_sets, joined
 from mmopt.data.open_table import open_table
 from mmopt.data.part_of_rows import Part
 from mmopt.data.person_rows import KEPT, NOBODY, check_unit, refuse_nobody
-from mmopt.data.row_rules import read_attributes, refuse_rows, targets_of, wanted_columns
+from mmopt.data.row_rules import dropped_codes, read_attributes, refuse_rows, targets_of, wanted_columns
 from mmopt.data.weight_column import refuse_weights
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
@@ -141,7 +141,7 @@ def marginal_counts(
             inside = inside.filter(inside[KEPT] == 1)
         tables = dict(_tables(inside, domain, held, places, weight))
     dropped = {a.name: 0 for a in domain.attributes} | {
-        a.name: sum(n for n, cell in zip(own, targets_of(a)[a.size :], strict=True) if cell < 0)
+        a.name: sum(own[code - a.size] for code in dropped_codes(a))
         for a, own in zip(read, beside, strict=True)
     }
     return MarginalCounts(domain, MappingProxyType(tables), rows, MappingProxyType(dropped), beyond)
@@ -193,7 +193,7 @@ def _beside(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[
 def _in_cells(coded: Any, read: Sequence[Attribute], beside: Sequence[Sequence[int]]) -> Any:
     """The rows that no attribute drops."""
     for i, (a, own) in enumerate(zip(read, beside, strict=True)):
-        out = [a.size + k for k in range(3) if own[k] and targets_of(a)[a.size + k] < 0]
+        out = [code for code in dropped_codes(a) if own[code - a.size]]
         if out:
             coded = coded.filter(coded[code_name(i)].notin(out))
     return coded

@@ -20,7 +20,7 @@ from typing import Any
 
 from mmopt.data.cell_codes import shown_type, typed
 from mmopt.data.engine import hash_of
-from mmopt.data.row_rules import targets_of
+from mmopt.data.row_rules import dropped_codes
 from mmopt.errors import DataError, counted
 from mmopt.strategies import Neighbours
 from mmopt.workloads.domain import Attribute
@@ -71,14 +71,12 @@ def kept_rows(
     """
     import ibis
 
-    inside: Any = ibis.literal(True)
+    has_cell: Any = ibis.literal(True)
     for attribute, name in zip(read, names, strict=True):
-        targets = targets_of(attribute)
-        out = [attribute.size + beside for beside in range(3) if targets[attribute.size + beside] < 0]
-        if out:
-            inside &= coded[name].notin(out)
+        if out := dropped_codes(attribute):
+            has_cell &= coded[name].notin(out)
     # With its hash: a database may take persons for one that differ in case, or in blanks at the end.
-    hashed = coded.mutate(inside=inside, hash_of_person=hash_of(coded.person))
+    hashed = coded.mutate(has_cell=has_cell, hash_of_person=hash_of(coded.person))
     # Any order will do: rows of equal codes are equal. Spark wants one.
     equal = ibis.window(group_by=["person", "hash_of_person", *names], order_by=["person"])
     numbered = hashed.mutate(number=ibis.row_number().over(equal))
@@ -87,9 +85,9 @@ def kept_rows(
     for part in (*parts[1:], numbered.person):
         text = text + ibis.literal("|") + part
     ordered = numbered.mutate(place=hash_of(text))
-    own = ibis.window(group_by=["person", "hash_of_person", "inside"], order_by=["place"])
+    own = ibis.window(group_by=["person", "hash_of_person", "has_cell"], order_by=["place"])
     ranked = ordered.mutate(rank=ibis.row_number().over(own))
-    is_kept = ranked.inside & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
+    is_kept = ranked.has_cell & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
     return ranked.select(
         *names,
         **{KEPT: ibis.ifelse(is_kept, 1, 0).cast("int64")},

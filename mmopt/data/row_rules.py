@@ -16,7 +16,7 @@ from mmopt.strategies import Neighbours
 from mmopt.workloads import Bins, Workload, attribute_uses
 from mmopt.workloads.domain import Attribute, Domain
 
-__all__ = ["read_attributes", "refuse_rows", "targets_of", "wanted_columns"]
+__all__ = ["dropped_codes", "read_attributes", "refuse_rows", "targets_of", "wanted_columns"]
 
 
 def wanted_columns(
@@ -78,6 +78,11 @@ def targets_of(attribute: Attribute) -> NDArray[np.int64]:
         for code in range(3)
     ]
     return np.array([*range(attribute.size), *extra], dtype=np.int64)
+
+
+def dropped_codes(attribute: Attribute) -> list[int]:
+    """The codes of rows that are counted nowhere."""
+    return np.flatnonzero(targets_of(attribute) < 0).tolist()
 
 
 def refuse_rows(

@@ -108,7 +108,7 @@ def test_the_table_of_a_connection_is_named() -> None:
     connection.raw_sql("CREATE VIEW women AS FROM people")
     assert refusal(connection) == (
         f"{shown}: the database has 2 tables and views, and none is named: people, women\n"
-        "  write 'data: {table: people}' in the workload file, or release(…, table='people')"
+        "  write 'data: {table: people}' in the workload file; in Python table='people'"
     )
     assert refusal(connection, table="people", delimiter=";") == (
         f"{shown}: the delimiter ';' is given, and the table is no text"

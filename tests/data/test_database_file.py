@@ -64,7 +64,7 @@ def test_the_only_table_or_the_one_that_is_named(make: Any) -> None:
     names = 'o"ther, people, seen'
     assert error(path) == (
         f"{path}: the database has 3 tables and views, and none is named: {names}\n"
-        "  write 'data: {table: o\"ther}' in the workload file, or data_vector(…, table='o\"ther')"
+        "  write 'data: {table: o\"ther}' in the workload file; in Python table='o\"ther'"
     )
     assert error(path, "peple") == (
         f"{path}: no table or view 'peple'\n  did you mean 'people'?\n  the database has: {names}"

@@ -1153,9 +1153,9 @@ MUTANTS = (
         "data/test_person_rows.py",
         ("kept_rows", ' & (ranked["rank"] < unit.at_most)', ""),
         ("kept_rows", '"rank"] < unit.at_most', '"rank"] <= unit.at_most'),
-        ("kept_rows", 'group_by=["person", "hash_of_person", "inside"]', 'group_by=["inside"]'),
-        ("kept_rows", '["person", "hash_of_person", "inside"]', '["person", "hash_of_person"]'),
-        ("kept_rows", '["person", "hash_of_person", "inside"]', '["person", "inside"]'),
+        ("kept_rows", 'group_by=["person", "hash_of_person", "has_cell"]', 'group_by=["has_cell"]'),
+        ("kept_rows", '["person", "hash_of_person", "has_cell"]', '["person", "hash_of_person"]'),
+        ("kept_rows", '["person", "hash_of_person", "has_cell"]', '["person", "has_cell"]'),
         ("kept_rows", '["person", "hash_of_person", *names]', "names"),
         ("refuse_nobody", "if nobody:", "if False:"),
     ),
@@ -1195,9 +1195,14 @@ MUTANTS = (
         ("targets_of", "MISSING: attribute.missing", "MISSING: attribute.outside"),
     ),
     *_rows(
+        "mmopt/data/row_rules.py",
+        "data/test_marginal_counts.py data/test_person_rows.py",
+        ("dropped_codes", "targets_of(attribute) < 0", "targets_of(attribute) < -1"),
+    ),
+    *_rows(
         "mmopt/data/marginal_counts.py",
         "data/test_marginal_counts.py",
-        ("_in_cells", "targets_of(a)[a.size + k] < 0", "targets_of(a)[a.size + k] >= 0"),
+        ("_in_cells", "if own[code - a.size]]", "if not own[code - a.size]]"),
         ("_beside", "== a.size + beside", "== a.size"),
     ),
     *_rows(
