@@ -16,6 +16,7 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.judge.assemble_solution import Ending, Row
+from mmopt.driver.judge.bound_claims import understates
 from mmopt.driver.judge.score_point import (
     Array,
     Candidate,
@@ -65,11 +66,14 @@ class Best:
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
     ) -> Candidate | None:
-        """Repair and score a point (in the program's own scale); None when no repair exists."""
+        """Repair and score a point (in the program's own scale); None for one that is not kept: no repair
+        exists, or its strategy does worse than it says."""
         sense = self.instance.program.sense
         try:
             found = candidate(self.instance, values)
         except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
+            return None
+        if self.instance.program.klass == "rank" and understates(self.instance, found):
             return None
         # Feasible before infeasible, then by the objective.
         known = self.plain

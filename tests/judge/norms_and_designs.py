@@ -159,10 +159,13 @@ def _banded(p: Point) -> arb:
 def _banded_bound(p: Point) -> arb:
     """tr (W Y Wᵀ)^½, squared, over the largest sum over a window of what the band of |Y| adds up to.
 
-    A singular Y is moved by next to nothing; what it proves only grows.
+    A Y that is not positive definite is moved until it is, by the least power of two that does: any such Y
+    proves what its own formula gives.
     """
     y, w = p.multiplier("Y"), p.asked.weighted()
-    y = (y + y.transpose()) * arb(0.5) + balls.identity(p.n) * (y.trace() * arb(2) ** -60)
+    y, size = (y + y.transpose()) * arb(0.5), y.trace()
+    moved = (y + balls.identity(p.n) * (size * arb(2) ** -k) for k in range(60, 20, -4))
+    y = next(own for own in moved if balls.is_positive_definite(own))
     sums = [total(abs(y[i, j]) for j in range(p.n) if abs(i - j) < B) for i in range(p.n)]
     windows = [total(sums[i : i + B]) for i in range(max(1, p.n - B + 1))]
     if w.nrows() < p.n:

@@ -72,14 +72,17 @@ def judge(solution: Any, workload: Any, asked: Asked | None = None) -> tuple[Ver
 
 
 def attack(solution: Any, workload: Any, rival: Callable[[Point], arb]) -> tuple[Verdict, float]:
-    """The lower value of a solution against a point of another solver, and how far above it that point is."""
+    """The lower value of a solution against a point of another solver, and how far above it that point is.
+
+    Relatively, where the lower value is not zero.
+    """
     fields = solution.fields()
     point = _point(fields, workload, Asked.of(workload))
     maximises = fields["program"] in RULES and RULES[fields["program"]].maximises
     lower = fields["objective"] if maximises else fields["bound"]
     with ctx.workdps(balls.DIGITS[0]):
         value = rival(point)
-    above = float(value) / lower - 1 if lower > 0 else math.inf
+    above = float(value) / lower - 1 if lower > 0 else float(value) - lower
     return Verdict(RIVAL, lower, value.str(20), bool(value >= arb(lower))), above
 
 

@@ -17,6 +17,7 @@ from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.charge_for_root import rests_on_rounded
+from mmopt.driver.judge.point_meaning import charged_error, meaning, rounding, without_rounding
 from mmopt.driver.judge.score_point import Candidate, charged, improves, scored
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ContradictionError, Error
@@ -37,6 +38,7 @@ __all__ = [
     "objective_grade",
     "refuted",
     "survived",
+    "understates",
 ]
 
 BOUND_ROUNDING = 1e-9
@@ -190,15 +192,30 @@ def check_figures(
             f"{error:.10g} of the strategy of '{program.name}'",
             hint=REPORT,
         )
-    if _means_error(instance) and objective < error * (
-        1.0 - BOUND_ROUNDING - min(2.0 * rounding, NO_ESTIMATE)
-    ):
+    if _means_error(instance) and _is_below(objective, error, rounding):
         raise ContradictionError(
             f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
             f"its own strategy, {error:.10g}",
             hint="is the objective total error, at the scale at which the strategy has sensitivity 1?",
         )
     return objective, max(error, error_bound)
+
+
+def _is_below(objective: float, error: float, rounding: float) -> bool:
+    return objective < error * (1.0 - BOUND_ROUNDING - min(2.0 * rounding, NO_ESTIMATE))
+
+
+def understates(instance: Instance, point: Candidate) -> bool:
+    """Whether a feasible point's objective, which should be total error, is below that of its strategy.
+
+    So it may be where a search ends beside the queries: the inverse of a nearly singular matrix leaves out
+    directions which the queries need.
+    """
+    if not (point.is_feasible and _means_error(instance)):
+        return False
+    strategy = without_rounding(meaning(instance, point.env)[0], instance.workload)
+    error = charged_error(strategy, instance.workload)
+    return _is_below(point.objective, error, rounding(strategy, instance.workload))
 
 
 @dataclass
