@@ -159,20 +159,14 @@ def _banded(p: Point) -> arb:
 def _banded_bound(p: Point) -> arb:
     """tr (W Y Wᵀ)^½, squared, over the largest sum over a window of what the band of |Y| adds up to.
 
-    A Y that is not positive definite is moved until it is, by the least power of two that does: any such Y
-    proves what its own formula gives.
+    The psd part of Y, from numpy's eigenvectors, is G Gᵀ: any psd matrix proves what its own formula gives.
     """
-    y, w = p.multiplier("Y"), p.asked.weighted()
-    y, size = (y + y.transpose()) * arb(0.5), y.trace()
-    moved = (y + balls.identity(p.n) * (size * arb(2) ** -k) for k in range(60, 20, -4))
-    y = next(own for own in moved if balls.is_positive_definite(own))
+    values, vectors = np.linalg.eigh(balls.doubles(p.multiplier("Y")))
+    g, w = balls.matrix(vectors * np.sqrt(values.clip(0))), p.asked.weighted()
+    y = g * g.transpose()
     sums = [total(abs(y[i, j]) for j in range(p.n) if abs(i - j) < B) for i in range(p.n)]
     windows = [total(sums[i : i + B]) for i in range(max(1, p.n - B + 1))]
-    if w.nrows() < p.n:
-        fidelity = balls.psd_root(w * y * w.transpose()).trace()
-    else:
-        fidelity = balls.nuclear(w * balls.psd_root(y))
-    return fidelity**2 / balls.greatest([*windows, total(sums) / p.n])
+    return balls.nuclear(w * g) ** 2 / balls.greatest([*windows, total(sums) / p.n])
 
 
 _GAMMA_2 = _root_of(_weighed("columns", "rows"))
