@@ -116,7 +116,7 @@ def kernel_environment(scratch: Path) -> dict[str, str]:
     (profile / "system.py").write_text(STARTUP, encoding="utf-8")
     commands = scratch / "bin"
     commands.mkdir()
-    for name, words in {"mmopt": "-m mmopt.cli", "python": ""}.items():
+    for name, words in {"mmopt": "-m mmopt", "python": ""}.items():
         file = commands / name
         file.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', encoding="utf-8")
         file.chmod(0o755)

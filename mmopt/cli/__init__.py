@@ -4,7 +4,6 @@ How results look stands in ``mmopt.report``. Only typer is imported at the top o
 wait for numpy or a solver.
 
 - ``app.py``: the application and ``main``, its entry point
-- ``__main__.py``: the same as ``python -m mmopt.cli``
 - ``commands/``: the commands, a file each
 - ``command_options.py``: options that several commands share
 - ``command_inputs.py``: files and values from the command line, read, and refused before any work

@@ -20,6 +20,7 @@
 - ``marginal_counts.py``: ``marginal_counts``: counts by few attributes, over any number of cells
 """
 
+from mmopt.data.connection import shown_source
 from mmopt.data.data_vector import DataVector, check_columns, data_vector
 from mmopt.data.draft_columns import column_kinds, public_forms
 from mmopt.data.marginal_counts import MarginalCounts, marginal_counts
@@ -34,4 +35,5 @@ __all__ = [
     "data_vector",
     "marginal_counts",
     "public_forms",
+    "shown_source",
 ]

@@ -17,16 +17,16 @@ from mmopt.data.database_file import chosen_table
 from mmopt.data.engine import driver_errors
 from mmopt.errors import DataError, suggest
 
-__all__ = ["connected_to", "is_connection", "is_url", "named_table", "shown_url"]
+__all__ = ["connected_to", "is_connection", "is_url", "named_table", "shown_source", "shown_url"]
 
 _FILES = ("file", "duckdb", "sqlite", "csv", "parquet")
 _SPARK = ("spark", "pyspark")
 _EXTRAS = {"postgresql": "postgres"}
 
 
-def is_url(data: str) -> bool:
+def is_url(data: object) -> bool:
     """Whether a table is looked for on a server: a text such as ``postgres://host/database``."""
-    return "://" in data and not os.path.exists(data)
+    return isinstance(data, str) and "://" in data and not os.path.exists(data)
 
 
 def is_connection(data: object) -> bool:
@@ -46,6 +46,11 @@ def shown_url(url: str) -> str:
     user = bare.partition(":")[0]
     hidden = f"{user}:***@" if ":" in bare else f"{user}@" if bare else ""
     return f"{scheme}://{hidden}{place.partition('?')[0].partition('#')[0]}"
+
+
+def shown_source(data: str | os.PathLike[str]) -> str:
+    """A path as it is; a URL as ``shown_url`` has it."""
+    return shown_url(str(data)) if is_url(data) else str(data)
 
 
 @contextmanager
@@ -81,7 +86,7 @@ def connected_to(url: str) -> Iterator[Any]:
     except ImportError:
         raise DataError(
             f"{shown}: the package for {backend} is not installed",
-            hint=f"pip install 'ibis-framework[{backend}]'",
+            hint=f"pip install '{'mmopt' if backend in _EXTRAS.values() else 'ibis-framework'}[{backend}]'",
         ) from None
     except (TypeError, ValueError, ibis.IbisError, *driver_errors()) as error:
         raise DataError(f"{shown}: cannot connect{_reason(url, error)}", hint=_way_in(backend)) from None

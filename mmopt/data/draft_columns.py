@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from mmopt.data.connection import is_url, shown_source
 from mmopt.data.open_table import open_table
 from mmopt.data.table_file import table_file
 from mmopt.data.text_file import csv_header
@@ -27,29 +28,30 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
 UNTYPED = ("csv", "sqlite")  # whose columns may hold anything in any row
 
 
-def column_kinds(data: Path, table: str | None = None) -> dict[str, str]:
+def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
     """Column name -> ``values``, ``numbers``, ``dates``, ``truth`` or ``unknown``, by its type alone.
 
-    Nothing but names and types is read: the first line of a text file, the schema of any other. Columns
-    without a name of their own, or with one that no file can write, are left out.
+    ``data`` is a path, or the URL of a database. Nothing but names and types is read: the first line of a
+    text file, the schema of any other. Columns without a name of their own, or with one that no file can
+    write, are left out.
 
     Raises
     ------
     DataError : as ``data_vector``; more than ``MOST_COLUMNS`` columns, or none.
     """
-    file = table_file(data)
-    if file.kind == "csv" and table is None:
+    file = None if is_url(data) else table_file(data)
+    if file is not None and file.kind == "csv" and table is None:
         names: Sequence[str] = csv_header(file, (), None)[1]
         kinds = ["unknown"] * len(names)
     else:
         with open_table(data, {}, table) as opened:
             names = opened.names
             kinds = ["unknown"] * len(names)
-            if file.kind not in UNTYPED:
+            if file is None or file.kind not in UNTYPED:
                 kinds = [_kind(kind) for kind in opened.select(range(len(names))).schema().types]
     if len(names) > MOST_COLUMNS:
         raise DataError(
-            f"{data}: {len(names):,} columns, and a draft has at most {MOST_COLUMNS:,}",
+            f"{shown_source(data)}: {len(names):,} columns, and a draft has at most {MOST_COLUMNS:,}",
             hint="write the workload file for the columns that queries are about",
         )
     times = Counter(names)
@@ -59,7 +61,7 @@ def column_kinds(data: Path, table: str | None = None) -> dict[str, str]:
         if name.strip() and times[name] == 1 and _is_written(name)
     }
     if not usable:
-        raise DataError(f"{data}: no column has a name of its own")
+        raise DataError(f"{shown_source(data)}: no column has a name of its own")
     return usable
 
 
@@ -78,7 +80,9 @@ def _kind(type_: Any) -> str:
     return "values" if type_.is_string() else "unknown"
 
 
-def public_forms(data: Path, kinds: Mapping[str, str], table: str | None = None) -> dict[str, dict[str, Any]]:
+def public_forms(
+    data: str | Path, kinds: Mapping[str, str], table: str | None = None
+) -> dict[str, dict[str, Any]]:
     """Column name -> the keys of a form that holds all its values; for tables that may be seen.
 
     Few values are listed, ranges of numbers and dates have round ends; a column of many texts has none.

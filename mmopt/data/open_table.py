@@ -53,7 +53,7 @@ class TableColumns:
     name: str
     places: Mapping[str, int]
     select: _Select
-    names: Sequence[str] = ()
+    names: Sequence[str]
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
         """The table and its wanted columns; may be asked for once."""
@@ -80,7 +80,7 @@ def open_table(
     """
     import ibis
 
-    if (isinstance(data, str) and is_url(data)) or is_connection(data):
+    if is_url(data) or is_connection(data):
         with _database(data) as (connection, name):
             if delimiter is not None:
                 raise DataError(f"{name}: the delimiter '{delimiter}' is given, and the table is no text")
@@ -249,7 +249,10 @@ def _stream(columns: ColumnStream, wanted: Mapping[str, str]) -> Iterator[TableC
     places = _places(columns.name, columns.columns, wanted, note if lost else "")
     with named_errors(columns.name, lambda _: None) as kept, connected() as connection:
         yield TableColumns(
-            columns.name, places, lambda at: _registered(connection, columns.batches(at), kept)
+            columns.name,
+            places,
+            lambda at: _registered(connection, columns.batches(at), kept),
+            columns.columns,
         )
 
 
@@ -299,7 +302,10 @@ def _ibis_table(data: Any, wanted: Mapping[str, str], name: str = "the Ibis tabl
 
     with named_errors(name, named, driver_errors()):
         yield TableColumns(
-            name, places, lambda at: data.select(*(data[place] for place in at)) if at else data
+            name,
+            places,
+            lambda at: data.select(*(data[place] for place in at)) if at else data,
+            tuple(data.columns),
         )
 
 

@@ -108,8 +108,8 @@ class Bill:
             raise LedgerError(
                 f"'{self.path}' counts privacy of {terms.neighbours}, and this release is private for "
                 f"{neighbours}",
-                hint="costs of different units do not add up: ask for the ledger's unit (neighbours: in the "
-                "workload file), or keep a ledger for each",
+                hint="costs of different units do not add up: ask for the ledger's unit (neighbours: or "
+                "unit: in the workload file), or keep a ledger for each",
             )
         cost, remaining = cost_in(terms.measure, rho, epsilon), left(account, self.part)
         if cost > remaining:

@@ -34,7 +34,7 @@ def test_the_last_of_a_list() -> None:
 
 def complete(words: list[str], folder: Path) -> list[str]:
     """What bash completes the last word to, by the function that --show-completion prints."""
-    main = f"{sys.executable} -m mmopt.cli"
+    main = f"{sys.executable} -m mmopt"
     script = (
         f"cat > run <<'E'\n#!/bin/sh\nexec {main} \"$@\"\nE\nchmod +x run\n"
         'eval "$(_MMOPT_COMPLETE=source_bash ./run)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '

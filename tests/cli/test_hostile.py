@@ -177,7 +177,7 @@ def test_no_control_character_reaches_the_terminal(files: Path, saved: Path, run
 @pytest.mark.parametrize("command", [pytest.param(["programs"], marks=pytest.mark.slow), ["--version"]])
 def test_a_full_disk(command: list[str]) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
-        line = [sys.executable, "-m", "mmopt.cli", *command]
+        line = [sys.executable, "-m", "mmopt", *command]
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 

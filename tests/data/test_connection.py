@@ -77,7 +77,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_line(monkeypatch: pyt
     monkeypatch.setattr(ibis, "connect", connect)
     assert refusal("postgresql://ann:secret@host/db") == (
         "postgresql://ann:***@host/db: the package for postgres is not installed\n"
-        "  pip install 'ibis-framework[postgres]'"
+        "  pip install 'mmopt[postgres]'"
     )
 
 

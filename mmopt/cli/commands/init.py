@@ -32,7 +32,11 @@ QUESTIONS = {
 
 def init(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file; or postgres://USER@HOST/DATABASE.",
+        ),
     ],
     out: Annotated[
         Path, typer.Option(metavar="FILE.yaml", help="Write the draft there; it must not exist yet.")
@@ -67,7 +71,7 @@ def init(
     What must come from public knowledge is asked for at a terminal, or stays open: FILL-IN, beside a comment
     that says what belongs there. 'mmopt check' names the first that is left.
     """
-    from mmopt.data import column_kinds
+    from mmopt.data import column_kinds, shown_source
     from mmopt.request.draft import KINDS, Draft, check_form
 
     check_out(out, example="workload.yaml")
@@ -85,7 +89,7 @@ def init(
     given = _given(column, kinds)
     for name in [*wanted, *given]:
         if name not in kinds:
-            raise OptionError(f"{data}: no column '{name}'", hint=suggest(name, kinds))
+            raise OptionError(f"{shown_source(data)}: no column '{name}'", hint=suggest(name, kinds))
     for name, form in given.items():
         if form != SKIP:
             check_form(name, form)
@@ -101,7 +105,7 @@ def init(
     )
     if not attributes:
         raise OptionError("every column is left out", hint="keep at least one")
-    draft = Draft(data.name, attributes, table, is_public=public)
+    draft = Draft(Path(shown_source(data)).name, attributes, table, is_public=public)
     text = draft.text()
     try:
         with out.open("x", encoding="utf-8") as file:
@@ -129,7 +133,7 @@ def _given(texts: list[str] | None, kinds: Mapping[str, str]) -> dict[str, str]:
     return forms
 
 
-def _proposed(data: Path, left: Mapping[str, str], table: str | None) -> dict[str, str]:
+def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str, str]:
     """Forms that hold the values of a public table, as far as the file can write them."""
     from mmopt.data import public_forms
     from mmopt.request.draft import check_form, written

@@ -47,7 +47,7 @@ def create(
         typer.Option(
             metavar="UNIT",
             help="The unit of privacy, which that of each release has to be, as its manifest says it: "
-            "add-remove, replace-one, 'rows 3', …",
+            "add-remove, replace-one, 'rows 3', 'rows 3 of each person', …",
         ),
     ] = "add-remove",
     partition: Annotated[

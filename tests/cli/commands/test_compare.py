@@ -296,7 +296,7 @@ def interrupted(
 ) -> subprocess.CompletedProcess[str]:
     """A comparison in a process of its own that gets Ctrl-C while its first or second combination solves."""
     (files / "long.yaml").write_text(LONG, encoding="utf-8")
-    command = [sys.executable, "-m", "mmopt.cli", "compare", "long.yaml", "--json", *options]
+    command = [sys.executable, "-m", "mmopt", "compare", "long.yaml", "--json", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
 
         def solving() -> set[int]:

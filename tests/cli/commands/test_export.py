@@ -82,7 +82,7 @@ def test_refused(refused: Any, arguments: list[str], said: str) -> None:
 
 def test_what_a_function_prints_is_no_result(files: Path) -> None:
     """In a process of its own: it writes to the descriptor below Python, too."""
-    command = [sys.executable, "-m", "mmopt.cli", "solve", "total.yaml", "--program", "l2_strategy", "--json"]
+    command = [sys.executable, "-m", "mmopt", "solve", "total.yaml", "--program", "l2_strategy", "--json"]
     folder = str(Path(own_solvers.__file__).parent)
     paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(

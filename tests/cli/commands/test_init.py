@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pytest
 from command_line import called
 
@@ -93,3 +94,19 @@ def test_what_is_refused(refused: Callable[..., str], files: Path) -> None:
         "error: every column is left out\n  keep at least one"
     )
     assert refused("init", "none.csv") == "error: none.csv: no such file\n  did you mean 'people.csv'?"
+
+
+def test_a_url_is_read_by_types_and_shown_without_its_password(
+    run: Any, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is DuckDB's in memory: of PostgreSQL's, ``-m engines`` tells."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE visits (region VARCHAR, age INTEGER, day DATE)")
+    monkeypatch.setattr(ibis, "connect", lambda url: connection)
+    done = run("init", "postgres://ann:secret@host/hospital?a=b", "--table", "visits")
+    assert (done.status, done.out) == (0, ""), done.err
+    assert "secret" not in done.err
+    text = (files / "workload.yaml").read_text(encoding="utf-8")
+    assert text.startswith("# Drafted by mmopt init from hospital: ") and 'data: {table: "visits"}' in text
+    assert "  age: {range: FILL-IN, width: FILL-IN}" in text
+    assert "ann" not in text and "secret" not in text

@@ -1,4 +1,4 @@
-"""``python -m mmopt.cli``."""
+"""``python -m mmopt``: the command line."""
 
 from mmopt.cli import main
 
