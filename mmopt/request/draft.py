@@ -89,7 +89,7 @@ class Draft:
             *([f"data: {{table: {_quoted(self.table)}}}"] if self.table is not None else []),
             "# Rows with other values, or none, stop a release unless data says",
             "# {outside: drop, missing: drop}.",
-            "# unit: {column: person, rows: 3}  # where a person may have several rows, of whom a column says",
+            "# unit: {column: person, rows: 3}  # where a person, named by a column, may have several rows",
             "# privacy: {epsilon: 1.0, delta: 1.0e-6}  # what may be spent: a decision, to be written here",
         ]
         text = "\n".join(lines) + "\n"
