@@ -46,7 +46,7 @@ def compared(run: Any, processes: Isolated, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 def test_compare_all(run: Any, files: Path) -> None:
-    done = run("compare", "total.yaml", "--time-limit", "20", "--formulations")
+    done = run("compare", "total.yaml", "--time-limit", "60", "--formulations")
     assert (done.status, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
     first = done.out[done.out.index("Certificates") : done.out.index("Work")]
