@@ -132,9 +132,8 @@ class _Reserve:
 def _point(program: str, env: Mapping[str, Any], design: Design, count: int, stop: Stop | None) -> Point:
     """The strategy, or N⁻¹ as the covariance of the basis; measure and shares at the scale of multipliers."""
     cells = _cells(env)
-    measure, parts = _definite(cells, design.measure), definite_parts(cells, design.parts)
     mass = design.bound if design.shares is None or program == LARGEST else 1.0
-    prices = Measure(cells, measure.scaled(mass / measure.total))
+    prices, parts = _prices(cells, design.measure, mass), definite_parts(cells, design.parts)
     raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
     values: dict[str, Any] = {"X": Split(cells, cells, parts)}
     multipliers: dict[str, Any] = {"sensitivity": prices}
@@ -207,8 +206,9 @@ def _cells(env: Mapping[str, Any]) -> SectorCells:
     return env["B" if "B" in env else "W"].columns  # type: ignore[no-any-return]
 
 
-def _definite(cells: SectorCells, measure: Mixture) -> Mixture:
-    """With as little of the uniform measure as makes the rounding of the moments small beside it.
+def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
+    """The measure at a mass, with as little of the uniform one as makes the rounding of the moments small
+    beside it.
 
     The bound is concave in the measure: a share of another one costs no more than that share of it.
     """
@@ -217,6 +217,7 @@ def _definite(cells: SectorCells, measure: Mixture) -> Mixture:
     for share in SHARES:
         if share:
             found = measure.scaled(1.0 - share).joined(uniform.scaled(share))
-        if max(cells.moments(found).offs) <= max(share, SHARES[1]):
+        prices = Measure(cells, found.scaled(mass / found.total))
+        if max(prices.moments.offs) <= max(share, SHARES[1]):
             break
-    return found
+    return prices
