@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from mmopt.limits import require_time
+from mmopt.limits import fits_memory, require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
 from mmopt.numerics.split_arrays import Split
 from mmopt.symmetry.attribute_components import AttributeSymmetry
@@ -41,6 +41,10 @@ __all__ = [
     "root_of",
     "root_rounding",
 ]
+
+
+MATRICES = 8
+"""Of the size of an attribute, that looking at its links takes at most."""
 
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
@@ -114,6 +118,8 @@ def _touches_and_links(attribute: AttributeSymmetry, piece: Piece) -> tuple[bool
     """Whether a piece is zero on no orbit, and whether it links all of them."""
     if piece.kind in ("identity", "total"):
         return True, piece.kind == "total" or len(attribute.sizes) == 1
+    if not fits_memory((piece.size, piece.size), share=MATRICES):
+        return False, False
     found = _local(piece, attribute, 0)
     touches = bool(found.diagonal().all())
     return touches, touches and len(connected(found)) == 1
