@@ -5,6 +5,7 @@ Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,7 +26,6 @@ from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS, fits_memory
 from mmopt.numerics.blas_threads import one_thread
-from mmopt.numerics.split_arrays import Split
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Options, SolverRow, is_claimed, is_kernel, memory_limit
 from mmopt.workloads import Workload
@@ -163,40 +163,52 @@ def _by_component(
 
 
 def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str:
-    """The plan by component, or in the space of the queries where that is no way; or why there is neither."""
-    try:
-        found: SolvePlan | str | TooLargeError = _by_component(checked, workload, givens, None)
-    except TooLargeError as error:
-        found = error
-    if isinstance(found, SolvePlan) and _components_fit(found.instance):
+    """The plan by component, or in the space of the queries where that is no way; or why there is neither.
+
+    Components that are too large are put together only where there is no other way.
+    """
+    asked = checked, workload, givens
+    found = _tried_by_component(*asked, _largest_that_fits())
+    if isinstance(found, SolvePlan):
         return found
     from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
     from mmopt.sectors.choose_space import what_fits
 
     try:
         with one_thread():
-            other = by_sectors(checked, workload, givens)
+            other: tuple[Instance, str] | str | TooLargeError = by_sectors(*asked)
     except TooLargeError as error:
-        if isinstance(found, SolvePlan):
-            return found
-        if _fits_dense(workload):
-            return str(found)
-        raise TooLargeError(error.message, hint=what_fits(workload)) from error
-    if not isinstance(other, str) and is_claimed(other[0], None):
+        other = error
+    if isinstance(other, tuple) and is_claimed(other[0], None):
         return SolvePlan(*other)
+    if isinstance(found, str):
+        found = _tried_by_component(*asked, None)
     if isinstance(found, SolvePlan):
         return found
+    if isinstance(other, TooLargeError):
+        if _fits_dense(workload):
+            return str(found)
+        raise TooLargeError(other.message, hint=what_fits(workload)) from other
     if isinstance(found, TooLargeError):
         raise found if found.hint else TooLargeError(found.message, hint=what_fits(workload))
     is_said = not isinstance(other, str) or other == found
     return found if is_said else f"{found}; nor in the space of the queries: {other}"
 
 
-def _components_fit(instance: Instance) -> bool:
-    """Whether components are no larger than cells that are listed may be, and what a kernel holds fits."""
-    spaces = [value.columns for value in instance.env.values() if isinstance(value, Split)]
-    largest = max((space.largest for space in spaces), default=0)
-    return largest <= MOST_CELLS and KERNEL_ARRAYS * 8 * largest**2 <= memory_limit()
+def _tried_by_component(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
+) -> SolvePlan | str | TooLargeError:
+    """As ``_by_component``; what does not fit in memory is one more reason."""
+    try:
+        return _by_component(checked, workload, givens, largest)
+    except TooLargeError as error:
+        return error
+
+
+def _largest_that_fits() -> int:
+    """The size up to which components are no larger than cells that are listed may be, and what a kernel
+    holds fits in memory."""
+    return min(MOST_CELLS, math.isqrt(int(memory_limit() / (8 * KERNEL_ARRAYS))))
 
 
 def _fits_dense(workload: Workload) -> bool:

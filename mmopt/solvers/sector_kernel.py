@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mmopt.limits import hard_limit
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.spanned_cells import Measure, Spanned
 from mmopt.numerics.split_arrays import Level, Split
@@ -48,6 +50,7 @@ SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds
 ARRAYS = 24  # of the size of the components that are held
 SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of another measure that are tried
 SHARE_OF_PROOF = 0.3  # of a time limit
+LOOKS_OF_PROOF = 5.0  # of the first look: components up to 647 and up to 1,939 took 6 and 4, to the result
 SECONDS_AT_LEAST, SECONDS_OF_CUBES = 3.0, 1.8e-8
 """Of any search, and for each d³ of a component: fitted to l2_strategy on one core at ``TOLERANCE``."""
 
@@ -78,12 +81,13 @@ def points(
     """
     clock.handed_over = clock.elapsed
     pace = Pace(clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_DESIGNS, NEXT_GAP)
+    reserve = _Reserve(clock)
     gaps: list[float] = []
-    for design in _designs(program, env):
+    for design in _designs(program, env, reserve):
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
-        stop = pace.stop(count, done=has_stalled) or _stop_in_time(clock)
+        stop = pace.stop(count, done=has_stalled) or (Stop.STOPPED if reserve.is_reached() else None)
         if design.gap <= pace.wanted or stop:
             yield _point(program, env, design, count, stop)
             if stop:
@@ -94,17 +98,42 @@ def points(
     yield _point(program, env, design, len(gaps), clock.stop(done=True))
 
 
-def _stop_in_time(clock: Clock) -> Stop | None:
-    """Whether what is left of the time is needed to prove a largest column."""
-    return Stop.STOPPED if clock.left < SHARE_OF_PROOF * (clock.left + clock.elapsed) else None
+@dataclass
+class _Reserve:
+    """What is kept of the time to prove a point: a share, and no less than so many times the first look at
+    the cells, which decomposes each component as the proof does several times.
+
+    first : seconds of that look, known when the reserve is first asked for.
+    """
+
+    clock: Clock
+    first: float = 0.0
+
+    @property
+    def proof(self) -> float:
+        """Seconds, to the result."""
+        self.first = self.first or self.clock.elapsed - self.clock.handed_over
+        return LOOKS_OF_PROOF * self.first
+
+    @property
+    def limit(self) -> float:
+        """Seconds of the clock when the time is over."""
+        return self.clock.elapsed + self.clock.left
+
+    def is_reached(self) -> bool:
+        """Whether what is left of the time is needed."""
+        return self.clock.left < max(SHARE_OF_PROOF * self.limit, self.proof)
+
+    def is_short(self) -> bool:
+        """Whether it would not even do if the proof went on until all is given up."""
+        return hard_limit(self.limit) - self.clock.elapsed < self.proof
 
 
 def _point(program: str, env: Mapping[str, Any], design: Design, count: int, stop: Stop | None) -> Point:
     """The strategy, or N⁻¹ as the covariance of the basis; measure and shares at the scale of multipliers."""
     cells = _cells(env)
-    measure, parts = _definite(cells, design.measure), definite_parts(cells, design.parts)
     mass = design.bound if design.shares is None or program == LARGEST else 1.0
-    prices = Measure(cells, measure.scaled(mass / measure.total))
+    prices, parts = _prices(cells, design.measure, mass), definite_parts(cells, design.parts)
     raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
     values: dict[str, Any] = {"X": Split(cells, cells, parts)}
     multipliers: dict[str, Any] = {"sensitivity": prices}
@@ -147,8 +176,8 @@ def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[flo
     return design.value / budget, design.bound / budget
 
 
-def _designs(program: str, env: Mapping[str, Any]) -> Iterator[Design]:
-    """The search that the program asks for."""
+def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[Design]:
+    """The search that the program asks for; from a known strategy too where there is time to find it."""
     # numpy alone, but off the usual way
     from mmopt.sectors.search.asked_shares import with_root
     from mmopt.sectors.search.best_design import designs
@@ -156,7 +185,8 @@ def _designs(program: str, env: Mapping[str, Any]) -> Iterator[Design]:
 
     cells = _cells(env)
     if program == "l2_strategy":
-        return designs(with_root(cells.rows, env["W"].parts), first=lambda: cells.first_strategy)
+        space = with_root(cells.rows, env["W"].parts)
+        return designs(space, first=lambda: None if reserve.is_short() else cells.first_strategy)
     return target_designs(cells.rows, _asked(program, env))
 
 
@@ -176,8 +206,9 @@ def _cells(env: Mapping[str, Any]) -> SectorCells:
     return env["B" if "B" in env else "W"].columns  # type: ignore[no-any-return]
 
 
-def _definite(cells: SectorCells, measure: Mixture) -> Mixture:
-    """With as little of the uniform measure as makes the rounding of the moments small beside it.
+def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
+    """The measure at a mass, with as little of the uniform one as makes the rounding of the moments small
+    beside it.
 
     The bound is concave in the measure: a share of another one costs no more than that share of it.
     """
@@ -186,6 +217,7 @@ def _definite(cells: SectorCells, measure: Mixture) -> Mixture:
     for share in SHARES:
         if share:
             found = measure.scaled(1.0 - share).joined(uniform.scaled(share))
-        if max(cells.moments(found).offs) <= max(share, SHARES[1]):
+        prices = Measure(cells, found.scaled(mass / found.total))
+        if max(prices.moments.offs) <= max(share, SHARES[1]):
             break
-    return found
+    return prices

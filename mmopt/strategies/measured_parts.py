@@ -90,9 +90,9 @@ def _least(space: Space, sizes: Sequence[float]) -> float:
 def _invertible(factor: Array, least: float) -> tuple[Array, float]:
     """A square factor with CᵀC >= ``least``, or the root of CᵀC + ``least``; and how far CᵀC is off."""
     gram = factor.T @ factor
-    values, vectors = np.linalg.eigh(gram)
-    if factor.shape[0] == factor.shape[1] and values[0] >= least:
+    if factor.shape[0] == factor.shape[1] and np.linalg.eigvalsh(gram)[0] >= least:
         return factor, 0.0
+    values, vectors = np.linalg.eigh(gram)
     root = np.asarray((vectors * np.sqrt(np.maximum(values, 0.0) + least)) @ vectors.T)
     off = float(np.linalg.norm(root.T @ root - gram))
     rounding = (len(factor) + 2 * len(gram) + 8) * EPS

@@ -16,7 +16,13 @@ from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import Piece, Term, terms_of
 from mmopt.symmetry.joint_components import Chosen, Joint
 from mmopt.symmetry.split_targets import asked_of, asked_rows
-from mmopt.symmetry.split_totals import blocks_of, component_roots, independent_columns, root_of
+from mmopt.symmetry.split_totals import (
+    blocks_of,
+    component_roots,
+    independent_columns,
+    is_connected,
+    root_of,
+)
 from mmopt.symmetry.value_swaps import interchangeable, reverses
 from mmopt.workloads.blocks.implicit_matrix import refine
 from mmopt.workloads.query_group import no_targets, undetermined
@@ -87,7 +93,7 @@ class SymmetricWorkload:
         return f"{kinds}: {count} cells -> {self.cells.words}"
 
 
-def symmetry(workload: Workload, with_targets: bool) -> SymmetricWorkload | None:
+def symmetry(workload: Workload, with_targets: bool, largest: float = math.inf) -> SymmetricWorkload | None:
     """The symmetries of a workload that swap values of an attribute, or reverse their order; None if none.
 
     With a convex program whose solution set they leave alone, some optimal point splits in the same way
@@ -99,6 +105,7 @@ def symmetry(workload: Workload, with_targets: bool) -> SymmetricWorkload | None
         ``workload.root``, weighted. True: what leaves the queries and their targets
         alone; ``workload.representation`` (queries with a finite target), ``workload.basis`` and
         ``workload.targets``, unweighted.
+    largest : a larger component is as good as no symmetry, and is not put together: None.
 
     Raises
     ------
@@ -116,23 +123,27 @@ def symmetry(workload: Workload, with_targets: bool) -> SymmetricWorkload | None
     )
     if joint.is_trivial and math.prod(sizes) > MOST_CELLS_OF_BLOCKS:
         return None
+    if joint.dim((0,) * len(sizes)) > largest and is_connected(joint, terms):
+        return None
     if with_targets:
-        return _with_targets(workload, joint, terms)
+        return _with_targets(workload, joint, terms, largest)
     blocks = blocks_of(joint, terms)
-    kinds = _kinds(joint, [chosen for chosen, _ in blocks])
+    kinds = _kinds(joint, [chosen for chosen, _ in blocks], largest)
     if not kinds:
         return None
     root = root_of(joint, blocks)
     return SymmetricWorkload(kinds, root.columns, MappingProxyType({"workload.root": root}))
 
 
-def _with_targets(workload: Workload, joint: Joint, terms: Sequence[Term]) -> SymmetricWorkload | None:
+def _with_targets(
+    workload: Workload, joint: Joint, terms: Sequence[Term], largest: float
+) -> SymmetricWorkload | None:
     if joint.is_trivial and any(_is_connected(term) for term in terms):
         return None
     products, blocks = asked_rows(joint, terms)
     if not products:
         raise no_targets()
-    kinds = _kinds(joint, [own.chosen for own in blocks])
+    kinds = _kinds(joint, [own.chosen for own in blocks], largest)
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
@@ -164,7 +175,10 @@ def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> AttributeSy
     return AttributeSymmetry.of(classes, all(reverses(piece, has_target) for piece, has_target in pieces))
 
 
-def _kinds(joint: Joint, chosen: Sequence[Chosen]) -> tuple[str, ...]:
+def _kinds(joint: Joint, chosen: Sequence[Chosen], largest: float) -> tuple[str, ...]:
+    """What was found; nothing where a component is larger than ``largest``."""
+    if any(len(own.kept) > largest for own in chosen):
+        return ()
     kinds = {
         "value symmetry": any(len(a.mirror) < len(a.classes) for a in joint.attributes),
         "reflection": any(a.is_mirrored for a in joint.attributes),

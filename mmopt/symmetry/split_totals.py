@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from mmopt.limits import fits_memory, require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
 from mmopt.numerics.split_arrays import Split
 from mmopt.symmetry.attribute_components import AttributeSymmetry
@@ -35,10 +36,15 @@ __all__ = [
     "connected",
     "independent",
     "independent_columns",
+    "is_connected",
     "representation_rounding",
     "root_of",
     "root_rounding",
 ]
+
+
+MATRICES = 8
+"""Of the size of an attribute, that looking at its links takes at most."""
 
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
@@ -53,6 +59,7 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     for term, local in zip(terms, roots, strict=True):
         scale = math.sqrt(term.weight)
         for key, rows in combined(local):
+            require_time()
             stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
     dims = {key: joint.dim(key) for key in sorted(stacks)}
     return {key: stacked_root(stacks[key], dim, 2 * dim if mean else dim) for key, dim in dims.items()}
@@ -91,6 +98,31 @@ def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
         each = [_local(*own) for own in zip(term.pieces, joint.attributes, key, strict=True)]
         found |= functools.reduce(np.kron, each)
     return found
+
+
+def is_connected(joint: Joint, terms: Sequence[Term]) -> bool:
+    """Whether the component of what is the same within orbits, the largest, is quickly seen to be one block.
+
+    An attribute's orbits are in one block, whatever those of the others, where some term links them and is
+    zero on none of the others'.
+    """
+    pieces = [term.pieces for term in terms]
+    linked = set()
+    for own in made_of(joint, pieces, _touches_and_links):
+        missing = [i for i, (touches, _) in enumerate(own) if not touches]
+        linked |= {i for i, (_, links) in enumerate(own) if links and set(missing) <= {i}}
+    return len(linked) == len(joint.attributes)
+
+
+def _touches_and_links(attribute: AttributeSymmetry, piece: Piece) -> tuple[bool, bool]:
+    """Whether a piece is zero on no orbit, and whether it links all of them."""
+    if piece.kind in ("identity", "total"):
+        return True, piece.kind == "total" or len(attribute.sizes) == 1
+    if not fits_memory((piece.size, piece.size), share=MATRICES):
+        return False, False
+    found = _local(piece, attribute, 0)
+    touches = bool(found.diagonal().all())
+    return touches, touches and len(connected(found)) == 1
 
 
 def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> NDArray[np.bool_]:
@@ -168,7 +200,11 @@ def representation_rounding(basis: Split) -> float:
 
 
 def revealed(rows: Array) -> Array:
-    """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go."""
+    """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go.
+
+    TimeLimitError as ``require_time``.
+    """
+    require_time()
     if rows.shape == (1, 1) and rows[0, 0]:
         return rows
     tiny = 8 * max(rows.shape) * EPS

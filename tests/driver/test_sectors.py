@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from dense_sectors import dense_sectors, few_of_many, swapped, ways
 from few_ways import few_ways
 
 import mmopt
-from mmopt import Solution, Workload
+from mmopt import Solution, Workload, limits
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions.split_by_sectors import on_row_space
 from mmopt.driver.judge.point_meaning import meaning
@@ -23,11 +24,14 @@ from mmopt.driver.judge.score_point import bound_of, candidate
 from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import TooLargeError
 from mmopt.language import evaluate, shipped
+from mmopt.limits import hard_limit
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Split
 from mmopt.sectors.choose_space import row_space_of
 from mmopt.sectors.measured.asked_queries import as_targets
 from mmopt.sectors.measures import Mixture
+from mmopt.sectors.search import best_design
+from mmopt.sectors.search.spectrum import spectrum
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import SectorStrategy
@@ -362,6 +366,71 @@ def test_the_forecast_is_within_a_factor_of_ten_of_what_was_measured(
     kinds = (blocks * len(sizes))[: len(sizes)]
     _, seconds = sector_kernel.needs("l2_strategy", in_sectors(few_ways(sizes, (1, 2), kinds, False)).env)
     assert measured / 10 < seconds < measured * 10
+
+
+@pytest.fixture
+def mixed(monkeypatch: pytest.MonkeyPatch) -> Workload:
+    """Prefixes of some attributes and values of others, whose components are larger than a kernel takes."""
+    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 50)
+    return few_ways((3, 4, 5, 2, 3), (1, 2), [f.prefix] * 3 + [f.identity] * 2)
+
+
+def test_components_that_are_too_large_are_not_put_together(
+    mixed: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmopt.symmetry.find_symmetries.blocks_of", None)
+    (line,) = plan_solve(shipped("l2_strategy"), mixed).lines
+    assert line.startswith("space of the queries: 68 functions of the cells")
+
+
+def test_components_are_put_together_where_there_is_no_other_way(mixed: Workload) -> None:
+    whole = Product(tuple(f.prefix(n) for n in (3, 4, 5)) + tuple(f.identity(n) for n in (2, 3)))
+    workload = Workload.from_products(mixed.domain, [*(mixed.products or ()), whole])
+    (line,) = plan_solve(shipped("l2_strategy"), workload).lines
+    assert line == "value symmetry: 360 cells -> 60 orbits, 4 components of size up to 60"
+
+
+def test_a_time_that_is_over_at_once_leaves_a_proved_point(
+    mixed: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cells are looked at once; where the proof of it would be too late, no known strategy is asked."""
+    looks, known = [], []
+    monkeypatch.setattr(best_design, "spectrum", lambda *a: looks.append(a) or spectrum(*a))
+    first = SectorCells.first_strategy.fget
+    monkeypatch.setattr(SectorCells, "first_strategy", property(lambda c: known.append(c) or first(c)))
+    for limit, asked in ((hard_limit, 1), (lambda seconds: seconds, 0)):
+        monkeypatch.setattr(sector_kernel, "hard_limit", limit)
+        solution = mmopt.solve(mixed, "l2_strategy", time_limit=1e-6)
+        assert (len(looks), len(known)) == (1, asked)
+        assert (solution.status.stop, solution.iterations) == ("time limit", 1)
+        assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
+        assert solution.bound is not None
+        assert solution.bound <= solution.objective
+        assert all(row.holds for row in mmopt.verify(solution, mixed).rows)
+        looks.clear()
+        known.clear()
+
+
+@pytest.mark.parametrize(
+    ("looked", "is_reached"), [(1.0, False), (150.0, False), (180.0, True), (800.0, True)]
+)
+def test_the_search_ends_where_a_proof_would_not_be_in_time(looked: float, is_reached: bool) -> None:
+    """Of a thousand seconds, some of which the first look took, five times as many and 300 are to be left."""
+    clock = Clock(1000.0, started=time.monotonic() - looked)
+    assert sector_kernel._Reserve(clock).is_reached() == is_reached
+    assert sector_kernel._Reserve(Clock(math.inf, started=time.monotonic() - looked)).is_short() is False
+
+
+def test_all_is_given_up_in_the_middle_of_a_proof(mixed: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is asked before each node of an expression and before each component."""
+    instance = plan_solve(shipped("l2_strategy"), mixed).instance
+    (point,) = sector_kernel.points("l2_strategy", instance.env, Options(max_iterations=1), Clock(math.inf))
+    monkeypatch.setattr(limits, "GRACE", 0.0)
+    with limits.deadline(1e-9):
+        with pytest.raises(mmopt.TimeLimitError):
+            candidate(instance, point.variables)
+        with pytest.raises(mmopt.TimeLimitError):
+            bound_of(instance, point.multipliers)
 
 
 def test_a_near_multiple_is_not_searched_again(rng: np.random.Generator) -> None:

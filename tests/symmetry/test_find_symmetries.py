@@ -9,11 +9,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tolerances
+from few_ways import few_ways
 from symmetric import nearly, random_products, random_symmetric_matrix
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.split_arrays import Space, Split, lift
-from mmopt.symmetry import SymmetricWorkload, symmetry
+from mmopt.symmetry import SymmetricWorkload, find_symmetries, symmetry
+from mmopt.symmetry.attribute_components import AttributeSymmetry
+from mmopt.symmetry.attribute_queries import terms_of
+from mmopt.symmetry.joint_components import Joint
+from mmopt.symmetry.split_totals import is_connected
 from mmopt.testing.census_workloads import census, domain_of, marginals
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
@@ -198,6 +203,62 @@ def test_small_singular_values_keep_their_digits() -> None:
     values = sorted(float(np.linalg.norm(part)) for part in root.parts)
     assert values[0] == pytest.approx(1e-9, rel=1e-6)
     assert values[1] == pytest.approx(2.0)
+
+
+@pytest.mark.draws(8)
+@pytest.mark.parametrize("with_targets", [False, True])
+def test_a_larger_component_is_as_good_as_no_symmetry(rng: np.random.Generator, with_targets: bool) -> None:
+    workload = drawn(rng)
+    found = symmetry(workload, with_targets)
+    if found is not None:
+        most = found.cells.largest
+        assert symmetry(workload, with_targets, most - 1) is None
+        again = symmetry(workload, with_targets, most)
+        assert again is not None
+        assert again.cells.dims == found.cells.dims
+
+
+def test_what_is_seen_to_be_one_block_is_one(rng: np.random.Generator) -> None:
+    hits = 0
+    for _ in range(80):
+        workload = drawn(rng)
+        found = symmetry(workload, False)
+        if found is None:
+            continue
+        joint, terms = found.cells.joint, terms_of(workload, False)[1]
+        whole = (0,) * len(joint.attributes)
+        blocks = [chosen.kept for chosen in found.cells.chosen if chosen.key == whole]
+        if is_connected(joint, terms):
+            hits += 1
+            assert [len(kept) for kept in blocks] == [joint.dim(whole)]
+    assert hits > 5
+
+
+def test_cells_and_totals_link_orbits_together_alone() -> None:
+    """Prefixes of each of two attributes; without totals of the one, its prefixes alone link its values."""
+    ways = [Product((f.prefix(4), f.total(3))), Product((f.total(4), f.prefix(3)))]
+    for products, is_linked in (
+        (ways, True),
+        ([Product((f.identity(4), f.prefix(3)))], False),
+        ([Product((f.prefix(4), f.prefix(3)))], True),
+        ([Product((f.prefix(4), f.predicates([[1.0, 0.0, 0.0]], ["p"])))], False),
+    ):
+        workload = Workload.from_products(domain_of(4, 3), products)
+        attributes = tuple(AttributeSymmetry.of(np.arange(size), False) for size in (4, 3))
+        assert is_connected(Joint(attributes), terms_of(workload, False)[1]) == is_linked
+
+
+def test_components_that_are_too_large_are_not_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither their roots nor their singular values: both may take minutes."""
+    workload = few_ways((10, 11, 12, 3), (1, 2), (f.prefix, f.prefix, f.prefix, f.identity))
+    whole = symmetry(workload, False)
+    assert whole is not None
+    assert whole.cells.largest == 10 * 11 * 12
+    monkeypatch.setattr(find_symmetries, "component_roots", None)
+    monkeypatch.setattr(find_symmetries, "blocks_of", None)
+    monkeypatch.setattr(find_symmetries, "asked_rows", None)
+    for with_targets in (False, True):
+        assert symmetry(workload, with_targets, 10 * 11 * 12 - 1) is None
 
 
 def test_more_cells_than_a_float_counts_are_refused() -> None:

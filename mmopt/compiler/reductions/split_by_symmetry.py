@@ -13,6 +13,7 @@ only a kernel can take. A workload of very many cells stays by component; else w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,9 +99,9 @@ def by_components(
     if obstacle(checked, givens, acts):
         return None
     sources = _sources(checked, givens)
-    found = symmetry(workload, bool(sources & TARGET_SOURCES))
-    most = LARGEST_WORTHWHILE * workload.n if largest is None else largest
-    if found is None or found.cells.largest > most:
+    most = min(LARGEST_WORTHWHILE * workload.n, math.inf if largest is None else largest)
+    found = symmetry(workload, bool(sources & TARGET_SOURCES), most)
+    if found is None:
         return None
     if basis is not None:
         found = found.in_basis(basis)

@@ -151,7 +151,7 @@ def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
 def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     """What the evaluation of total error may have rounded off, relatively."""
     if isinstance(strategy, SectorStrategy):
-        sides = [strategy.core.parts, strategy.core.inverse().parts]
+        sides = [strategy.core.parts, strategy.components[0].inverse.parts]
         sizes = [max(float(np.linalg.norm(part)) for part in own.values()) for own in sides]
         return max(ROUNDING_OF_ERROR, PER_CONDITION * sizes[0] * sizes[1])
     if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
+from mmopt.limits import require_time
 from mmopt.numerics.split_arrays import Level, Space, Split, is_structured
 
 __all__ = [
@@ -117,15 +118,21 @@ def _in_place(
     numbers: Any, small: Sequence[int], stacked: Any, count: int, one: Callable[[int], Any]
 ) -> Parts:
     known = dict(zip(small, numbers.cut(stacked, [1] * len(small)), strict=True)) if small else {}
-    return tuple(known[at] if at in known else one(at) for at in range(count))
+    return tuple(known[at] if at in known else _in_time(one, at) for at in range(count))
 
 
 def _in_a_row(
     numbers: Any, small: Sequence[int], stacked: Any, count: int, one: Callable[[int], Any]
 ) -> tuple[Any, list[int]]:
     rest = sorted(set(range(count)).difference(small))
-    others = [one(at) for at in rest]
+    others = [_in_time(one, at) for at in rest]
     return numbers.join([stacked, *others] if small else others), [*small, *rest]
+
+
+def _in_time(one: Callable[[int], Any], at: int) -> Any:
+    """What it is on a part, of which one alone may take seconds; TimeLimitError as ``require_time``."""
+    require_time()
+    return one(at)
 
 
 def _small(numbers: Any, atom: str, tuples: Sequence[Parts]) -> list[int]:

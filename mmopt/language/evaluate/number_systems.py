@@ -143,7 +143,7 @@ def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
 
 
 BALLS = Numbers(
-    enter=lambda expr: None,
+    enter=lambda expr: require_time(),
     exact=lambda value: value if isinstance(value, Ball) else balls.exact(value),
     named=balls.named,
     form=_ball_form,

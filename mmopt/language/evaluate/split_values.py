@@ -50,7 +50,8 @@ class ByComponent:
     numbers: Numbers
 
     def enter(self, expr: Expr) -> None:
-        """Raises ProgramError for what has no form by components."""
+        """Raises ProgramError for what has no form by components; TimeLimitError as ``require_time``."""
+        self.numbers.enter(expr)
         match expr:
             case Index(span=span) | Block(span=span) | Entries(span=span):
                 what = "a block matrix" if isinstance(expr, Block) else "an index"

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.matrix_functions import eigh
+from mmopt.numerics.matrix_functions import eigh, is_definite
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.search.high_cells import climbed, high_neighbours
@@ -81,6 +82,10 @@ class _Given:
         """Directions in which it has next to nothing are left out, as those that no query asks."""
         each = []
         for part, root in zip(parts, space.root.parts, strict=True):
+            if is_definite(part, len(part) * EPS * float(np.trace(part))):  # a quarter of the time
+                lower = scipy.linalg.cholesky(part, lower=True)
+                each.append(float(np.square(scipy.linalg.solve_triangular(lower, root.T, lower=True)).sum()))
+                continue
             values, vectors = eigh(part)
             kept = values > len(values) * EPS * values.max(initial=0.0)
             each.append(float((np.square(root @ vectors[:, kept]) / values[kept]).sum()))

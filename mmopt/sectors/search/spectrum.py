@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Spectrum:
         """t², the lower bound."""
         return self.total**2
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Array, ...]:
         """N_κ = R_κᵀ (R_κ Q_κ R_κᵀ)^{-1/2} R_κ / t: f is the derivative of log t² by the measure."""
         each = zip(self.roots, self.turned, strict=True)

@@ -14,6 +14,7 @@ from symmetric import random_products, random_symmetric_matrix
 
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
+from mmopt.language.atoms import component_forms
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
 from mmopt.language.evaluate.split_values import ByComponent
@@ -269,6 +270,15 @@ def test_what_has_no_form_is_refused_by_name(
         f"'{atom}' has no form by components for {words}\n"
         "  solve the program without the symmetry, or write it with other atoms"
     )
+
+
+def test_the_clock_is_asked_before_each_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[None] = []
+    monkeypatch.setattr(component_forms, "require_time", lambda: asked.append(None))
+    parts = (np.eye(2),) * 3
+    for count, form in ((3, component_forms.vector), (6, component_forms.each)):
+        form(PLAIN, "nuclear" if form is component_forms.vector else "inv", parts)
+        assert len(asked) == count
 
 
 def test_an_axis_has_no_form(rng: np.random.Generator) -> None:
