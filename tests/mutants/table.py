@@ -1992,6 +1992,63 @@ MUTANTS = (
         ("scales", "for a in set(own) - {0}", "for a in set(own)"),
         ("law", "coordinates * self.scales", "coordinates / self.scales"),
     ),
+    # -- what the rounding of sums is relative to
+    *_rows(
+        "mmopt/sectors/equal/equal_attributes.py",
+        "sectors/equal/test_equal_attributes.py::test_rounding_is_charged_to_magnitudes",
+        ("_roundings", "basis) * size for size", "basis) for size"),
+        ("_roundings", "moments(magnitudes, absolute=True)", "moments(magnitudes)"),
+        ("moments_rounding", "law_of(mixture, self.places, absolute=True)", "law_of(mixture, self.places)"),
+        ("moments_rounding", "law += mixture.share * cut.magnitudes", "law += cut.magnitudes"),
+        ("form", "self.coordinates.function(parts, absolute=True)", "np.abs(function)"),
+        ("form", "2 * self.space.largest + ROUNDINGS", "0"),
+    ),
+    *_rows(
+        "mmopt/sectors/equal/equal_attributes.py",
+        "sectors/equal/test_equal_attributes.py::test_the_rounding_of_a_law_is_charged",
+        ("moments_rounding", "steps += cut.roundings", "pass"),
+    ),
+    *_rows(
+        "mmopt/sectors/equal/pair_coordinates.py",
+        "sectors/equal/test_equal_attributes.py::test_rounding_is_charged_to_magnitudes",
+        ("function", "inner = magnitude(part", "inner = np.asarray(part"),
+    ),
+    *_rows(
+        "mmopt/sectors/equal/pair_roots.py",
+        "sectors/equal/test_equal_attributes.py::test_the_rounding_of_a_factor_is_that_of_the_root",
+        ("root_rounding_of", "return 1.01 * (max(of_kinds) + of_triangle)", "return 0.0"),
+        ("root_rounding_of", "(max(of_kinds) + of_triangle)", "of_triangle"),
+    ),
+    *_rows(
+        "mmopt/sectors/equal/count_form.py",
+        "sectors/equal/test_count_form.py",
+        ("count_form", "_form(magnitudes, attributes, signed=False)", "_form(magnitudes, attributes, True)"),
+        ("count_form", "_form(magnitudes, attributes,", "_form(np.abs(function), attributes,"),
+        ("most", "np.abs(self.tensor).max()", "self.tensor.max()"),
+    ),
+    *_rows(
+        "mmopt/sectors/equal/cut_densities.py",
+        "sectors/equal/test_cut_densities.py",
+        ("mass", "np.asarray(off)", "np.zeros(())"),
+        ("mass", "float(self.magnitudes.sum())", "float(self.law.sum())"),
+        ("law_of_cut", "for absolute in (False, True)", "for absolute in (False, False)"),
+    ),
+    *_rows(
+        "mmopt/privacy/rounding/integer_equal_core.py",
+        "privacy/rounding/test_integer_sectors.py"
+        "::test_rounding_of_equal_attributes_is_charged_to_magnitudes",
+        ("form", "np.abs(block) for", "block for"),
+    ),
+    *_rows(
+        "mmopt/sectors/row_space.py",
+        "sectors/bounds/test_moment_roots.py::test_the_mass_is_that_of_the_weights_exactly",
+        ("mass", "np.asarray(EPS * total)", "np.zeros(())"),
+    ),
+    *_rows(
+        "mmopt/sectors/bounds/bound_of_large.py",
+        "sectors/bounds/test_bound_of_large.py::test_resolvents_and_means_are_those_over_the_cells",
+        ("product_bound", "(value * (1 - SLACK)) ** 2", "value**2"),
+    ),
     # -- what is said of private data
     *_rows(
         "mmopt/report/page.py",

@@ -11,7 +11,7 @@ import tolerances
 from few_attributes import dense, up_to
 
 from mmopt.errors import WorkloadError
-from mmopt.sectors.bounds.bound_of_large import best_product_bound, product_bound
+from mmopt.sectors.bounds.bound_of_large import SLACK, best_product_bound, product_bound
 from mmopt.sectors.bounds.pair_gram import pair_gram
 from mmopt.sectors.bounds.pair_resolvents import resolvent
 from mmopt.sectors.bounds.rational_root import rational_root
@@ -53,6 +53,8 @@ def test_resolvents_and_means_are_those_over_the_cells(rng: np.random.Generator)
     assert exact * (1 - tolerances.RESOLVENTS) <= found.bound <= exact
     # f by the same inequality in place of the square root, so that only rounding remains
     root = rational_root(gram.least, gram.trace)
+    below = root.at(singular**2).sum()
+    assert found.bound == pytest.approx((below * (1 - SLACK)) ** 2, rel=SLACK / 4)
     lengths = (rows.T**2 @ root.at(singular**2)) / measure
     lengths = (lengths / (lengths @ measure)).reshape(sizes)
     for i, mean in enumerate(found.means):
