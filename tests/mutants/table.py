@@ -2049,6 +2049,69 @@ MUTANTS = (
         "sectors/bounds/test_bound_of_large.py::test_resolvents_and_means_are_those_over_the_cells",
         ("product_bound", "(value * (1 - SLACK)) ** 2", "value**2"),
     ),
+    *_rows(
+        "mmopt/sectors/bounds/pinched_bound.py",
+        "sectors/bounds/test_pinched_bound.py::test_slack_is_taken_off_where_the_bound_is_exact",
+        ("pinched_bound_at", "(best * (1 - SLACK)) ** 2", "best**2"),
+    ),
+    *_rows(
+        "mmopt/sectors/bounds/rational_root.py",
+        "sectors/bounds/test_bound_of_large.py::test_the_rational_root_keeps_off_where_it_touches",
+        ("rational_root", "(1 + epsilon) * (1 - SLACK)", "(1 + epsilon)"),
+    ),
+    *_rows(
+        "mmopt/sectors/bounds/moment_roots.py",
+        "sectors/bounds/test_moment_roots.py::test_a_root_is_below_all_that_moments_may_be",
+        (
+            "root_of_moments",
+            "(off + norm(sub(exact(moments), matmul(exact(lower), exact(lower.T)))))",
+            "off",
+        ),
+        ("root_of_moments", "wrong / least * GROW", "wrong * GROW"),
+        ("root_of_moments", "off / value + 4 * EPS", "off + 4 * EPS"),
+        ("root_of_moments", "off / value + 4 * EPS", "off / value"),
+        ("root_of_moments", "if value > off", "if value > 0"),
+    ),
+    *_rows(
+        "mmopt/sectors/plain/plain_space.py",
+        "sectors/plain/test_plain_space.py::test_moments_in_a_basis_that_is_off_are_charged",
+        ("moments_rounding", "basis = max(basis_rounding", "basis = min(basis_rounding"),
+    ),
+    *_rows(
+        "mmopt/sectors/plain/plain_space.py",
+        "sectors/plain/test_plain_space.py::test_the_rounding_of_factors_and_of_their_triangles_is_charged",
+        ("asked_of", "lost += blocks[i].root_rounding +", "lost +="),
+    ),
+    *_rows(
+        "mmopt/sectors/plain/sector_roots.py",
+        "sectors/plain/test_plain_space.py::test_the_rounding_of_factors_and_of_their_triangles_is_charged",
+        ("_eliminated", "lost += rounding_of_qr", "lost += 0 * rounding_of_qr"),
+    ),
+    *_rows(
+        "mmopt/sectors/equal/largest_by_counts.py",
+        "sectors/equal/test_largest_by_counts.py::test_what_a_form_may_be_off_by_is_added",
+        ("_enumerated", "form.most + form.rounding", "form.most"),
+    ),
+    *_rows(
+        "mmopt/sectors/sector_cells.py",
+        "sectors/test_sector_cells.py::test_a_multiple_that_is_off_in_one_component_has_no_larger_entry",
+        ("_from", "max(float(np.linalg.norm(own)) for", "min(float(np.linalg.norm(own)) for"),
+    ),
+    *_rows(
+        "mmopt/ledger/ledger_file.py",
+        "ledger/test_ledger_file.py",
+        ("spend", "if _read(connection, path) != after:", "if False:"),
+        ("confirm", "(held.time, held.spent) != (entry.time, entry.spent)", "held.spent != entry.spent"),
+    ),
+    *_rows(
+        "mmopt/ledger/charge.py",
+        "ledger/test_charge.py",
+        ("_same_cost", "if found != cost:", "if False:"),
+        ("spend", "self._same_cost(self._cost(found, neighbours, rho, epsilon), cost)", "None"),
+        ("section", '"spent": above(', '"spent": below('),
+        ("section", '"total": below(', '"total": above('),
+        ("section", '"left": below(', '"left": above('),
+    ),
     # -- what is said of private data
     *_rows(
         "mmopt/report/page.py",

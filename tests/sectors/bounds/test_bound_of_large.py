@@ -14,7 +14,7 @@ from mmopt.errors import WorkloadError
 from mmopt.sectors.bounds.bound_of_large import SLACK, best_product_bound, product_bound
 from mmopt.sectors.bounds.pair_gram import pair_gram
 from mmopt.sectors.bounds.pair_resolvents import resolvent
-from mmopt.sectors.bounds.rational_root import rational_root
+from mmopt.sectors.bounds.rational_root import SLACK as SLACK_OF_ROOT, rational_root
 from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
@@ -74,6 +74,12 @@ def test_the_rational_root_is_below_the_root(rng: np.random.Generator) -> None:
         x = np.append(x, [0.0, least, largest])
         assert (root.at(x) <= np.sqrt(x)).all()
         assert root.at(np.array([largest])) >= math.sqrt(largest) * (1 - 2 * tolerances.RESOLVENTS)
+
+
+def test_the_rational_root_keeps_off_where_it_touches() -> None:
+    """At 1, where a node stands and which is the largest, far above the least: less by its slack alone."""
+    found = float(rational_root(1e-30, 1.0).at(np.array([1.0]))[0])
+    assert 2 * SLACK_OF_ROOT >= 1 - found >= SLACK_OF_ROOT / 2
 
 
 @pytest.mark.parametrize(("sizes", "best"), [((10, 10), 719.6935), ((6,) * 3, 915.633), ((6,) * 4, 2664.895)])

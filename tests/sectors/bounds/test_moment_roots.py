@@ -14,7 +14,7 @@ from tolerances import PROVED_CLOSE
 
 import mmopt
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.sectors.bounds.moment_roots import moments_of
+from mmopt.sectors.bounds.moment_roots import moments_of, root_of_moments
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.workloads import Workload
@@ -167,3 +167,16 @@ def test_the_mass_is_that_of_the_weights_exactly() -> None:
     mass = moments_of(explicit_space(2, np.eye(2)), mixture).total
     exact = sum(map(Fraction, weights.tolist()), Fraction(0))
     assert 0 < abs(exact - Fraction(float(mass.mid))) <= Fraction(float(mass.rad)) <= Fraction(EPS)
+
+
+@pytest.mark.parametrize("beside", [[], [1.0]], ids=["one dimension", "two"])
+def test_a_root_is_below_all_that_moments_may_be(beside: list[float]) -> None:
+    """In fractions: the root of 2 in floats is above it; moments of 1/4 that are 1/16 off are 3/16."""
+    lower, lost = root_of_moments(np.diag([2.0, *beside]), 0.0)
+    assert Fraction(float(lower[0, 0])) ** 2 * (1 - Fraction(lost)) <= 2
+    assert lost <= 1e-13
+    lower, lost = root_of_moments(np.diag([0.25, *beside]), 0.0625)
+    assert Fraction(float(lower[0, 0])) ** 2 * (1 - Fraction(lost)) <= Fraction(3, 16)
+    assert lost < 1
+    nothing, lost = root_of_moments(np.diag([0.25, *beside]), 0.25)
+    assert lost == np.inf and not nothing.any()
