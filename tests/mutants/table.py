@@ -367,6 +367,9 @@ MUTANTS = (
         ("spent", "return whole + parts[account_of_part(part)]", "return parts[account_of_part(part)]"),
         ("account_of_part", "str(number.normalize() or Decimal(0))", "text"),
         ("below", "return 0.0 - float_above(-cost)", "return float_above(cost)"),
+        ("epsilon_of", "zcdp_epsilon(above(rho)", "zcdp_epsilon(below(rho)"),
+        ("shown", "below(cost) if is_left else above(cost)", "above(cost)"),
+        ("account_of_part", "value.strip()", "value"),
     ),
     *_rows(
         "mmopt/ledger/charge.py",
@@ -1033,7 +1036,7 @@ MUTANTS = (
         ("refuted", "(BOUND_ROUNDING + CHARGE_OF_MISSED * missed)", "(1e-2 + CHARGE_OF_MISSED * missed)"),
         ("refuted", 'bound - objective if sense == "minimize"', 'bound - objective if sense == "maximize"'),
         ("_judged", "return found if found.is_feasible else None", "return found"),
-        ("check_figures", "if _means_error(instance) and objective <", "if objective < 0 and 0 <"),
+        ("check_figures", "if _means_error(instance) and _is_below(", "if False and _is_below("),
         ("check_figures", "if refuted(error, error_bound,", "if refuted(0.0, 0.0,"),
     ),
     # -- what verify compares
