@@ -2115,6 +2115,16 @@ MUTANTS = (
         ("section", '"total": below(', '"total": above('),
         ("section", '"left": below(', '"left": above('),
     ),
+    *_rows(
+        "mmopt/ledger/privacy_ledger.py",
+        "ledger/test_privacy_ledger.py::test_figures_in_doubles_are_on_the_safe_side",
+        ("total", "return below(self.account.terms.total)", "return above(self.account.terms.total)"),
+        ("spent", "return above(total_spent", "return below(total_spent"),
+        ("left", "return below(left(self.account))", "return above(left(self.account))"),
+        ("frame", "np.array([above(entry.spent)", "np.array([below(entry.spent)"),
+        ("summary", "{part: below(left", "{part: above(left"),
+        ("_fields", '"spent": above(entry.spent)', '"spent": below(entry.spent)'),
+    ),
     # -- what is said of private data
     *_rows(
         "mmopt/report/page.py",
