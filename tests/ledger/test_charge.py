@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
-from mmopt.ledger import Bill, Charge, Ledger, told
+from mmopt.ledger import Bill, Charge, Ledger, ledger_file, told
+from mmopt.ledger.account import Account
 
 HASH = "ab" * 32
 
@@ -137,6 +142,51 @@ def test_a_ledger_that_is_replaced_meanwhile_is_noticed(tmp_path: Path, file: Pa
     with pytest.raises(LedgerError) as caught:
         bill.check("add-remove", 0.1, None)
     assert caught.value.message == f"'{file}' was replaced meanwhile by a ledger of another partition"
+
+
+def test_a_ledger_of_another_measure_put_there_meanwhile_is_not_charged(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bill, spend = Bill.to(file, "people"), ledger_file.spend
+
+    def replaced(path: Path, *more: Any) -> Account:
+        path.unlink()
+        Ledger.create(path, "people", epsilon=1.0, partition="region")
+        return spend(path, *more)
+
+    monkeypatch.setattr(ledger_file, "spend", replaced)
+    with pytest.raises(LedgerError) as caught:
+        bill.spend("add-remove", None, 0.1, "w.yaml", HASH)
+    assert str(caught.value) == f"'{file}' was replaced meanwhile by a ledger of another measure"
+    assert Ledger.load(file).spent == 0
+
+
+def test_what_another_spends_meanwhile_counts(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between what is read first, before the file is locked, and the charge."""
+    bill, spend = Bill.to(file, "people"), ledger_file.spend
+
+    def second(path: Path, *more: Any) -> Account:
+        monkeypatch.setattr(ledger_file, "spend", spend)
+        spent(path, 0.375)
+        return spend(path, *more)
+
+    monkeypatch.setattr(ledger_file, "spend", second)
+    with pytest.raises(PrivacyError) as caught:
+        bill.spend("add-remove", 0.25, None, "w.yaml", HASH)
+    assert caught.value.message == (
+        f"the release costs rho 0.25, and rho 0.125 is left of rho 0.5 in '{file}'"
+    )
+    assert Ledger.load(file).spent == 0.375
+
+
+def test_a_manifest_rounds_what_is_spent_up_and_what_is_left_down(file: Path) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("UPDATE terms SET total = '1/3'")
+    said = Bill.to(file, "people").spend("add-remove", None, 0.1, "w.yaml", HASH).section()
+    cost, total = Fraction(0.1) ** 2 / 2, Fraction(1, 3)
+    assert 0 < Fraction(said["spent"]) - cost < 1e-18
+    assert 0 < total - Fraction(said["total"]) < 1e-16
+    assert 0 < total - cost - Fraction(said["left"]) < 1e-16
 
 
 @pytest.mark.parametrize(

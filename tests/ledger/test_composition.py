@@ -97,7 +97,14 @@ def test_a_cost_that_is_none_is_refused(cost):
 
 
 def test_parts_that_are_the_same_number_share_an_account():
-    same = [("1", " 1 ", "01", "1.0", "1e0"), ("0", "-0", "0.0"), ("north",), ("North",), ("nan",), ("",)]
+    same = [
+        ("1", " 1 ", "01", "1.0", "1e0"),
+        ("0", "-0", "0.0"),
+        ("north", " north "),
+        ("North",),
+        ("nan",),
+        ("",),
+    ]
     keys = [{account_of_part(part) for part in group} for group in same]
     assert all(len(group) == 1 for group in keys) and len(set.union(*keys)) == len(same)
 
@@ -105,6 +112,16 @@ def test_parts_that_are_the_same_number_share_an_account():
 def test_what_is_spent_is_shown_rounded_up_and_what_is_left_down():
     third = Fraction(1, 3)
     assert (shown(third), shown(third, is_left=True), shown(Fraction(0.1))) == ("0.333334", "0.333333", "0.1")
+    little = Fraction(1, 10**30)  # less than doubles tell
+    assert shown(Fraction(1, 2) + little) == "0.500001"
+    assert shown(Fraction(1, 2) - little, is_left=True) == "0.499999"
+
+
+def test_the_epsilon_of_a_rho_is_that_of_the_double_above():
+    rhos = [Fraction(1, 3), Fraction(10**6, 3), Fraction(1, 10)]
+    doubles = [above(rho) for rho in rhos]
+    assert all(Fraction(double) > rho for double, rho in zip(doubles, rhos, strict=True))
+    assert [epsilon_of(rho, 1e-6) for rho in rhos] == [zcdp_epsilon(double, 1e-6) for double in doubles]
 
 
 def test_an_explanation_names_the_theorems_and_the_epsilon():

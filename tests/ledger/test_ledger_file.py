@@ -318,6 +318,8 @@ def test_an_entry_of_another_ledger_is_not_confirmed(ledger: Path) -> None:
     assert str(caught.value) == f"'{ledger}' has no entry 2 of {entry.time}; was it replaced?"
     with pytest.raises(LedgerError):
         ledger_file.confirm(ledger, replace(entry, number=3), "out", "")
+    with pytest.raises(LedgerError):
+        ledger_file.confirm(ledger, replace(entry, spent=Fraction(1, 3), time=TERMS.created), "out", "")
 
 
 def test_a_link_is_followed(ledger: Path) -> None:
@@ -338,3 +340,12 @@ def test_entries_that_were_taken_away_are_missed(ledger: Path) -> None:
 def test_what_could_undo_a_charge_is_refused(ledger: Path, what: str) -> None:
     edited(ledger, f"CREATE {what}")
     assert refusal(ledger) == f"'{ledger}' is damaged: it holds other things than a ledger's tables{WHOLE}"
+
+
+def test_what_is_written_is_read_before_it_counts(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, row = ledger.read_bytes(), ledger_file._of_entry
+    monkeypatch.setattr(ledger_file, "_of_entry", lambda entry: row(replace(entry, spent=entry.spent / 2)))
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.spend(ledger, ENTRY, all_right)
+    assert str(caught.value) == (f"'{ledger}' does not hold what was written to it; nothing was spent{WHOLE}")
+    assert ledger.read_bytes() == before

@@ -133,3 +133,19 @@ def test_parts_compose_for_one_row_added_or_removed_alone(tmp_path: Path, neighb
     with pytest.raises(OptionError) as caught:
         ledger.left_for("north")
     assert str(caught.value) == f"'{tmp_path / 'l'}' declares no partition, and so no part 'north'"
+
+
+def test_figures_in_doubles_are_on_the_safe_side(tmp_path: Path) -> None:
+    """A cost and a total that no double is: what is spent is no less, what is left no more."""
+    file = Ledger.create(tmp_path / "few.ledger", "people", rho=1.0, partition="region").path
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("UPDATE terms SET total = '1/3'")
+    Bill.to(file, "people", "north").spend("add-remove", None, 0.1, "w.yaml", "ab" * 32)
+    ledger, cost, total = Ledger.load(file), Fraction(0.1) ** 2 / 2, Fraction(1, 3)
+    said = ledger.summary()
+    for amount in (ledger.spent, said["spent"], said["entries"][0]["spent"], *ledger.frame()["spent"]):
+        assert 0 < Fraction(float(amount)) - cost < 1e-18
+    for amount in (ledger.total, said["total"]):
+        assert 0 < total - Fraction(amount) < 1e-16
+    for amount in (ledger.left, said["left"], said["left_for_parts"]["north"], ledger.left_for("north")):
+        assert 0 < total - cost - Fraction(amount) < 1e-16

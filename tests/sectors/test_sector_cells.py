@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from dense_sectors import dense_sectors, few_of_many
+from equal_workloads import all_cells, random_workload
 
+from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.sector_cells import SectorCells
 
 
@@ -26,3 +28,16 @@ def test_a_near_multiple_has_no_larger_entry_than_is_said(rng: np.random.Generat
     said = cells.largest_entry([near])
     assert len(cells._known) == known  # nothing was searched
     assert rows.profile([near]).max() <= said <= (1 + 1e-8) * rows.profile([near]).max()
+
+
+@pytest.mark.draws(3)
+def test_a_multiple_that_is_off_in_one_component_has_no_larger_entry(rng: np.random.Generator) -> None:
+    workload = random_workload(rng, 4, 3)
+    rows = equal_space(workload)
+    cells = SectorCells.of(rows, workload)
+    for at in range(rows.space.count):
+        parts = [np.eye(d) for d in rows.space.dims]
+        upper = cells.largest_entry(parts)
+        parts[at] = parts[at] * (1 + 1e-10)
+        said = cells.largest_entry(parts)
+        assert rows.lengths(parts, all_cells(4, 3)).max() <= said <= (1 + 1e-8) * upper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import measure, plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding import integer_cores
+from mmopt.privacy.rounding.integer_equal_core import EqualCore
 from mmopt.privacy.rounding.integer_sectors import IntegerSectors, round_sectors
 from mmopt.sectors.measured.sector_operators import DenseOperator
 from mmopt.strategies import ADD_REMOVE, Neighbours, SectorStrategy
@@ -59,6 +61,22 @@ def test_of_equal_attributes(rng: np.random.Generator, k: int, d: int) -> None:
     by_blocks = check(strategy, workload, rng)
     as_one = check(as_matrix(strategy), workload, rng)
     assert by_blocks.squared_sensitivity >= as_one.squared_sensitivity and by_blocks.hash != as_one.hash
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_rounding_of_equal_attributes_is_charged_to_magnitudes(rng: np.random.Generator, k: int) -> None:
+    """Signs by the number of attributes of rows and columns turn entries of the Gram matrix alone."""
+    strategy, workload = strategy_of(pairs(rng, k, 3), equal_operator(rng, k, 2)), prefixes((3,) * k)
+    core = round_sectors(strategy, workload, ADD_REMOVE).core
+    assert isinstance(core, EqualCore)
+    turned = replace(
+        core, blocks={own: block * (-1) ** (own[0] + own[1]) for own, block in core.blocks.items()}
+    )
+    assert not np.allclose(turned.form.function, core.form.function)
+    for form in (core.form, turned.form):
+        assert (form.magnitudes >= np.abs(form.function)).all()
+    np.testing.assert_allclose(turned.form.magnitudes, core.form.magnitudes, rtol=tolerances.ROUNDING)
+    assert turned.form.rounding == pytest.approx(core.form.rounding, rel=tolerances.ROUNDING)
 
 
 def test_of_other_attributes(rng: np.random.Generator) -> None:

@@ -11,10 +11,10 @@ import tolerances
 from few_attributes import dense, up_to
 
 from mmopt.errors import WorkloadError
-from mmopt.sectors.bounds.bound_of_large import best_product_bound, product_bound
+from mmopt.sectors.bounds.bound_of_large import SLACK, best_product_bound, product_bound
 from mmopt.sectors.bounds.pair_gram import pair_gram
 from mmopt.sectors.bounds.pair_resolvents import resolvent
-from mmopt.sectors.bounds.rational_root import rational_root
+from mmopt.sectors.bounds.rational_root import SLACK as SLACK_OF_ROOT, rational_root
 from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
@@ -53,6 +53,8 @@ def test_resolvents_and_means_are_those_over_the_cells(rng: np.random.Generator)
     assert exact * (1 - tolerances.RESOLVENTS) <= found.bound <= exact
     # f by the same inequality in place of the square root, so that only rounding remains
     root = rational_root(gram.least, gram.trace)
+    below = root.at(singular**2).sum()
+    assert found.bound == pytest.approx((below * (1 - SLACK)) ** 2, rel=SLACK / 4)
     lengths = (rows.T**2 @ root.at(singular**2)) / measure
     lengths = (lengths / (lengths @ measure)).reshape(sizes)
     for i, mean in enumerate(found.means):
@@ -72,6 +74,12 @@ def test_the_rational_root_is_below_the_root(rng: np.random.Generator) -> None:
         x = np.append(x, [0.0, least, largest])
         assert (root.at(x) <= np.sqrt(x)).all()
         assert root.at(np.array([largest])) >= math.sqrt(largest) * (1 - 2 * tolerances.RESOLVENTS)
+
+
+def test_the_rational_root_keeps_off_where_it_touches() -> None:
+    """At 1, where a node stands and which is the largest, far above the least: less by its slack alone."""
+    found = float(rational_root(1e-30, 1.0).at(np.array([1.0]))[0])
+    assert 2 * SLACK_OF_ROOT >= 1 - found >= SLACK_OF_ROOT / 2
 
 
 @pytest.mark.parametrize(("sizes", "best"), [((10, 10), 719.6935), ((6,) * 3, 915.633), ((6,) * 4, 2664.895)])

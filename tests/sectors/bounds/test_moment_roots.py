@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import flint
 import numpy as np
@@ -12,7 +13,8 @@ from proved_bound import total_error_bound
 from tolerances import PROVED_CLOSE
 
 import mmopt
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
+from mmopt.sectors.bounds.moment_roots import moments_of, root_of_moments
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
 from mmopt.workloads import Workload
@@ -156,3 +158,25 @@ def test_rounding_of_a_basis_where_an_attribute_is_one_of_many() -> None:
     wrong = float(np.linalg.norm(moved - moments, 2))
     assert wrong > component_rounding(moved, 0.0, off, 1)
     assert wrong <= component_rounding(moved, 0.0, (1.0 + np.sqrt(attributes)) * off, 1)
+
+
+def test_the_mass_is_that_of_the_weights_exactly() -> None:
+    """A ball around their sum in floats, whatever is made of it further on."""
+    weights = np.array([1.0, 2.0**-60, 2.0**-61])
+    mixture = Mixture(weights, (np.ones((3, 1)), np.full((3, 2), 0.5)))
+    mass = moments_of(explicit_space(2, np.eye(2)), mixture).total
+    exact = sum(map(Fraction, weights.tolist()), Fraction(0))
+    assert 0 < abs(exact - Fraction(float(mass.mid))) <= Fraction(float(mass.rad)) <= Fraction(EPS)
+
+
+@pytest.mark.parametrize("beside", [[], [1.0]], ids=["one dimension", "two"])
+def test_a_root_is_below_all_that_moments_may_be(beside: list[float]) -> None:
+    """In fractions: the root of 2 in floats is above it; moments of 1/4 that are 1/16 off are 3/16."""
+    lower, lost = root_of_moments(np.diag([2.0, *beside]), 0.0)
+    assert Fraction(float(lower[0, 0])) ** 2 * (1 - Fraction(lost)) <= 2
+    assert lost <= 1e-13
+    lower, lost = root_of_moments(np.diag([0.25, *beside]), 0.0625)
+    assert Fraction(float(lower[0, 0])) ** 2 * (1 - Fraction(lost)) <= Fraction(3, 16)
+    assert lost < 1
+    nothing, lost = root_of_moments(np.diag([0.25, *beside]), 0.25)
+    assert lost == np.inf and not nothing.any()

@@ -9,7 +9,7 @@ import pytest
 import tolerances
 from few_attributes import dense, up_to
 
-from mmopt.sectors.bounds.pinched_bound import pinched_bound, pinched_bound_at
+from mmopt.sectors.bounds.pinched_bound import SLACK, pinched_bound, pinched_bound_at
 from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
 from mmopt.sectors.residual.residual_spaces import residual_strategy
@@ -47,3 +47,10 @@ def test_it_is_within_half_of_a_strategy(sizes: tuple[int, ...], most: int) -> N
     workload = up_to(sizes, most)
     error = best_residual_strategy(workload).error
     assert error / 1.5 <= pinched_bound(workload) <= error
+
+
+def test_slack_is_taken_off_where_the_bound_is_exact() -> None:
+    """Counts of n values at the uniform measure: (n / √n)²."""
+    workload = Workload.from_products(domain_of(5), [Product((f.identity(5),))])
+    bound = pinched_bound_at(products_of_few(workload), [np.full(5, 0.2)])
+    assert 5 * (1 - 3 * SLACK) <= bound <= 5 * (1 - SLACK)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from counted import random_form
 from tolerances import ROUNDING
 
+from mmopt.numerics.arrays import EPS
+from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.count_halves import compositions
 
 
@@ -31,3 +34,15 @@ def test_the_largest_of_fewer_attributes_is_no_less(rng: np.random.Generator) ->
     largest = [form.of_fewer(k).values(compositions(k, 3)).max() for k in range(4, 10)]
     assert (np.diff(largest) <= ROUNDING).all()
     assert largest[0] == pytest.approx(form.function.max(), rel=1e-9)
+
+
+@pytest.mark.parametrize("degree", [2, 3, 4])
+def test_rounding_is_charged_to_magnitudes(degree: int) -> None:
+    """Those of a function of any signs are ones: rising factorials over falling ones, of each rounding."""
+    ones, total, roundings = np.ones((3,) * degree), 6, 10**6
+    whole = math.perm(total + degree - 1, degree) / math.perm(total, degree)
+    form = count_form(-0.5 * ones, ones, roundings, total)
+    assert roundings * EPS / 2 * whole <= form.rounding <= 1.1 * roundings * EPS / 2 * whole
+    counts = compositions(total, 3)
+    assert (np.abs(form.values(counts)) <= form.most).all()
+    assert form.most == count_form(0.5 * ones, ones, roundings, total).most

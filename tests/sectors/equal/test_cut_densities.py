@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from counted import random_form
 from equal_workloads import all_cells
 
 from mmopt.numerics.arrays import EPS
-from mmopt.sectors.equal.cut_densities import law_of_cut
+from mmopt.sectors.equal.count_form import count_form
+from mmopt.sectors.equal.cut_densities import CutLaw, law_of_cut
 from mmopt.sectors.equal.sampled_values import law_of
 from mmopt.sectors.measures import Mixture
 
@@ -28,3 +32,21 @@ def test_a_cut_density_has_the_law_of_its_cells(rng: np.random.Generator, degree
     assert (np.abs(found.law - known) <= 4 * off + 1e-13 * weights.sum()).all()
     assert found.law.sum() == pytest.approx(weights.sum(), rel=1e-12)
     assert (found.magnitudes >= found.law - EPS).all()
+
+
+@pytest.mark.parametrize("degree", [2, 3, 4])
+def test_magnitudes_add_what_is_subtracted(degree: int) -> None:
+    """Of a measure of mass 1: rising factorials over falling ones."""
+    ones, total = np.ones((3,) * degree), 6
+    found = law_of_cut(count_form(ones, ones, 0, total), np.array([0.2, 0.3, 0.5]))
+    known = math.perm(total + degree - 1, degree) / math.perm(total, degree)
+    assert found.law.sum() == pytest.approx(1.0, rel=1e-12)
+    assert found.magnitudes.sum() == pytest.approx(known, rel=1e-12)
+
+
+def test_the_mass_is_off_by_the_rounding_of_its_sum_and_of_its_terms() -> None:
+    law = np.array([1.0, 2.0**-60, 2.0**-61])
+    mass = CutLaw(law, law, 0).mass
+    assert abs(sum(map(Fraction, law.tolist())) - Fraction(float(mass.mid))) <= Fraction(float(mass.rad))
+    far = CutLaw(law, 3.0 * law, 1000).mass
+    assert 1500 * EPS <= far.rad <= 4000 * EPS

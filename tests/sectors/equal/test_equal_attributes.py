@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,8 @@ from proved_bound import total_error_bound
 from tolerances import ROUNDING, SHAPE
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
+from mmopt.sectors.equal import equal_attributes as module
 from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.equal_attributes import EqualAttributes, equal_attributes, equal_space
 from mmopt.sectors.equal.kinds_of_products import Kind
@@ -212,3 +214,58 @@ def test_what_is_not_equal_is_refused() -> None:
         "or a product asks of more than two\n"
         "  take the row space that asks for no equal attributes: plain_space"
     )
+
+
+@pytest.mark.parametrize("share", [0.0, 2.0])
+def test_rounding_is_charged_to_magnitudes(rng: np.random.Generator, share: float) -> None:
+    """Of two values contrasts are ±1, so that all magnitudes are sums of those of coefficients.
+
+    Rows longer by 1e-6 than 1 are off by so much in each of the four factors of a moment.
+    """
+    k, weight = 7, 3.0
+    space = EqualAttributes((Kind((f.prefix(2), f.prefix(2)), 1.0),), k, 2)
+    functions = np.sqrt([1, k, math.comb(k, 2)])
+    root = 2 * math.sqrt(k - 2)
+    sizes = [np.outer(functions, functions), np.array([[2.0, root], [root, 2 * k - 6]]), np.array([[4.0]])]
+    # Inclusion and exclusion of so many attributes: rising factorials over falling ones.
+    of_a_law = math.perm(k + 3, 4) / math.perm(k, 4)
+    rows = tuple(rng.dirichlet(np.ones(2), 1) * (1 + 1e-6) for _ in range(k))
+    density = CutDensity(np.ones((2,) * 4), np.array([0.3, 0.7])) if share else None
+    offs = space.moments_rounding(Mixture(np.array([weight]), rows, density, share))
+    for off, size in zip(offs, sizes, strict=True):
+        least = 4e-6 * (weight + share) * of_a_law * np.linalg.norm(size)
+        assert least <= off <= 1.1 * least
+
+    signs = [np.where(rng.random(size.shape) < 0.5, -1.0, 1.0) for size in sizes]
+    form = space.form([np.tril(own) + np.tril(own, -1).T for own in signs])
+    whole = sum(often * size.sum() for often, size in zip(space.space.multiplicities, sizes, strict=True))
+    assert np.allclose(form.magnitudes, whole, rtol=ROUNDING, atol=0)
+    assert form.roundings >= 2 * max(space.space.dims)
+
+
+def test_the_rounding_of_a_factor_is_that_of_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A root of each factor that is off by 1e-6: that of products of two is off by twice as much."""
+    once, pair = f.predicates(np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]])), f.prefix(3)
+    kinds = (Kind((once,), 1.0), Kind((pair, pair), 1.0))
+    exact = EqualAttributes(kinds, 5, 3)
+    assert EPS <= exact.root_rounding <= 1e-12
+    for own in (once, pair):
+        root = own.root() * (1 + 1e-6)
+        monkeypatch.setattr(own, "root", lambda root=root: root)
+        monkeypatch.setattr(own, "root_rounding", 1e-6)
+    longer = EqualAttributes(kinds, 5, 3)
+    sizes = [
+        math.sqrt(space.space.multiplicities @ [float(np.vdot(own, own)) for own in space.root.parts])
+        for space in (longer, exact)
+    ]
+    assert abs(sizes[0] - sizes[1]) <= longer.root_rounding * sizes[0]
+    assert 2e-6 <= longer.root_rounding <= 2.1e-6
+
+
+def test_the_rounding_of_a_law_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = EqualAttributes((Kind((f.prefix(2), f.prefix(2)), 1.0),), 5, 2)
+    none = Mixture(np.zeros(0), (np.zeros((0, 2)),) * 5, CutDensity(np.ones((2,) * 4), np.full(2, 0.5)), 2.0)
+    of_cut = module.law_of_cut
+    monkeypatch.setattr(module, "law_of_cut", lambda *own: replace(of_cut(*own), roundings=10**9))
+    for moments, off in zip(space.moments(none), space.moments_rounding(none), strict=True):
+        assert off >= 10**9 * EPS / 2 * np.linalg.norm(moments, 2)

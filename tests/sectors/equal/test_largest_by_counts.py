@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from counted import exact_value, random_form
 
+from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal import count_halves, largest_by_counts as module
+from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.count_halves import compositions
 from mmopt.sectors.equal.largest_by_counts import largest_by_counts
 
@@ -66,3 +68,11 @@ def test_compositions_are_all_and_different(total: int, parts: int) -> None:
     assert len(np.unique(found, axis=0)) == len(found) == math.comb(total + parts - 1, parts - 1)
     assert (found >= 0).all()
     assert (found.sum(axis=1) == total).all()
+
+
+def test_what_a_form_may_be_off_by_is_added(rng: np.random.Generator) -> None:
+    """Numbers of a thousand million roundings, as many as change the largest value visibly."""
+    form = random_form(rng, 3, 4, 6)
+    far = count_form(form.function, form.magnitudes, 10**9, 6)
+    value = largest_by_counts(form, 60.0).lower
+    assert largest_by_counts(far, 60.0).upper >= value + 10**9 * EPS / 2 * float(np.abs(form.function).max())

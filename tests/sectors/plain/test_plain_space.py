@@ -10,6 +10,7 @@ from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
 from mmopt.sectors.measures import Mixture
+from mmopt.sectors.plain import sector_roots
 from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
 from mmopt.sectors.search.spectrum import spectrum
 from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix
@@ -166,12 +167,26 @@ def test_tables_say_what_the_functions_say(rng: np.random.Generator) -> None:
     assert space.profile(parts)(cells) == pytest.approx(space.lengths(parts, cells), rel=1e-9)
 
 
-def test_moments_in_a_basis_that_is_off_are_charged(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("which", [slice(None), slice(1), slice(1, None)])
+def test_moments_in_a_basis_that_is_off_are_charged(rng: np.random.Generator, which: slice) -> None:
     """Contrasts a ten-millionth too long: the basis beside them that is orthonormal is known."""
     space = plain_space(few_ways(*MIXED["prefixes"]))
     mixture = random_mixture(rng, space.shape)
     exact = space.moments(mixture)
-    for basis in space.bases:
+    for basis in space.bases[which]:
         basis.functions[:, 1:] *= 1.0 + 1e-7
     for found, truth, off in zip(space.moments(mixture), exact, space.moments_rounding(mixture), strict=True):
         assert 1e-8 < np.linalg.norm(found - truth, 2) <= off
+
+
+def test_the_rounding_of_factors_and_of_their_triangles_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product of two factors, one of whose roots is off by 1e-6, and decompositions by as much."""
+    factor = predicates(np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]]))
+    asked = few_ways((3, 4), (2,), [lambda _: factor, prefix])
+    assert 0 < plain_space(asked).root_rounding <= 1e-12
+    with monkeypatch.context() as patch:
+        patch.setattr(sector_roots, "rounding_of_qr", lambda *_: 1e-6)
+        assert plain_space(asked).root_rounding >= 1e-6
+    for own in {id(f): f for product in asked.products for f in product.factors}.values():
+        monkeypatch.setattr(own, "root_rounding", 1e-6)
+    assert plain_space(asked).root_rounding >= 1e-6
