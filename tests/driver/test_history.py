@@ -38,7 +38,7 @@ def given_of(name: str) -> dict[str, Any]:
 
 def asked_of(kernel: Kernel) -> Workload:
     """Queries that the kernel takes: that of the space of the queries wants more cells than a matrix has."""
-    return ways((6,) * 6, target=1.0) if kernel.name == "sectors" else TARGETED
+    return ways((3,) * 9, target=1.0) if kernel.name == "sectors" else TARGETED
 
 
 @pytest.mark.quick
