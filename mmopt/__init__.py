@@ -2,6 +2,7 @@
 
 Where things are, from the lowest floor up:
 
+- ``__main__.py``: ``python -m mmopt``, the command line
 - ``errors.py``: every error that is raised on purpose
 - ``limits.py``: limits of memory and time
 - ``stop_reasons.py``: why work ends, in one word each
