@@ -152,9 +152,14 @@ def _measure_and_write(
 ) -> None:
     from mmopt.answers.counted_data import counted_data
     from mmopt.answers.one_call import measured
-    from mmopt.answers.release_result import CHART_FILE, STRATEGY_FILE
     from mmopt.mechanism.answer_columns import SIMULATED
-    from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE
+    from mmopt.mechanism.release_folder import (
+        ANSWERS_FILE,
+        CHART_FILE,
+        MANIFEST_FILE,
+        PARQUET_FILE,
+        STRATEGY_FILE,
+    )
     from mmopt.report import answers_table
 
     rows = None if bill is None else bill.rows
