@@ -39,6 +39,8 @@ from mmopt.results import AnySolution, Frame, load_saved
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from mmopt.answers.refined_answers import Totals
+
 __all__ = ["Release", "load_release"]
 
 _LONGEST_HINT = 400  # characters: of many queries not all labels are listed
@@ -152,7 +154,7 @@ class Release(Tabular):
         self,
         *,
         whole: bool = False,
-        totals: float | Mapping[str | int | None, float] | None = None,
+        totals: Totals | None = None,
         tolerance: float | None = None,
         time_limit: float | None = None,
     ) -> Release:

@@ -14,14 +14,11 @@ from mmopt.ledger.composition import (
     account_of_part,
     below,
     cost_in,
-    epsilon_of,
-    explanation,
     left,
     left_for_others,
     shown,
     spent,
 )
-from mmopt.privacy.guarantee import zcdp_epsilon
 
 COSTS = st.floats(min_value=0, max_value=1e3, allow_nan=False)
 PARTS = st.sampled_from([None, "a", "b", "c"])
@@ -105,17 +102,3 @@ def test_parts_that_are_the_same_number_share_an_account():
 def test_what_is_spent_is_shown_rounded_up_and_what_is_left_down():
     third = Fraction(1, 3)
     assert (shown(third), shown(third, is_left=True), shown(Fraction(0.1))) == ("0.333334", "0.333333", "0.1")
-
-
-def test_an_explanation_names_the_theorems_and_the_epsilon():
-    text = "\n".join(explanation(Account(terms(0.5), entries([(0.25, None), (0.125, "a")]))))
-    for words in ("Lemma 1.7", "Proposition 1.4", "McSherry 2009", "Feldman and Zrnic", "rho 0.5 in all"):
-        assert words in text
-    assert epsilon_of(Fraction(0.375), 1e-6) == zcdp_epsilon(0.375, 1e-6)
-    assert (
-        f"rho 0.375, amounts to (epsilon, delta) = ({shown(Fraction(zcdp_epsilon(0.375, 1e-6)))}, 1e-06)"
-        in text
-    )
-    pure = "\n".join(explanation(Account(terms(1.0, "epsilon", None), entries([(0.25, None)]))))
-    assert "basic composition" in pure and "delta = 0" in pure
-    assert "Lemma 1.7" not in pure and "parallel" not in pure

@@ -380,8 +380,6 @@ MUTANTS = (
         "mmopt/ledger/ledger_file.py",
         "ledger/test_ledger_file.py",
         ("spend", '"BEGIN IMMEDIATE"):\n        account', '"BEGIN"):\n        account'),
-        ("_entry", "or checksum != _checksum(held) ", ""),
-        ("_terms", "if found > allowed:", "if False:"),
         ("_read", "if count != len(rows):", "if False:"),
         ("_read", 'if made - {("table", "terms"), ("table", "entries")}:', "if False:"),
         (
@@ -392,9 +390,17 @@ MUTANTS = (
         ("_opened", 'EXTRA")\n            yield', 'OFF")\n            yield'),
     ),
     *_rows(
+        "mmopt/ledger/ledger_rows.py",
+        "ledger/test_ledger_file.py",
+        ("entry_of", "or digest != checksum(held) ", ""),
+        ("terms_of", "if amount > allowed:", "if False:"),
+        ("amount_text", "if largest >= 10**DIGITS:", "if False:"),
+    ),
+    *_rows(
         "mmopt/ledger/privacy_ledger.py",
         "ledger/test_privacy_ledger.py",
         ("create", "str(unit) != str(ADD_REMOVE)", "not unit.is_one_row"),
+        ("create", "if total > LARGEST:", "if False:"),
     ),
     *_rows(
         "mmopt/answers/one_call.py",
