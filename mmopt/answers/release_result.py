@@ -14,7 +14,7 @@ import numpy as np
 from mmopt.answers.read_folder import read_answers, read_manifest
 from mmopt.answers.saved_plan import saved_plan
 from mmopt.errors import OptionError, suggest
-from mmopt.ledger import Charge, told
+from mmopt.ledger import Charge, charge_in_errors
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.covariances import covariance
 from mmopt.mechanism.measurement import Answers
@@ -207,7 +207,7 @@ class Release(Tabular):
         OptionError : the folder exists already, or its parent cannot be written.
         LedgerError : the ledger cannot be written; the folder is complete.
         """
-        with told(self.charge):
+        with charge_in_errors(self.charge):
             written = self._written(folder)
         if self.charge is not None:
             self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())

@@ -10,7 +10,7 @@
 """
 
 from mmopt.ledger.account import Account, Entry, Terms
-from mmopt.ledger.charge import Bill, Charge, told
+from mmopt.ledger.charge import Bill, Charge, charge_in_errors
 from mmopt.ledger.privacy_ledger import Ledger
 
-__all__ = ["Account", "Bill", "Charge", "Entry", "Ledger", "Terms", "told"]
+__all__ = ["Account", "Bill", "Charge", "Entry", "Ledger", "Terms", "charge_in_errors"]

@@ -42,7 +42,7 @@ __all__ = [
     "cost_in",
     "epsilon_of",
     "left",
-    "left_for_others",
+    "left_for_new_part",
     "shown",
     "spent",
     "total_spent",
@@ -110,7 +110,7 @@ def left(account: Account, part: str | None = None) -> Fraction:
     return account.terms.total - spent(account.entries, part)
 
 
-def left_for_others(account: Account) -> Fraction:
+def left_for_new_part(account: Account) -> Fraction:
     """What a release of a part may cost of which none was released."""
     return account.terms.total - sum(
         (entry.spent for entry in account.entries if entry.part is None), Fraction(0)

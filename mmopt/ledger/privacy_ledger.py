@@ -20,7 +20,7 @@ from mmopt.ledger.composition import (
     account_of_part,
     below,
     left,
-    left_for_others,
+    left_for_new_part,
     shown,
     total_spent,
 )
@@ -161,7 +161,7 @@ class Ledger(Tabular):
         if terms.partition is not None:
             rows.append(("partition", f"by '{terms.partition}': the largest sum over its parts counts"))
             parts = [(f"left for '{part}'", left(self.account, part)) for part in self._parts()]
-            for name, remaining in (*parts, ("left for other parts", left_for_others(self.account))):
+            for name, remaining in (*parts, ("left for other parts", left_for_new_part(self.account))):
                 amount = shown(max(remaining, Fraction(0)), is_left=True)
                 rows.append((name, f"{what} {amount}"))
         if unconfirmed := [str(entry.number) for entry in self.account.entries if entry.state == "spent"]:

@@ -15,7 +15,7 @@ from mmopt.ledger.composition import (
     below,
     cost_in,
     left,
-    left_for_others,
+    left_for_new_part,
     shown,
     spent,
 )
@@ -46,7 +46,7 @@ def test_what_counts_is_the_largest_sum_over_the_parts_in_any_order(drawn, shuff
         assert spent(rows, part) == of_row[part]
     account = Account(terms(5e3), rows)
     assert left(account) == 5000 - max(of_row.values())
-    assert left_for_others(account) == 5000 - of_row["a row of none of these"]
+    assert left_for_new_part(account) == 5000 - of_row["a row of none of these"]
     shuffled.shuffle(rows)
     assert spent(rows, None) == max(of_row.values())
 

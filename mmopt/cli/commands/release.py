@@ -109,7 +109,7 @@ def release(
     check_confidence(confidence)
     request = read_request(workload)
     bill = billed(ledger, data, table=request.table.table, data_set=data_set, part=part)
-    check_table(data, request, None if bill is None else bill.rows)
+    check_table(data, request, None if bill is None else bill.selection)
     planned = planned_accuracy(
         request,
         program=program,
@@ -162,8 +162,8 @@ def _measure_and_write(
     )
     from mmopt.report import answers_table
 
-    rows = None if bill is None else bill.rows
-    vector = counted_data(data, planned.plan, part=rows, **asdict(request.table))
+    selection = None if bill is None else bill.selection
+    vector = counted_data(data, planned.plan, part=selection, **asdict(request.table))
     release = measured(planned, vector, origin, simulate, bill)
     folder = release.save(out)
     try:
@@ -173,7 +173,7 @@ def _measure_and_write(
             if planned.plan.neighbours.column
             else ""
         )
-        whole = "table" if rows is None else "part"
+        whole = "table" if selection is None else "part"
         note(
             f"confidential, for you alone: {vector.rows:,} rows in the {whole}, "
             f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
