@@ -14,6 +14,7 @@ import numpy as np
 
 from mmopt.driver import solve
 from mmopt.errors import SolverError
+from mmopt.limits import require_time, time_left
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.proof import certify
@@ -80,6 +81,7 @@ def nearest_counts(
     Raises
     ------
     SolverError : no such counts, as the program's lines show; none was found in time.
+    TimeLimitError : the time is over that a ``deadline`` around this allows.
     """
     # Counted from numbers near the answers: what is left is small beside them, and keeps its digits.
     base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
@@ -97,6 +99,7 @@ def nearest_counts(
     if not found.status.feasible or found.status.is_interrupted:
         raise SolverError(f"no refined answers were found: {found.status}", hint="raise the time limit")
     x = np.asarray(found.variables["x"], dtype=float)
+    require_time()
     points = [_polished(problem, x, found.multipliers), (x, found.multipliers)]
     best: tuple[Solution, Array] | None = None
     for point, multipliers in points:
@@ -122,7 +125,10 @@ def _gap(judged: Solution) -> float:
 
 
 def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
-    """The optimum near a point, as exact as linear algebra has it, with multipliers of the known answers."""
+    """The optimum near a point, as exact as linear algebra has it, with multipliers of the known answers.
+
+    At the time limit what has been reached by then.
+    """
     from scipy.linalg import lstsq, null_space
 
     low, sums = -problem.base, problem.sums
@@ -130,6 +136,8 @@ def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dic
     free = x - low > slopes
     x, nu = np.where(free, x, low), np.zeros(len(sums))
     for _ in range(MOST_STEPS * len(x)):
+        if not time_left():
+            break
         missed, off = problem.values - problem.rows @ x, problem.totals - sums @ x
         among, within = problem.rows[:, free], sums[:, free]
         first = lstsq(within, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))

@@ -22,11 +22,12 @@ import numpy as np
 from mmopt.answers.nearest_counts import PROGRAM, nearest_counts
 from mmopt.answers.whole_counts import Whole, whole_counts
 from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole as whole_number
-from mmopt.limits import require_memory
+from mmopt.limits import deadline, require_memory
 from mmopt.mechanism.answer_columns import REFINED
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.results import Frame, Solution
+from mmopt.solvers import Options
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
@@ -67,7 +68,7 @@ def refine(
     whole : whole numbers, by rounding the counts so that totals and hierarchies still add up
         (``whole_counts``). totals : how many rows were counted, those that rules drop left out, where that is
         known anyhow; or known answers by the label of their query or its number, None standing for all rows.
-    tolerance, time_limit : as for ``solve``.
+    tolerance, time_limit : as for ``solve``; the limit is for all of it, rounding to whole numbers included.
 
     Raises
     ------
@@ -75,7 +76,18 @@ def refine(
         or, for whole answers, a query or a total that is not whole.
     SolverError : totals that no counts have together, by the lines of the program; no point was found.
     TooLargeError : more cells than can be listed, or than are chosen in reasonable time.
+    TimeLimitError : it takes longer than the time limit, and what ``solve`` adds to it.
     """
+    options = {"tolerance": tolerance, "time_limit": time_limit}
+    # A bad option is refused before any work.
+    Options(**{name: value for name, value in options.items() if value is not None})
+    with deadline(time_limit):
+        return _refined(release, whole, totals, tolerance, time_limit)
+
+
+def _refined(
+    release: Release, whole: bool, totals: Totals | None, tolerance: float | None, time_limit: float | None
+) -> Release:
     if release.plan is None:
         raise OptionError(
             "a release that was loaded from its folder does not hold its queries, which refining needs",

@@ -200,7 +200,8 @@ class Release(Tabular):
 
         answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
         strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them. The
-        ledger that was charged then knows of the folder; of several, of the first.
+        ledger that was charged then knows of the folder; of several, of the first: also of refined answers,
+        beside which the release stands whole.
 
         Raises
         ------

@@ -1517,8 +1517,9 @@ MUTANTS = (
     *_rows(
         "mmopt/answers/refined_answers.py",
         "answers/test_refined_answers.py",
-        ("refine", "matrix / errors[:, None], estimates / errors", "matrix, estimates"),
+        ("_refined", "matrix / errors[:, None], estimates / errors", "matrix, estimates"),
         ("_refuse_parts", "(queries != np.rint(queries))", "(queries != queries)"),
+        ("refine", "with deadline(time_limit):", "with deadline(None):"),
     ),
     *_rows(
         "mmopt/answers/whole_counts.py",
