@@ -21,9 +21,11 @@ from mmopt.proof import certify
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 
-__all__ = ["PROGRAM", "nearest_counts"]
+__all__ = ["PROGRAM", "conflicting_totals", "nearest_counts"]
 
 PROGRAM = "refine_counts"
+INFEASIBLE = 2  # what scipy calls it
+EXACT = 1e-6  # of the program: how exactly known answers are kept
 ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
 LEVEL = 100.0  # squared standard errors, beside those that the solver's start is off by
 ROUNDED = 1e-12  # relative: what a slope of 0 is computed as
@@ -118,6 +120,37 @@ def nearest_counts(
             break
     assert best is not None
     return best
+
+
+def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, float]]:
+    """Of the totals (q,) of ``sums`` (q, c) @ counts as few as no counts >= 0 have together, as HiGHS finds.
+
+    By number, each with the least and the largest that it is by the others of them; nothing where counts have
+    all.
+    """
+    from scipy.optimize import linprog
+
+    def solved(kept: list[int], goal: Array) -> Any:
+        limits = np.concatenate([totals[kept] + EXACT, EXACT - totals[kept]])
+        return linprog(goal, A_ub=np.vstack([sums[kept], -sums[kept]]), b_ub=limits)
+
+    def is_conflict(kept: list[int]) -> bool:
+        return int(solved(kept, np.zeros(sums.shape[1])).status) == INFEASIBLE
+
+    few = list(range(len(totals)))
+    if not is_conflict(few):
+        return []
+    for number in range(len(totals)):
+        without = [other for other in few if other != number]
+        if is_conflict(without):
+            few = without
+    found = []
+    for number in few:
+        others = [other for other in few if other != number]
+        ends = [solved(others, sign * sums[number]) for sign in (1.0, -1.0)]
+        low, high = (float(end.fun) if end.success else -np.inf for end in ends)
+        found.append((number, low, -high))
+    return found
 
 
 def _gap(judged: Solution) -> float:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.nearest_counts import PROGRAM, nearest_counts
+from mmopt.answers.nearest_counts import PROGRAM, conflicting_totals, nearest_counts
 from mmopt.answers.whole_counts import Whole, whole_counts
 from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole as whole_number
 from mmopt.limits import deadline, require_memory
@@ -74,7 +74,7 @@ def refine(
     ------
     OptionError : a release without its plan or refined already, an unknown query, a total that is no count,
         or, for whole answers, a query or a total that is not whole.
-    SolverError : totals that no counts have together, by the lines of the program; no point was found.
+    SolverError : totals that no counts have together, and which; no point was found.
     TooLargeError : more cells than can be listed, or than are chosen in reasonable time.
     TimeLimitError : it takes longer than the time limit, and what ``solve`` adds to it.
     """
@@ -112,14 +112,10 @@ def _refined(
         found, counts = nearest_counts(
             rows, values, sums, known.values, tolerance=tolerance, time_limit=time_limit
         )
-    except SolverError as error:
-        if not (known.names and "cannot hold together" in error.message):
-            raise
-        said = ", ".join(f"{v:.12g} of {n}" for n, v in zip(known.names, known.values, strict=True))
-        raise SolverError(
-            f"no counts have all of these totals: {said}",
-            hint=f"compare them with the tables that they are from; {error.message}",
-        ) from None
+    except SolverError:
+        if conflict := conflicting_totals(sums, known.values):
+            raise _contradiction(known, conflict) from None
+        raise
     rounded = whole_counts(counts, matrix, sums, known.values) if whole else None
     refined = matrix @ counts if rounded is None else rounded.answers.astype(float)
     if rounded is None:
@@ -179,6 +175,25 @@ def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
                 )
         rows, values, names = [*rows, row], [*values, number], [*names, name]
     return _Known(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
+
+
+def _contradiction(known: _Known, conflict: list[tuple[int, float, float]]) -> SolverError:
+    totals = [f"{known.values[number]:.12g} of {known.names[number]}" for number, _, _ in conflict]
+    ranges = [f"{known.names[number]} {_between(low, high)}" for number, low, high in conflict]
+    return SolverError(
+        f"no counts have all of these totals: {', '.join(totals)}",
+        hint=f"correct one of them or leave it out; by the others it would be: {', '.join(ranges)}",
+    )
+
+
+def _between(low: float, high: float) -> str:
+    """To thousandths: the others are known up to a millionth."""
+    least, most = (f"{round(end, 3) + 0.0:.12g}" for end in (low, high))
+    if math.isinf(high):
+        return f"at least {least}"
+    if math.isinf(low):
+        return f"at most {most}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _number(value: object) -> float:

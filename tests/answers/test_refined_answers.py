@@ -189,13 +189,41 @@ def test_totals_that_are_none(totals: object, error: type, message: str) -> None
     assert str(caught.value) == message
 
 
-def test_totals_that_contradict_each_other() -> None:
+@pytest.mark.parametrize(
+    ("totals", "conflict", "ranges"),
+    [
+        (
+            {None: 100, "sex=F": 300},
+            "100 of all rows, 300 of 'sex=F'",
+            "all rows at least 300, 'sex=F' 0 to 100",
+        ),
+        (
+            {0: 7, "sex=F": 300, "sex=M": 100, None: 500},
+            "300 of 'sex=F', 100 of 'sex=M', 500 of all rows",
+            "'sex=F' 400, 'sex=M' 200, all rows 400",
+        ),
+        ({1: 60, 0: 80.5, 2: 60}, "80.5 of query 0, 60 of query 2", "query 0 0 to 60, query 2 at least 80.5"),
+    ],
+)
+def test_totals_that_contradict_each_other(totals: Any, conflict: str, ranges: str) -> None:
+    """No more of them than conflict; queries 0, 1 and 2 are the first ages, each with those before."""
     with pytest.raises(SolverError) as caught:
-        released(3).refine(totals={None: 100, "sex=F": 300})
-    assert caught.value.message == "no counts have all of these totals: 100 of all rows, 300 of 'sex=F'"
-    assert caught.value.hint.startswith(
-        "compare them with the tables that they are from; 'refine_counts' has no feasible point: "
+        released(3).refine(totals=totals)
+    assert str(caught.value) == (
+        f"no counts have all of these totals: {conflict}\n"
+        f"  correct one of them or leave it out; by the others it would be: {ranges}"
     )
+
+
+def test_no_solution_for_another_reason_is_no_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SolverError("no refined answers were found")
+
+    monkeypatch.setattr(refined_counts, "solve", fail)
+    for totals in (None, {None: 400, "sex=F": 300}):
+        with pytest.raises(SolverError) as caught:
+            released(3).refine(totals=totals)
+        assert str(caught.value) == "no refined answers were found"
 
 
 def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
