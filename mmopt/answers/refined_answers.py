@@ -78,7 +78,7 @@ def refine(
     TooLargeError : more cells than can be listed, or than are chosen in reasonable time.
     TimeLimitError : it takes longer than the time limit, and what ``solve`` adds to it.
     """
-    options = {"tolerance": tolerance, "time_limit": time_limit}
+    options: dict[str, Any] = {"tolerance": tolerance, "time_limit": time_limit}
     # A bad option is refused before any work.
     Options(**{name: value for name, value in options.items() if value is not None})
     with deadline(time_limit):

@@ -1550,6 +1550,12 @@ MUTANTS = (
         "answers/test_release_result.py",
         ("", 'WARNINGS = ("not private", "warning")', 'WARNINGS = ("warning",)'),
     ),
+    *_rows(
+        "mmopt/driver/other_method.py",
+        "driver/test_other_method.py",
+        ("nearer", "last.stop not in (Stop.REACHED, Stop.INTERRUPTED)", "False"),
+        ("nearer", "        options=options,\n", ""),
+    ),
     # -- what is certified, and what is a solver's own count
     *_rows(
         "mmopt/driver/run_solver.py",
