@@ -71,11 +71,15 @@ _DEADLINE: ContextVar[_Deadline] = ContextVar("deadline", default=_NONE)
 def deadline(time_limit: float | None) -> Iterator[None]:
     """What is done in the block takes no longer than the ``hard_limit``; an earlier one around it stays."""
     new = _NONE if time_limit is None else _Deadline(time_limit, time.monotonic())
-    token = _DEADLINE.set(new if new.limit < time_left() else _DEADLINE.get())
+    held = new if new.limit < time_left() else _DEADLINE.get()
+    token = _DEADLINE.set(held)
     try:
         yield
     finally:
+        spared = _DEADLINE.get().started - held.started  # what was ``uncounted`` within is so around it, too
         _DEADLINE.reset(token)
+        if (around := _DEADLINE.get()) is not _NONE:
+            _DEADLINE.set(_Deadline(around.limit, around.started + spared))
 
 
 @contextmanager

@@ -40,6 +40,17 @@ def test_a_first_import_is_not_counted() -> None:
     assert time_left() == math.inf
 
 
+@pytest.mark.parametrize("within", [None, 1e3, 1e9])
+def test_nor_is_it_by_a_deadline_around_the_one_in_which_it_falls(within: float | None) -> None:
+    with deadline(1e6):
+        before = limits._DEADLINE.get()
+        with deadline(within), limits.uncounted():
+            pass
+        after = limits._DEADLINE.get()
+        assert (after.limit, after.started > before.started) == (1e6, True)
+    assert limits._DEADLINE.get() is limits._NONE
+
+
 @pytest.mark.parametrize("program", ["l2_strategy", "eigen_design", "query_weighting"])
 def test_what_takes_too_long_before_there_is_a_point(program: str, no_grace: None) -> None:
     with pytest.raises(mmopt.TimeLimitError):

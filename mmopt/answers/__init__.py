@@ -13,6 +13,7 @@
 - ``nearest_counts.py``: the program ``refine_counts`` solved, made exact, certified
 - ``whole_counts.py``: counts rounded to whole numbers so that totals and hierarchies still add up
 - ``read_folder.py``: the folder of a release, read back and checked against its manifest
+- ``saved_plan.py``: the plan of a saved release again, and whether its files say what follows from it
 """
 
 from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy

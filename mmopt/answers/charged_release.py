@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.errors import OptionError
-from mmopt.ledger import Bill, Charge, told
+from mmopt.ledger import Bill, Charge, charge_in_errors
 from mmopt.mechanism import Plan
 
 __all__ = ["billed", "charged", "check_bill", "data_set_name"]
@@ -79,7 +79,7 @@ def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterato
     charge: Charge | None = None
     try:
         charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
-        with told(charge):
+        with charge_in_errors(charge):
             yield charge
     except KeyboardInterrupt as stopped:  # also between the ledger's commit and here
         if not getattr(stopped, "__notes__", ()):

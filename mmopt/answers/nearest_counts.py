@@ -14,15 +14,18 @@ import numpy as np
 
 from mmopt.driver import solve
 from mmopt.errors import SolverError
+from mmopt.limits import require_time, time_left
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.proof import certify
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 
-__all__ = ["PROGRAM", "nearest_counts"]
+__all__ = ["PROGRAM", "conflicting_totals", "nearest_counts"]
 
 PROGRAM = "refine_counts"
+INFEASIBLE = 2  # what scipy calls it
+EXACT = 1e-6  # of the program: how exactly known answers are kept
 ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
 LEVEL = 100.0  # squared standard errors, beside those that the solver's start is off by
 ROUNDED = 1e-12  # relative: what a slope of 0 is computed as
@@ -80,6 +83,7 @@ def nearest_counts(
     Raises
     ------
     SolverError : no such counts, as the program's lines show; none was found in time.
+    TimeLimitError : the time is over that a ``deadline`` around this allows.
     """
     # Counted from numbers near the answers: what is left is small beside them, and keeps its digits.
     base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
@@ -97,6 +101,7 @@ def nearest_counts(
     if not found.status.feasible or found.status.is_interrupted:
         raise SolverError(f"no refined answers were found: {found.status}", hint="raise the time limit")
     x = np.asarray(found.variables["x"], dtype=float)
+    require_time()
     points = [_polished(problem, x, found.multipliers), (x, found.multipliers)]
     best: tuple[Solution, Array] | None = None
     for point, multipliers in points:
@@ -117,12 +122,46 @@ def nearest_counts(
     return best
 
 
+def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, float]]:
+    """Of the totals (q,) of ``sums`` (q, c) @ counts as few as no counts >= 0 have together, as HiGHS finds.
+
+    By number, each with the least and the largest that it is by the others of them; nothing where counts have
+    all.
+    """
+    from scipy.optimize import linprog
+
+    def solved(kept: list[int], goal: Array) -> Any:
+        limits = np.concatenate([totals[kept] + EXACT, EXACT - totals[kept]])
+        return linprog(goal, A_ub=np.vstack([sums[kept], -sums[kept]]), b_ub=limits)
+
+    def is_conflict(kept: list[int]) -> bool:
+        return int(solved(kept, np.zeros(sums.shape[1])).status) == INFEASIBLE
+
+    few = list(range(len(totals)))
+    if not is_conflict(few):
+        return []
+    for number in range(len(totals)):
+        without = [other for other in few if other != number]
+        if is_conflict(without):
+            few = without
+    found = []
+    for number in few:
+        others = [other for other in few if other != number]
+        ends = [solved(others, sign * sums[number]) for sign in (1.0, -1.0)]
+        low, high = (float(end.fun) if end.success else -np.inf for end in ends)
+        found.append((number, low, -high))
+    return found
+
+
 def _gap(judged: Solution) -> float:
     return np.inf if judged.gap is None else judged.gap
 
 
 def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
-    """The optimum near a point, as exact as linear algebra has it, with multipliers of the known answers."""
+    """The optimum near a point, as exact as linear algebra has it, with multipliers of the known answers.
+
+    At the time limit what has been reached by then.
+    """
     from scipy.linalg import lstsq, null_space
 
     low, sums = -problem.base, problem.sums
@@ -130,6 +169,8 @@ def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dic
     free = x - low > slopes
     x, nu = np.where(free, x, low), np.zeros(len(sums))
     for _ in range(MOST_STEPS * len(x)):
+        if not time_left():
+            break
         missed, off = problem.values - problem.rows @ x, problem.totals - sums @ x
         among, within = problem.rows[:, free], sums[:, free]
         first = lstsq(within, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))

@@ -95,9 +95,9 @@ def release(
     given = {"table": table, "weight": weight, "delimiter": delimiter}
     options = _table_options(data, what.table) | {n: value for n, value in given.items() if value is not None}
     bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
-    rows = None if bill is None else bill.rows
+    selection = None if bill is None else bill.selection
     check_columns(
-        data, what.workload.domain, workload=what.workload, part=rows, unit=what.neighbours, **options
+        data, what.workload.domain, workload=what.workload, part=selection, unit=what.neighbours, **options
     )
     is_given = solution is not None
     if solution is None and program is not None:
@@ -119,7 +119,7 @@ def release(
     about = planned.solution.summary()
     origin = {**file, "solution": checked_summary(about) if is_given else about}
     check_bill(bill, planned.plan)
-    counts = counted_data(data, planned.plan, part=rows, **options)
+    counts = counted_data(data, planned.plan, part=selection, **options)
     return measured(planned, counts, origin, simulate_seed, bill)
 
 

@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.nearest_counts import PROGRAM, nearest_counts
+from mmopt.answers.nearest_counts import PROGRAM, conflicting_totals, nearest_counts
 from mmopt.answers.whole_counts import Whole, whole_counts
 from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole as whole_number
-from mmopt.limits import require_memory
+from mmopt.limits import deadline, require_memory
 from mmopt.mechanism.answer_columns import REFINED
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.results import Frame, Solution
+from mmopt.solvers import Options
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
@@ -67,15 +68,26 @@ def refine(
     whole : whole numbers, by rounding the counts so that totals and hierarchies still add up
         (``whole_counts``). totals : how many rows were counted, those that rules drop left out, where that is
         known anyhow; or known answers by the label of their query or its number, None standing for all rows.
-    tolerance, time_limit : as for ``solve``.
+    tolerance, time_limit : as for ``solve``; the limit is for all of it, rounding to whole numbers included.
 
     Raises
     ------
     OptionError : a release without its plan or refined already, an unknown query, a total that is no count,
         or, for whole answers, a query or a total that is not whole.
-    SolverError : totals that no counts have together, by the lines of the program; no point was found.
+    SolverError : totals that no counts have together, and which; no point was found.
     TooLargeError : more cells than can be listed, or than are chosen in reasonable time.
+    TimeLimitError : it takes longer than the time limit, and what ``solve`` adds to it.
     """
+    options: dict[str, Any] = {"tolerance": tolerance, "time_limit": time_limit}
+    # A bad option is refused before any work.
+    Options(**{name: value for name, value in options.items() if value is not None})
+    with deadline(time_limit):
+        return _refined(release, whole, totals, tolerance, time_limit)
+
+
+def _refined(
+    release: Release, whole: bool, totals: Totals | None, tolerance: float | None, time_limit: float | None
+) -> Release:
     if release.plan is None:
         raise OptionError(
             "a release that was loaded from its folder does not hold its queries, which refining needs",
@@ -100,14 +112,10 @@ def refine(
         found, counts = nearest_counts(
             rows, values, sums, known.values, tolerance=tolerance, time_limit=time_limit
         )
-    except SolverError as error:
-        if not (known.names and "cannot hold together" in error.message):
-            raise
-        said = ", ".join(f"{v:.12g} of {n}" for n, v in zip(known.names, known.values, strict=True))
-        raise SolverError(
-            f"no counts have all of these totals: {said}",
-            hint=f"compare them with the tables that they are from; {error.message}",
-        ) from None
+    except SolverError:
+        if conflict := conflicting_totals(sums, known.values):
+            raise _contradiction(known, conflict) from None
+        raise
     rounded = whole_counts(counts, matrix, sums, known.values) if whole else None
     refined = matrix @ counts if rounded is None else rounded.answers.astype(float)
     if rounded is None:
@@ -167,6 +175,25 @@ def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
                 )
         rows, values, names = [*rows, row], [*values, number], [*names, name]
     return _Known(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
+
+
+def _contradiction(known: _Known, conflict: list[tuple[int, float, float]]) -> SolverError:
+    totals = [f"{known.values[number]:.12g} of {known.names[number]}" for number, _, _ in conflict]
+    ranges = [f"{known.names[number]} {_between(low, high)}" for number, low, high in conflict]
+    return SolverError(
+        f"no counts have all of these totals: {', '.join(totals)}",
+        hint=f"correct one of them or leave it out; by the others it would be: {', '.join(ranges)}",
+    )
+
+
+def _between(low: float, high: float) -> str:
+    """To thousandths: the others are known up to a millionth."""
+    least, most = (f"{round(end, 3) + 0.0:.12g}" for end in (low, high))
+    if math.isinf(high):
+        return f"at least {least}"
+    if math.isinf(low):
+        return f"at most {most}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _number(value: object) -> float:

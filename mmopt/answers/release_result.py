@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.read_folder import CHANGED, read_answers, read_manifest
-from mmopt.errors import OptionError, PrivacyError, ResultError, suggest
-from mmopt.ledger import Charge, told
-from mmopt.mechanism.accuracy import standard_errors
+from mmopt.answers.read_folder import read_answers, read_manifest
+from mmopt.answers.saved_plan import saved_plan
+from mmopt.errors import OptionError, suggest
+from mmopt.ledger import Charge, charge_in_errors
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.covariances import covariance
-from mmopt.mechanism.measurement import Answers, check_claim
-from mmopt.mechanism.release_folder import MANIFEST_FILE, guarantee, stated, write_release
-from mmopt.mechanism.release_plan import Plan, claim, composed
+from mmopt.mechanism.measurement import Answers
+from mmopt.mechanism.release_folder import (
+    CHART_FILE,
+    MANIFEST_FILE,
+    STRATEGY_FILE,
+    guarantee,
+    write_release,
+)
+from mmopt.mechanism.release_plan import Plan
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import Contents, answers_table, display, write_page
 from mmopt.report.charts import has_matplotlib, save
 from mmopt.report.release_chart import release_figure
 from mmopt.report.saved_release import release_rows
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Frame, load_saved
-from mmopt.workloads import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CHART_FILE", "STRATEGY_FILE", "Release", "load_release"]
+    from mmopt.answers.refined_answers import Totals
 
-CHART_FILE = "answers.svg"
-STRATEGY_FILE = "strategy.npz"
+__all__ = ["Release", "load_release"]
+
 _LONGEST_HINT = 400  # characters: of many queries not all labels are listed
-_SAME = 1e-6  # relative: standard errors that were rounded, and computed by other versions of libraries
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +154,7 @@ class Release(Tabular):
         self,
         *,
         whole: bool = False,
-        totals: float | Mapping[str | int | None, float] | None = None,
+        totals: Totals | None = None,
         tolerance: float | None = None,
         time_limit: float | None = None,
     ) -> Release:
@@ -198,14 +200,15 @@ class Release(Tabular):
 
         answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
         strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them. The
-        ledger that was charged then knows of the folder; of several, of the first.
+        ledger that was charged then knows of the folder; of several, of the first: also of refined answers,
+        beside which the release stands whole.
 
         Raises
         ------
         OptionError : the folder exists already, or its parent cannot be written.
         LedgerError : the ledger cannot be written; the folder is complete.
         """
-        with told(self.charge):
+        with charge_in_errors(self.charge):
             written = self._written(folder)
         if self.charge is not None:
             self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
@@ -261,90 +264,8 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     answers = read_answers(path, manifest)
     strategy = path / STRATEGY_FILE
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
-    planned = None if workload is None else _plan(path, manifest, as_workload(workload), solution)
-    if planned is not None:
-        _check_plan(path, planned, manifest, answers)
-    return Release(answers, manifest, planned, solution)
-
-
-def _plan(
-    folder: Path, manifest: Mapping[str, Any], workload: Workload, solution: AnySolution | None
-) -> Plan:
-    """The plan of a saved release: its strategy in integers again, with the noise of its manifest."""
-    asked = manifest["workload"]["hash"]
-    if workload.hash != asked:
-        raise ResultError(
-            f"'{folder}' answers another workload: its hash is {asked[:16]}…, that of the one given is "
-            f"{workload.hash[:16]}…",
-            hint="give the workload that was released",
-        )
-    if solution is None:
-        raise ResultError(f"'{folder}' does not hold the strategy that was used ({STRATEGY_FILE})")
-    privacy, noise = manifest["privacy"], manifest["noise"]
-    integer = round_any(solution.strategy, workload, privacy["neighbours"])
-    if integer.hash != manifest["strategy"]["hash"]:
-        raise ResultError(
-            f"the strategy in '{folder}' gives other integers than were measured: their hash is "
-            f"{integer.hash[:16]}…, the manifest says {manifest['strategy']['hash'][:16]}…",
-            hint=f"it was released by mmopt {manifest['versions']['mmopt']}, on other versions of libraries",
-        )
-    fineness = manifest["strategy"]["bits"] - integer.bits
-    plan = Plan(
-        workload=workload,
-        integer=integer,
-        privacy=None,
-        absolute=privacy["set_by"] == "targets",
-        scale=math.ldexp(noise["scale"], -fineness),
-        fineness=fineness,
-        rho=privacy["rho"],
-        delta=privacy["delta"],
-        epsilon=privacy["epsilon"],
-        allowed=None,
-        theorem=privacy["theorem"],
-        standard_errors=np.empty(0),
-        chosen_for=solution.strategy.neighbours,
-    )
-    errors = standard_errors(plan.law, integer, plan.scale, fineness)
-    errors.flags.writeable = False
-    return replace(plan, standard_errors=errors)
-
-
-def _check_plan(folder: Path, plan: Plan, manifest: Mapping[str, Any], answers: Frame) -> None:
-    """ResultError where the noise of the manifest costs more than it claims, or has other standard errors.
-
-    And where the manifest says otherwise than its plan of workload, strategy or privacy.
-    """
-    try:
-        check_claim(plan)
-    except PrivacyError as error:
-        raise ResultError(f"'{folder}' contradicts itself: {error.message}", hint=CHANGED) from None
-    if not np.allclose(plan.standard_errors, answers["standard_error"], rtol=_SAME, atol=0.0):
-        raise ResultError(
-            f"'{folder}' contradicts itself: the noise of its manifest has other standard errors than its "
-            "answers",
-            hint=CHANGED,
-        )
-    asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-    theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, asked)[3]
-    for part, facts in stated(replace(plan, theorem=composed(theorem, plan.integer))).items():
-        for name in {**facts, **manifest[part]}:
-            told, fact = manifest[part].get(name), facts.get(name)
-            if not _same(told, fact):
-                raise ResultError(
-                    f"'{folder}' contradicts itself: {part} {name} is {told!r} by its manifest, {fact!r} by "
-                    "its strategy and noise",
-                    hint=CHANGED,
-                )
-
-
-def _same(told: Any, fact: Any) -> bool:
-    """Numbers but for rounding, by whatever version of libraries."""
-    if isinstance(fact, float) and isinstance(told, float):
-        return math.isclose(told, fact, rel_tol=_SAME)
-    if isinstance(fact, list) and isinstance(told, list):
-        pairs = [(a.get(k), v) for a, b in zip(told, fact, strict=False) for k, v in b.items()]
-        return len(told) == len(fact) and all(_same(a, b) for a, b in pairs)
-    return bool(told == fact)
+    plan = None if workload is None else saved_plan(path, manifest, answers, as_workload(workload), solution)
+    return Release(answers, manifest, plan, solution)
 
 
 def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import SolverError
+from mmopt.limits import require_time, time_left
 from mmopt.numerics.arrays import Array, Ints
 
 __all__ = ["Whole", "in_two_families", "whole_counts"]
@@ -46,12 +47,14 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
 
     Of the queries (m, c), all of whole numbers, as many as fit into two laminar families beside the totals,
     in their order, have answers that are rounded up or down; of all that do so those with the least sum of
-    distances, over counts and these queries, are taken; or the best of them that HiGHS finds in a minute.
+    distances, over counts and these queries, are taken; or the best of them that HiGHS finds in a minute, or
+    until the time is over that a ``deadline`` around this allows.
 
     Raises
     ------
     SolverError : totals that do not fit into two families, and that no such rounding keeps; or none was found
         in time.
+    TimeLimitError : that time was over before.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -66,17 +69,20 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
     if len(sums):
         rest = totals - sums @ least
         limits.append(LinearConstraint(sums, rest, rest))
+    require_time()
+    seconds = min(SECONDS, time_left())
     found = milp(
         nearest,
         integrality=np.ones(len(counts)),
         bounds=Bounds(0.0, np.ceil(counts) - least),
         constraints=limits,
-        options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
+        options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
     if found.x is None and found.status == OUT_OF_TIME:
         raise SolverError(
-            f"whole counts were not found in {SECONDS:g} s",
-            hint="refine without whole answers, or ask for fewer",
+            f"whole counts were not found in {seconds:.3g} s",
+            hint="refine without whole answers, ask for fewer"
+            + ("" if seconds == SECONDS else ", or allow more time"),
         )
     if found.x is None:
         raise SolverError(

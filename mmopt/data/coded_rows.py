@@ -17,7 +17,7 @@ from mmopt.data.weight_column import weight_fault, weight_of
 from mmopt.strategies import Neighbours
 from mmopt.workloads.domain import Attribute
 
-__all__ = ["code_name", "coded_rows", "counted", "in_steps", "integers"]
+__all__ = ["code_name", "coded_rows", "counts_by_group", "in_steps", "integers"]
 
 _BATCH = 2**16
 """Groups that come back from the engine at a time."""
@@ -76,7 +76,7 @@ def in_steps() -> Iterator[None]:
         ibis.options.sql.fuse_selects = known
 
 
-def counted(coded: Any, by: Sequence[str], weight: str | None) -> Iterator[Any]:
+def counts_by_group(coded: Any, by: Sequence[str], weight: str | None) -> Iterator[Any]:
     """The rows of each group of ``by``, as batches of Arrow, of groups that there are.
 
     With a weight those that they stand for, and the lines; with a unit also how many are kept, and how many

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from mmopt.data.coded_rows import code_name, coded_rows, counted, integers
+from mmopt.data.coded_rows import code_name, coded_rows, counts_by_group, integers
 from mmopt.data.open_table import open_table
 from mmopt.data.part_of_rows import Part
 from mmopt.data.person_rows import KEPT, NOBODY, check_unit, refuse_nobody
@@ -114,7 +114,7 @@ def data_vector(
         coded = coded_rows(opened, read, weight, part, unit, "" if workload is None else workload.hash)
         # Codes are named in an inner select and grouped by name: each is computed once a row.
         codes = [code_name(i) for i in range(len(read))]
-        groups = counted(coded, codes if weight is None else [*codes, "fault"], weight)
+        groups = counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight)
         found = _filled(domain, read, groups)
     rows = int(found.rows.sum())
     if weight is not None:

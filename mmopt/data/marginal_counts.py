@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmopt.data.coded_rows import code_name, coded_rows, counted, in_steps, integers
+from mmopt.data.coded_rows import code_name, coded_rows, counts_by_group, in_steps, integers
 from mmopt.data.grouped_sets import counted_sets, joined
 from mmopt.data.open_table import open_table
 from mmopt.data.part_of_rows import Part
@@ -127,7 +127,7 @@ def marginal_counts(
         _kept(coded_rows(opened, read, weight, part, unit, workload.hash)) as coded,
     ):
         if weight is not None:
-            for lines in counted(coded, ["fault"], weight):
+            for lines in counts_by_group(coded, ["fault"], weight):
                 faults, stood = integers(lines, "fault"), integers(lines, "rows")
                 refuse_weights(opened.name, weight, faults, integers(lines, "lines"), stood)
         beside, rows, nobody = _beside(coded, read, weight)
@@ -210,7 +210,7 @@ def _tables(
         own = [i for i in union if i in places]
         shape = [domain.shape[i] for i in union]
         counts = np.zeros(math.prod(shape), dtype=np.int64)
-        for batch in counted(coded, [code_name(places[i]) for i in own], weight):
+        for batch in counts_by_group(coded, [code_name(places[i]) for i in own], weight):
             rows = integers(batch, "rows")
             at = np.zeros(len(rows), np.int64)  # row-major, as tables are
             for i in union:

@@ -73,7 +73,8 @@ def solve(
     solver : a kernel, a conic solver, another that cvxpy finds installed, or your own: a function, also as
         "module:function" (``mmopt.solvers.function_solver`` says what it takes and returns). By default the
         kernel that claims the program by its lines, else the conic solver whose forecast is best: interior
-        point when it takes less than 20 seconds.
+        point when it takes less than 20 seconds. Where that gets no further near the gap, one of another
+        method goes on.
     tolerance : the certified gap asked for; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds until the solver is to stop, which keeps the best point so far. Two seconds and a

@@ -136,7 +136,13 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
             f"{row.name} does not work by component ({task.plan.split})",
             hint="leave the solver out, or solve over all cells with reduce=False (--no-reduce)",
         )
-    return run_solver(task, row, Best(task.instance), started)
+    best = Best(task.instance)
+    point, ending = run_solver(task, row, best, started)
+    if ending.stop != Stop.MISSED:
+        return point, ending
+    from mmopt.driver.other_method import nearer  # off the usual way
+
+    return nearer(task, row, best, point, ending, started)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from mmopt.ledger import ledger_file
 from mmopt.ledger.account import Account, Entry, checked_name
 from mmopt.ledger.composition import above, below, cost_in, left, shown
 
-__all__ = ["Bill", "Charge", "told"]
+__all__ = ["Bill", "Charge", "charge_in_errors"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Bill:
         return bill
 
     @property
-    def rows(self) -> tuple[str, str] | None:
+    def selection(self) -> tuple[str, str] | None:
         """The column, and its value in the rows that are counted; None for all rows."""
         return None if self.partition is None or self.part is None else (self.partition, self.part)
 
@@ -173,7 +173,7 @@ class Charge:
 
 
 @contextmanager
-def told(charge: Charge | None) -> Iterator[None]:
+def charge_in_errors(charge: Charge | None) -> Iterator[None]:
     """Within, whatever goes wrong also says what was spent: an ``Error`` in its hint, others in a note."""
     try:
         yield

@@ -10,24 +10,30 @@ not read. Nothing is held between calls.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
-import re
 import secrets
 import sqlite3
 import stat
 import urllib.parse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
 
 from mmopt.errors import LedgerError
-from mmopt.ledger.account import MEASURES, Account, Entry, State, Terms
+from mmopt.ledger.account import Account, Entry, Terms
+from mmopt.ledger.ledger_rows import (
+    DAMAGED,
+    ENTRIES,
+    TERMS,
+    amount_text,
+    checksum,
+    entry_of,
+    entry_row,
+    terms_of,
+    terms_row,
+)
 
 __all__ = ["BUSY_SECONDS", "FORMAT", "confirm", "create", "now", "read", "spend"]
 
@@ -36,8 +42,6 @@ FORMAT = 1
 BUSY_SECONDS = 10.0
 """How long another process is waited for."""
 
-_TERMS = "data_set, measure, neighbours, partition, declared, created"
-_ENTRIES = "number, time, spent, workload, workload_hash, part, state, folder, manifest_hash"
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORMAT};
@@ -54,8 +58,6 @@ CREATE TABLE entries (
 );
 COMMIT;
 """
-_FRACTION = re.compile(r"[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")  # of a double squared: 650 digits
-_DAMAGED = "put back a copy of it that is whole; releases made since count too"
 _UNSURE = "nothing was released; 'mmopt ledger show' says what is spent"
 
 
@@ -69,24 +71,24 @@ def create(path: Path, terms: Terms) -> None:
 
     Raises
     ------
-    LedgerError : there is such a file, or it cannot be written.
+    LedgerError : there is such a file, it cannot be written, or its total is no amount that is read back.
     """
     if os.path.lexists(path):
         raise LedgerError(
             f"'{path}' exists already; a ledger is written to a new file",
             hint="what was spent from a ledger stays spent: choose another name for another data set",
         )
+    row, total = terms_row(terms), amount_text(terms.total)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         connection = sqlite3.connect(part, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.executescript(_SCHEMA)
-            row = _of_terms(terms)
             connection.execute(
-                f"INSERT INTO terms ({_TERMS}, checksum, total, one, entries) "
+                f"INSERT INTO terms ({TERMS}, checksum, total, one, entries) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 0)",
-                [*row, _checksum(row), str(terms.total)],
+                [*row, checksum(row), total],
             )
         finally:
             connection.close()
@@ -129,16 +131,16 @@ def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account
         account = _read(connection, path)
         check(account)
         added = replace(entry, number=len(account.entries) + 1, time=now())
-        row = _of_entry(added)
+        row = entry_row(added)
         places = ", ".join("?" * (len(row) + 1))
         connection.execute(
-            f"INSERT INTO entries ({_ENTRIES}, checksum) VALUES ({places})", [*row, _checksum(row)]
+            f"INSERT INTO entries ({ENTRIES}, checksum) VALUES ({places})", [*row, checksum(row)]
         )
         connection.execute("UPDATE terms SET entries = ?", [added.number])
         after = Account(account.terms, (*account.entries, added))
         if _read(connection, path) != after:  # before anything is said to be spent
             raise LedgerError(
-                f"'{path}' does not hold what was written to it; nothing was spent", hint=_DAMAGED
+                f"'{path}' does not hold what was written to it; nothing was spent", hint=DAMAGED
             )
         _commit(connection, path)
     return after
@@ -158,10 +160,10 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
             raise LedgerError(f"'{path}' has no entry {entry.number} of {entry.time}; was it replaced?")
         if held.state == "released":
             return
-        row = _of_entry(replace(held, state="released", folder=folder, manifest_hash=manifest_hash))
+        row = entry_row(replace(held, state="released", folder=folder, manifest_hash=manifest_hash))
         connection.execute(
             "UPDATE entries SET state = ?, folder = ?, manifest_hash = ?, checksum = ? WHERE number = ?",
-            [*row[-3:], _checksum(row), held.number],
+            [*row[-3:], checksum(row), held.number],
         )
         _commit(connection, path)
 
@@ -183,7 +185,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise LedgerError(f"'{path}' is {kind}, and a ledger is one file")
     if status.st_size == 0:
-        raise LedgerError(f"'{path}' is empty (0 bytes), and so no ledger", hint=_DAMAGED)
+        raise LedgerError(f"'{path}' is empty (0 bytes), and so no ledger", hint=DAMAGED)
     try:
         # The real path: a journal stands beside it, whatever link the file was opened by.
         address = f"file:{urllib.parse.quote(os.path.realpath(path))}?mode=rw"
@@ -232,7 +234,7 @@ def _named(path: Path, error: sqlite3.Error) -> LedgerError:
         )
     if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
         return LedgerError(f"'{path}' cannot be written ({code})", hint=_UNSURE)
-    return LedgerError(f"'{path}' is damaged ({code})", hint=_DAMAGED)
+    return LedgerError(f"'{path}' is damaged ({code})", hint=DAMAGED)
 
 
 # -- what stands in it
@@ -250,73 +252,17 @@ def _read(connection: sqlite3.Connection, path: Path) -> Account:
             hint="use the version of mmopt that wrote it, or a later one",
         )
     if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
-        raise LedgerError(f"'{path}' is damaged: SQLite finds its structure broken", hint=_DAMAGED)
+        raise LedgerError(f"'{path}' is damaged: SQLite finds its structure broken", hint=DAMAGED)
     made = set(connection.execute("SELECT type, name FROM sqlite_master"))
     if made - {("table", "terms"), ("table", "entries")}:  # a trigger could undo what is spent
-        raise LedgerError(f"'{path}' is damaged: it holds other things than a ledger's tables", hint=_DAMAGED)
-    terms = connection.execute(f"SELECT {_TERMS}, checksum, total FROM terms").fetchall()
-    rows = connection.execute(f"SELECT {_ENTRIES}, checksum FROM entries ORDER BY number").fetchall()
+        raise LedgerError(f"'{path}' is damaged: it holds other things than a ledger's tables", hint=DAMAGED)
+    terms = connection.execute(f"SELECT {TERMS}, checksum, total FROM terms").fetchall()
+    rows = connection.execute(f"SELECT {ENTRIES}, checksum FROM entries ORDER BY number").fetchall()
     if len(terms) != 1:
-        raise LedgerError(f"'{path}' is damaged: it declares no total", hint=_DAMAGED)
-    declared = _terms(path, *terms[0])
-    entries = tuple(_entry(path, number, row) for number, row in enumerate(rows, 1))
+        raise LedgerError(f"'{path}' is damaged: it declares no total", hint=DAMAGED)
+    declared = terms_of(path, terms[0])
+    entries = tuple(entry_of(path, number, row) for number, row in enumerate(rows, 1))
     ((count,),) = connection.execute("SELECT entries FROM terms").fetchall()
     if count != len(rows):
-        raise LedgerError(f"'{path}' is damaged: it has {len(rows)} entries of {count}", hint=_DAMAGED)
+        raise LedgerError(f"'{path}' is damaged: it has {len(rows)} entries of {count}", hint=DAMAGED)
     return Account(declared, entries)
-
-
-def _terms(path: Path, *row: Any) -> Terms:
-    *held, checksum, total = row
-    data_set, measure, neighbours, partition, declared, created = held
-    if checksum != _checksum(held) or measure not in MEASURES:
-        raise LedgerError(f"'{path}' is damaged: what it declares was changed", hint=_DAMAGED)
-    allowed = _fraction(path, declared)
-    found = _fraction(path, total)
-    if found > allowed:
-        raise LedgerError(
-            f"the total of '{path}' was raised since its creation, from {declared} to {total}",
-            hint="a total may be lowered; for a larger one every release would have to be forgotten",
-        )
-    return Terms(data_set, measure, found, neighbours, partition, allowed, created)
-
-
-def _entry(path: Path, number: int, row: Sequence[Any]) -> Entry:
-    *held, checksum = row
-    if held[0] != number or checksum != _checksum(held) or held[6] not in get_args(State):
-        raise LedgerError(f"'{path}' is damaged: entry {number} is missing or was changed", hint=_DAMAGED)
-    found, time, cost, *rest = held
-    return Entry(found, time, _fraction(path, cost), *rest)
-
-
-def _fraction(path: Path, text: Any) -> Fraction:
-    if not (isinstance(text, str) and _FRACTION.fullmatch(text)):
-        raise LedgerError(f"'{path}' is damaged: a cost in it is no fraction", hint=_DAMAGED)
-    return Fraction(text)
-
-
-def _of_terms(terms: Terms) -> list[Any]:
-    own = (terms.data_set, terms.measure, terms.neighbours, terms.partition)
-    return [*own, str(terms.declared), terms.created]
-
-
-def _of_entry(entry: Entry) -> list[Any]:
-    return [
-        *(entry.number, entry.time, str(entry.spent)),
-        *(_told(entry.workload), entry.workload_hash, entry.part),
-        *(entry.state, _told(entry.folder), entry.manifest_hash),
-    ]
-
-
-def _told(path: str) -> str:
-    """A path as a text that can be stored: bytes that are no UTF-8 are spelled out."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _checksum(row: Sequence[Any]) -> str:
-    """SHA-256 of a row; against damage, not against those who can compute it."""
-    try:
-        held = json.dumps(list(row), ensure_ascii=True)
-    except TypeError:  # of a type that was never written
-        return ""
-    return hashlib.sha256(held.encode()).hexdigest()

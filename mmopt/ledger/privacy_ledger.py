@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -15,23 +16,23 @@ from mmopt.errors import OptionError, PrivacyError
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import MEASURES, Account, Entry, Measure, Terms, checked_name
 from mmopt.ledger.composition import (
-    DELTAS,
     above,
     account_of_part,
     below,
-    epsilon_of,
-    explanation,
     left,
-    left_for_others,
+    left_for_new_part,
     shown,
     total_spent,
 )
+from mmopt.ledger.explanation import epsilon_deltas, explanation
 from mmopt.notebook import Tabular
 from mmopt.results import Frame
 from mmopt.results.whole_file import write_whole
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 
 __all__ = ["Ledger"]
+
+LARGEST = sys.float_info.max  # of a total
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +75,7 @@ class Ledger(Tabular):
         Raises
         ------
         OptionError : names that may not stand in a ledger; a partition for another unit.
-        PrivacyError : no total, both, or one that is not finite and above 0.
+        PrivacyError : no total, both, or one that is no double, finite and above 0.
         LedgerError : there is such a file, or it cannot be written.
         """
         checked_name("the data set", data_set)
@@ -82,13 +83,17 @@ class Ledger(Tabular):
             checked_name("the partition", partition)
         if (rho is None) == (epsilon is None):
             raise PrivacyError(
-                f"the total is rho {rho!r} and epsilon {epsilon!r}, expected one of the two",
+                f"the total is rho {_said(rho)} and epsilon {_said(epsilon)}, expected one of the two",
                 hint="rho for zero-concentrated privacy, in which Gaussian noise is counted, too",
             )
         measure: Measure = "rho" if epsilon is None else "epsilon"
         total: object = rho if epsilon is None else epsilon
         if isinstance(total, bool) or not isinstance(total, int | float) or not 0 < total < math.inf:
-            raise PrivacyError(f"the total {measure} is {total!r}, expected a finite number above 0")
+            raise PrivacyError(f"the total {measure} is {_said(total)}, expected a finite number above 0")
+        if total > LARGEST:  # what is spent, left and explained is said in doubles
+            raise PrivacyError(
+                f"the total {measure} is {_said(total)}, expected at most {LARGEST:.3g}, the largest double"
+            )
         unit = Neighbours.of(neighbours)
         if partition is not None and str(unit) != str(ADD_REMOVE):
             raise OptionError(
@@ -152,12 +157,11 @@ class Ledger(Tabular):
             ("created", terms.created),
         ]
         if what == "rho":
-            amounts = [f"({shown(Fraction(epsilon_of(used, delta)))}, {delta:g})" for delta in DELTAS]
-            rows.insert(3, ("amounts to", f"(epsilon, delta) = {', '.join(amounts)}"))
+            rows.insert(3, ("amounts to", f"(epsilon, delta) = {', '.join(epsilon_deltas(used))}"))
         if terms.partition is not None:
             rows.append(("partition", f"by '{terms.partition}': the largest sum over its parts counts"))
             parts = [(f"left for '{part}'", left(self.account, part)) for part in self._parts()]
-            for name, remaining in (*parts, ("left for other parts", left_for_others(self.account))):
+            for name, remaining in (*parts, ("left for other parts", left_for_new_part(self.account))):
                 amount = shown(max(remaining, Fraction(0)), is_left=True)
                 rows.append((name, f"{what} {amount}"))
         if unconfirmed := [str(entry.number) for entry in self.account.entries if entry.state == "spent"]:
@@ -236,6 +240,13 @@ class Ledger(Tabular):
             f"Ledger('{terms.data_set}', {entries} entries, {what} {shown(total_spent(self.account))} spent "
             f"of {shown(terms.total)})"
         )
+
+
+def _said(total: object) -> str:
+    """What was given as a total; whole numbers beyond doubles, which Python may not print, by their size."""
+    if isinstance(total, int) and abs(total) > LARGEST:
+        return f"about {'-' if total < 0 else ''}10^{math.log10(abs(total)):.0f}"
+    return repr(total)
 
 
 def _fields(entry: Entry) -> dict[str, Any]:

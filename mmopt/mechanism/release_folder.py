@@ -26,9 +26,11 @@ from mmopt.results import Frame
 
 __all__ = [
     "ANSWERS_FILE",
+    "CHART_FILE",
     "GUARANTEE",
     "MANIFEST_FILE",
     "PARQUET_FILE",
+    "STRATEGY_FILE",
     "build_manifest",
     "guarantee",
     "stated",
@@ -38,6 +40,8 @@ __all__ = [
 ANSWERS_FILE = "answers.csv"
 PARQUET_FILE = "answers.parquet"
 MANIFEST_FILE = "manifest.json"
+CHART_FILE = "answers.svg"
+STRATEGY_FILE = "strategy.npz"
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 

@@ -16,6 +16,7 @@ from mmopt import Ledger
 from mmopt.answers.charged_release import data_set_name
 from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
 from mmopt.mechanism import measurement, release_folder
+from mmopt.results import Frame
 
 DOMAIN = mmopt.Domain.of(sex=["F", "M"])
 ASKED = DOMAIN.marginal("sex")
@@ -61,6 +62,34 @@ def test_a_release_is_charged_and_its_folder_confirmed(ledger: Path, tmp_path: P
     )
     release.save(tmp_path / "again")  # the same answers, which cost nothing more
     assert Ledger.load(ledger).account.entries == (entry,)
+
+
+@pytest.mark.parametrize("first", ["refined", "release"])
+def test_refined_answers_confirm_the_release_that_they_hold(ledger: Path, tmp_path: Path, first: str) -> None:
+    """Whichever folder is the first: that of refined answers has the release's, of which it says the hash."""
+    release = released(ledger)
+    saves = {"release": release, "refined": release.refine(totals=3)}
+    for name in (first, *(saves.keys() - {first})):
+        saves[name].save(tmp_path / name)
+    (entry,) = Ledger.load(ledger).account.entries
+    manifest = (tmp_path / first / release_folder.MANIFEST_FILE).read_bytes()
+    assert (entry.state, entry.folder) == ("released", str(tmp_path / first))
+    assert entry.manifest_hash == sha256(manifest).hexdigest()
+    held = mmopt.load_release(tmp_path / "refined", ASKED)
+    assert held.manifest["ledger"] == release.manifest["ledger"]
+    columns = {name: held.answers[name] for name in held.answers.names if name != "refined"}
+    texts = {name: text for name, text in held.answers.metadata.items() if name != "refined"}
+    answers = (tmp_path / "release" / release_folder.ANSWERS_FILE).read_bytes()
+    assert Frame(columns, texts).to_csv().encode() == answers
+    assert held.manifest["refined"]["of"]["answers_sha256"] == sha256(answers).hexdigest()
+
+
+def test_a_release_that_was_loaded_confirms_nothing(ledger: Path, tmp_path: Path) -> None:
+    """It is confirmed already, and where the ledger is it does not know."""
+    folder = released(ledger).save(tmp_path / "out")
+    before = ledger.read_bytes()
+    mmopt.load_release(folder, ASKED).refine().save(tmp_path / "refined")
+    assert ledger.read_bytes() == before
 
 
 def test_a_part_is_counted_alone_and_said(ledger: Path) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.optimize
 from answers.test_release_result import ASKED, PLAN, SOLUTION, released
 
 import mmopt
-from mmopt.answers import Release, load_release
+from mmopt.answers import Release, load_release, nearest_counts as refined_counts
 from mmopt.answers.nearest_counts import PROGRAM, nearest_counts
 from mmopt.driver.templates import templates
-from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError
+from mmopt.errors import OptionError, ResultError, SolverError, TimeLimitError, TooLargeError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.mechanism.answer_columns import REFINED
 from mmopt.privacy import Privacy
@@ -186,13 +189,41 @@ def test_totals_that_are_none(totals: object, error: type, message: str) -> None
     assert str(caught.value) == message
 
 
-def test_totals_that_contradict_each_other() -> None:
+@pytest.mark.parametrize(
+    ("totals", "conflict", "ranges"),
+    [
+        (
+            {None: 100, "sex=F": 300},
+            "100 of all rows, 300 of 'sex=F'",
+            "all rows at least 300, 'sex=F' 0 to 100",
+        ),
+        (
+            {0: 7, "sex=F": 300, "sex=M": 100, None: 500},
+            "300 of 'sex=F', 100 of 'sex=M', 500 of all rows",
+            "'sex=F' 400, 'sex=M' 200, all rows 400",
+        ),
+        ({1: 60, 0: 80.5, 2: 60}, "80.5 of query 0, 60 of query 2", "query 0 0 to 60, query 2 at least 80.5"),
+    ],
+)
+def test_totals_that_contradict_each_other(totals: Any, conflict: str, ranges: str) -> None:
+    """No more of them than conflict; queries 0, 1 and 2 are the first ages, each with those before."""
     with pytest.raises(SolverError) as caught:
-        released(3).refine(totals={None: 100, "sex=F": 300})
-    assert caught.value.message == "no counts have all of these totals: 100 of all rows, 300 of 'sex=F'"
-    assert caught.value.hint.startswith(
-        "compare them with the tables that they are from; 'refine_counts' has no feasible point: "
+        released(3).refine(totals=totals)
+    assert str(caught.value) == (
+        f"no counts have all of these totals: {conflict}\n"
+        f"  correct one of them or leave it out; by the others it would be: {ranges}"
     )
+
+
+def test_no_solution_for_another_reason_is_no_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SolverError("no refined answers were found")
+
+    monkeypatch.setattr(refined_counts, "solve", fail)
+    for totals in (None, {None: 400, "sex=F": 300}):
+        with pytest.raises(SolverError) as caught:
+            released(3).refine(totals=totals)
+        assert str(caught.value) == "no refined answers were found"
 
 
 def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -226,6 +257,88 @@ def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "the queries tell 6 cells apart, and refining chooses at most 5 counts\n"
         "  refine a release whose workload asks about fewer attributes, or coarser values of them"
     )
+
+
+class Later:
+    """A clock that is put forward."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Later:
+    """That of all deadlines."""
+    later = Later()
+    monkeypatch.setattr("mmopt.limits.time", later)
+    return later
+
+
+def after_the_solve(monkeypatch: pytest.MonkeyPatch, clock: Later, seconds: float) -> None:
+    solved = refined_counts.solve
+
+    def slow(*given: Any, **options: Any) -> Any:
+        found = solved(*given, **options)
+        clock.seconds += seconds
+        return found
+
+    monkeypatch.setattr(refined_counts, "solve", slow)
+
+
+def test_what_comes_after_the_solve_gets_what_is_left_of_the_time(
+    clock: Later, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float] = []
+    milp = scipy.optimize.milp
+
+    def watched(*given: Any, **options: Any) -> Any:
+        limits.append(options["options"]["time_limit"])
+        return milp(*given, **options)
+
+    monkeypatch.setattr(scipy.optimize, "milp", watched)
+    after_the_solve(monkeypatch, clock, 1e6)
+    released(3).refine(whole=True)
+    released(3).refine(whole=True, time_limit=1e6 + 30)
+    assert limits[0] == 60.0 and 0.0 < limits[1] <= 30.0
+    clock.seconds = 0.0
+    with pytest.raises(TimeLimitError) as caught:
+        released(3).refine(whole=True, time_limit=1000)
+    assert str(caught.value) == (
+        "this takes longer than the time limit, 1000 s, and 202 s more\n"
+        "  allow more time, or ask for less: fewer cells, queries or steps"
+    )
+    assert len(limits) == 2
+
+
+def test_at_the_limit_the_solver_s_point_is_taken_as_it_is(
+    clock: Later, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later than the limit, and before what is added to it: no step of the linear algebra is made."""
+    steps: list[object] = []
+    monkeypatch.setattr(scipy.linalg, "null_space", lambda *given: steps.append(given))
+    after_the_solve(monkeypatch, clock, 1100.0)
+    found = released(3).refine(totals=1500, time_limit=1000)
+    about = found.manifest["refined"]
+    assert steps == [] and about["bound"] <= about["objective"] and (found.answers["refined"] >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"time_limit": 0}, "a time limit is a positive number of seconds, not 0"),
+        ({"time_limit": "1"}, None),
+        ({"tolerance": -1.0}, None),
+    ],
+)
+def test_options_that_are_none(option: dict[str, Any], message: str | None) -> None:
+    with pytest.raises(OptionError) as caught:
+        released(3).refine(**option)
+    with pytest.raises(OptionError) as solving:
+        mmopt.solve(np.eye(2), **option)
+    assert str(caught.value) == str(solving.value) and message in (None, str(caught.value))
 
 
 def test_cells_that_no_query_tells_apart_are_one_count() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
-from mmopt.ledger import Bill, Charge, Ledger, ledger_file, told
+from mmopt.ledger import Bill, Charge, Ledger, charge_in_errors, ledger_file
 from mmopt.ledger.account import Account
 
 HASH = "ab" * 32
@@ -224,14 +224,14 @@ def test_a_failure_after_spending_says_what_was_spent(file: Path) -> None:
         f"rho 0.125 was spent before: entry 1 of the ledger '{file}' counts, whatever became of the release"
     )
     assert charge.words == words
-    with pytest.raises(DataError) as caught, told(charge):
+    with pytest.raises(DataError) as caught, charge_in_errors(charge):
         raise DataError("no", hint="try")
     assert str(caught.value) == f"no\n  try\n  {words}"
     for error in (KeyboardInterrupt(), OSError(28, "No space left on device")):
-        with pytest.raises(type(error)) as other, told(charge):
+        with pytest.raises(type(error)) as other, charge_in_errors(charge):
             raise error
         assert other.value.__notes__ == [words]
-    with pytest.raises(DataError) as caught, told(None):
+    with pytest.raises(DataError) as caught, charge_in_errors(None):
         raise DataError("no")
     assert str(caught.value) == "no"
 

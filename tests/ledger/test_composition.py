@@ -15,9 +15,8 @@ from mmopt.ledger.composition import (
     below,
     cost_in,
     epsilon_of,
-    explanation,
     left,
-    left_for_others,
+    left_for_new_part,
     shown,
     spent,
 )
@@ -49,7 +48,7 @@ def test_what_counts_is_the_largest_sum_over_the_parts_in_any_order(drawn, shuff
         assert spent(rows, part) == of_row[part]
     account = Account(terms(5e3), rows)
     assert left(account) == 5000 - max(of_row.values())
-    assert left_for_others(account) == 5000 - of_row["a row of none of these"]
+    assert left_for_new_part(account) == 5000 - of_row["a row of none of these"]
     shuffled.shuffle(rows)
     assert spent(rows, None) == max(of_row.values())
 
@@ -122,17 +121,3 @@ def test_the_epsilon_of_a_rho_is_that_of_the_double_above():
     doubles = [above(rho) for rho in rhos]
     assert all(Fraction(double) > rho for double, rho in zip(doubles, rhos, strict=True))
     assert [epsilon_of(rho, 1e-6) for rho in rhos] == [zcdp_epsilon(double, 1e-6) for double in doubles]
-
-
-def test_an_explanation_names_the_theorems_and_the_epsilon():
-    text = "\n".join(explanation(Account(terms(0.5), entries([(0.25, None), (0.125, "a")]))))
-    for words in ("Lemma 1.7", "Proposition 1.4", "McSherry 2009", "Feldman and Zrnic", "rho 0.5 in all"):
-        assert words in text
-    assert epsilon_of(Fraction(0.375), 1e-6) == zcdp_epsilon(0.375, 1e-6)
-    assert (
-        f"rho 0.375, amounts to (epsilon, delta) = ({shown(Fraction(zcdp_epsilon(0.375, 1e-6)))}, 1e-06)"
-        in text
-    )
-    pure = "\n".join(explanation(Account(terms(1.0, "epsilon", None), entries([(0.25, None)]))))
-    assert "basic composition" in pure and "delta = 0" in pure
-    assert "Lemma 1.7" not in pure and "parallel" not in pure

@@ -106,6 +106,27 @@ def test_what_exists_is_not_replaced(tmp_path: Path, kind: str) -> None:
     assert os.listdir(tmp_path) == ["people.ledger"]
 
 
+@pytest.mark.parametrize("amount", [Fraction(10**2000), Fraction(1, 10**5000), 2 + Fraction(1, 10**2000)])
+def test_an_amount_that_is_not_read_back_is_not_stored(tmp_path: Path, ledger: Path, amount) -> None:
+    power = 5000 if amount.denominator > 10**2000 else 2000
+    message = (
+        f"an amount cannot be stored whose fraction has a number of about 10^{power}; a ledger holds "
+        "fractions of numbers of at most 2,000 digits"
+    )
+    before = ledger.read_bytes()
+    for changed in ({"total": amount, "declared": amount}, {"total": amount}):
+        with pytest.raises(LedgerError) as caught:
+            ledger_file.create(tmp_path / "new.ledger", replace(TERMS, **changed))
+        assert str(caught.value) == message
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.spend(ledger, replace(ENTRY, spent=amount), all_right)
+    assert str(caught.value) == message and ledger.read_bytes() == before
+    assert os.listdir(tmp_path) == ["people.ledger"]
+    kept = Fraction(10**2000 - 1, 10**1999)
+    ledger_file.create(tmp_path / "new.ledger", replace(TERMS, total=kept, declared=kept))
+    assert ledger_file.read(tmp_path / "new.ledger").terms.total == kept
+
+
 def test_of_two_that_create_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "people.ledger"
     link = os.link
@@ -343,8 +364,8 @@ def test_what_could_undo_a_charge_is_refused(ledger: Path, what: str) -> None:
 
 
 def test_what_is_written_is_read_before_it_counts(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, row = ledger.read_bytes(), ledger_file._of_entry
-    monkeypatch.setattr(ledger_file, "_of_entry", lambda entry: row(replace(entry, spent=entry.spent / 2)))
+    before, row = ledger.read_bytes(), ledger_file.entry_row
+    monkeypatch.setattr(ledger_file, "entry_row", lambda entry: row(replace(entry, spent=entry.spent / 2)))
     with pytest.raises(LedgerError) as caught:
         ledger_file.spend(ledger, ENTRY, all_right)
     assert str(caught.value) == (f"'{ledger}' does not hold what was written to it; nothing was spent{WHOLE}")

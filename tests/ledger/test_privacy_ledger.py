@@ -117,6 +117,34 @@ def test_a_total_that_is_none_is_refused(tmp_path: Path, more, said: str) -> Non
     assert caught.value.message == said and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("power", [309, 3000, 5000])  # of 5000 digits Python prints none
+def test_a_total_beyond_doubles_is_refused(tmp_path: Path, power: int) -> None:
+    total = 10**power
+    for more, said in (
+        ({"rho": total}, f"rho is about 10^{power}, expected at most 1.8e+308, the largest double"),
+        ({"epsilon": total}, f"epsilon is about 10^{power}, expected at most 1.8e+308, the largest double"),
+        ({"rho": -total}, f"rho is about -10^{power}, expected a finite number above 0"),
+    ):
+        with pytest.raises(PrivacyError) as caught:
+            Ledger.create(tmp_path / "l", "people", **more)
+        assert str(caught.value) == f"the total {said}"
+    with pytest.raises(PrivacyError) as caught:
+        Ledger.create(tmp_path / "l", "people", rho=total, epsilon=1)
+    assert caught.value.message == (
+        f"the total is rho about 10^{power} and epsilon 1, expected one of the two"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("total", [5e-324, 1.7976931348623157e308, 10**308])
+@pytest.mark.parametrize("measure", ["rho", "epsilon"])
+def test_every_total_that_is_a_double_is_read_back_and_explained(tmp_path: Path, total, measure) -> None:
+    Ledger.create(tmp_path / "l", "people", **{measure: total})
+    ledger = Ledger.load(tmp_path / "l")
+    assert ledger.account.terms.total == Fraction(total) and dict(ledger.rows())["spent"] == f"{measure} 0"
+    assert f"allows {measure} " in ledger.explain()
+
+
 @pytest.mark.parametrize("neighbours", ["replace-one", {"rows": 2}, {"rows": 1}])
 def test_parts_compose_for_one_row_added_or_removed_alone(tmp_path: Path, neighbours) -> None:
     with pytest.raises(OptionError) as caught:

@@ -383,8 +383,6 @@ MUTANTS = (
         "mmopt/ledger/ledger_file.py",
         "ledger/test_ledger_file.py",
         ("spend", '"BEGIN IMMEDIATE"):\n        account', '"BEGIN"):\n        account'),
-        ("_entry", "or checksum != _checksum(held) ", ""),
-        ("_terms", "if found > allowed:", "if False:"),
         ("_read", "if count != len(rows):", "if False:"),
         ("_read", 'if made - {("table", "terms"), ("table", "entries")}:', "if False:"),
         (
@@ -395,9 +393,17 @@ MUTANTS = (
         ("_opened", 'EXTRA")\n            yield', 'OFF")\n            yield'),
     ),
     *_rows(
+        "mmopt/ledger/ledger_rows.py",
+        "ledger/test_ledger_file.py",
+        ("entry_of", "or digest != checksum(held) ", ""),
+        ("terms_of", "if amount > allowed:", "if False:"),
+        ("amount_text", "if largest >= 10**DIGITS:", "if False:"),
+    ),
+    *_rows(
         "mmopt/ledger/privacy_ledger.py",
         "ledger/test_privacy_ledger.py",
         ("create", "str(unit) != str(ADD_REMOVE)", "not unit.is_one_row"),
+        ("create", "if total > LARGEST:", "if False:"),
     ),
     *_rows(
         "mmopt/answers/one_call.py",
@@ -1514,8 +1520,9 @@ MUTANTS = (
     *_rows(
         "mmopt/answers/refined_answers.py",
         "answers/test_refined_answers.py",
-        ("refine", "matrix / errors[:, None], estimates / errors", "matrix, estimates"),
+        ("_refined", "matrix / errors[:, None], estimates / errors", "matrix, estimates"),
         ("_refuse_parts", "(queries != np.rint(queries))", "(queries != queries)"),
+        ("refine", "with deadline(time_limit):", "with deadline(None):"),
     ),
     *_rows(
         "mmopt/answers/whole_counts.py",
@@ -1545,6 +1552,12 @@ MUTANTS = (
         "mmopt/report/displays.py",
         "answers/test_release_result.py",
         ("", 'WARNINGS = ("not private", "warning")', 'WARNINGS = ("warning",)'),
+    ),
+    *_rows(
+        "mmopt/driver/other_method.py",
+        "driver/test_other_method.py",
+        ("nearer", "last.stop not in (Stop.REACHED, Stop.INTERRUPTED)", "False"),
+        ("nearer", "        options=options,\n", ""),
     ),
     # -- what is certified, and what is a solver's own count
     *_rows(

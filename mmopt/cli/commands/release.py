@@ -109,7 +109,7 @@ def release(
     check_confidence(confidence)
     request = read_request(workload)
     bill = billed(ledger, data, table=request.table.table, data_set=data_set, part=part)
-    check_table(data, request, None if bill is None else bill.rows)
+    check_table(data, request, None if bill is None else bill.selection)
     planned = planned_accuracy(
         request,
         program=program,
@@ -152,13 +152,18 @@ def _measure_and_write(
 ) -> None:
     from mmopt.answers.counted_data import counted_data
     from mmopt.answers.one_call import measured
-    from mmopt.answers.release_result import CHART_FILE, STRATEGY_FILE
     from mmopt.mechanism.answer_columns import SIMULATED
-    from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE, PARQUET_FILE
+    from mmopt.mechanism.release_folder import (
+        ANSWERS_FILE,
+        CHART_FILE,
+        MANIFEST_FILE,
+        PARQUET_FILE,
+        STRATEGY_FILE,
+    )
     from mmopt.report import answers_table
 
-    rows = None if bill is None else bill.rows
-    vector = counted_data(data, planned.plan, part=rows, **asdict(request.table))
+    selection = None if bill is None else bill.selection
+    vector = counted_data(data, planned.plan, part=selection, **asdict(request.table))
     release = measured(planned, vector, origin, simulate, bill)
     folder = release.save(out)
     try:
@@ -168,7 +173,7 @@ def _measure_and_write(
             if planned.plan.neighbours.column
             else ""
         )
-        whole = "table" if rows is None else "part"
+        whole = "table" if selection is None else "part"
         note(
             f"confidential, for you alone: {vector.rows:,} rows in the {whole}, "
             f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"

@@ -135,7 +135,7 @@ def report(
 def _released(folder: Path, request: Request, named: dict[str, object]) -> Release:
     """The release in a folder, of this workload, its strategy rechecked."""
     from mmopt.answers import load_release
-    from mmopt.answers.release_result import STRATEGY_FILE
+    from mmopt.mechanism.release_folder import STRATEGY_FILE
 
     for option, value in named.items():
         if value:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import mmopt
-from mmopt.answers.release_result import STRATEGY_FILE
-from mmopt.mechanism.release_folder import MANIFEST_FILE
+from mmopt.mechanism.release_folder import MANIFEST_FILE, STRATEGY_FILE
 
 
 def headings(path: Path) -> list[str]:
