@@ -8,7 +8,7 @@ from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_c
 from mmopt.mechanism import Plan
 from mmopt.workloads.tidy_columns import require_table
 
-__all__ = ["counted_data"]
+__all__ = ["confidential_words", "counted_data"]
 
 MOST_CELLS = 2**22
 """Cells up to which they are counted one by one: one query, whatever is measured."""
@@ -39,6 +39,16 @@ def counted_data(
             data, workload.domain, workload=workload, part=part, unit=plan.neighbours, **options
         )
     return marginal_counts(data, workload, sets=tables, part=part, unit=plan.neighbours, **options)
+
+
+def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part | None) -> str:
+    """How many rows were read, dropped, and left out of those of a person: for who holds the table alone."""
+    dropped = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
+    beyond = f", {rows.beyond:,} beyond what is counted of a person" if plan.neighbours.column else ""
+    return (
+        f"confidential, for you alone: {rows.rows:,} rows in the {'table' if part is None else 'part'}, "
+        f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
+    )
 
 
 def _entries(attributes: tuple[int, ...], sizes: tuple[int, ...]) -> int:

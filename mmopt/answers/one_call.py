@@ -10,7 +10,7 @@ from typing import Any
 
 from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy
 from mmopt.answers.charged_release import billed, charged, check_bill
-from mmopt.answers.counted_data import counted_data
+from mmopt.answers.counted_data import confidential_words, counted_data
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.release_result import Release
 from mmopt.answers.what_is_asked import PrivacyLike, asked
@@ -71,8 +71,8 @@ def release(
         column, at most three rows are counted, and the guarantee is for a person however many there are.
     program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
         considered. The figures of a solution are computed again, but for simulated noise.
-    confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved, say : as
-        for ``default_strategy``.
+    confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved : as for
+        ``default_strategy``. say : what is chosen, and in confidence how many rows were left out (``print``).
     ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
     data_set : its name in the ledger; by default that of the table asked for, or of the file up to its first
         dot. part : a value of the ledger's partition: its rows alone are counted, and its account is charged.
@@ -120,7 +120,9 @@ def release(
     origin = {**file, "solution": checked_summary(about) if is_given else about}
     check_bill(bill, planned.plan)
     counts = counted_data(data, planned.plan, part=selection, **options)
-    return measured(planned, counts, origin, simulate_seed, bill)
+    release = measured(planned, counts, origin, simulate_seed, bill)
+    say(confidential_words(counts, planned.plan, selection))
+    return release
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,11 @@ __all__ = [
 ]
 
 
-def read_request(path: str | Path) -> Request:
-    """What a workload file asks for; OptionError for a table in its place, of which no line is shown."""
+def read_request(path: str | Path, table: str | None = None) -> Request:
+    """What a workload file asks for, of the ``table`` of a database where --table names one.
+
+    OptionError for a table in its place, of which no line is shown.
+    """
     from mmopt.request import load_request
 
     if Path(path).suffix.lower() in (".csv", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db", ".gz"):
@@ -40,7 +43,8 @@ def read_request(path: str | Path) -> Request:
             f"'{path}' looks like a table, and a workload file (.yaml) is expected",
             hint="the workload file stands first: mmopt release WORKLOAD DATA",
         )
-    return load_request(path)
+    request = load_request(path)
+    return request if table is None else replace(request, table=replace(request.table, table=table))
 
 
 def read_program(name: str | None, request: Request) -> Program:

@@ -14,6 +14,7 @@ __all__ = [
     "AccuracyChart",
     "Confidence",
     "DataFile",
+    "DatabaseTable",
     "Given",
     "Iterations",
     "Json",
@@ -59,6 +60,9 @@ QueriesFile = Annotated[
 AccuracyChart = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Draw all half widths into a .svg or .png file. Needs mmopt[chart]."),
+]
+DatabaseTable = Annotated[
+    str | None, typer.Option("--table", metavar="NAME", help="Table of a database with several.")
 ]
 Confidence = Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")]
 OneProgram = Annotated[

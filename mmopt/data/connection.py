@@ -132,15 +132,20 @@ def _reason(url: str, error: Exception) -> str:
     """Why, where that is sure to name no secret: PostgreSQL's library shows no password."""
     if type(error).__module__.partition(".")[0] != "psycopg":
         return f" ({type(error).__name__})"
-    said = " ".join(str(error).split()).replace(url, shown_url(url))
+    said, shown = " ".join(str(error).split()), shown_url(url)
     try:
         secret = urlsplit(url).password
     except ValueError:
         secret = None
-    return f" ({type(error).__name__})" if secret and secret in said else f": {said}"
+    # Of a password whose '@', '/' or '#' is not spelled %40, %2F or %23, a part is taken for the host.
+    is_odd = url.count("@") > 1 or shown.endswith("***") or bool(secret and secret in said)
+    return f" ({type(error).__name__})" if is_odd else f": {said.replace(url, shown)}"
 
 
 def _way_in(backend: str) -> str:
     if backend != "postgres":
         return ""
-    return "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass"
+    return (
+        "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass (in a URL its "
+        "@, /, # and ? are spelled %40, %2F, %23 and %3F)"
+    )

@@ -185,6 +185,6 @@ def chosen_table(database: str, names: Sequence[str], said: str | None, hint: st
     if len(names) > 1:
         raise DataError(
             f"{database}: the database has {len(names)} tables and views, and none is named: {listed}",
-            hint=f"write 'data: {{table: {names[0]}}}' in the workload file; in Python table='{names[0]}'",
+            hint=f"name one: --table '{names[0]}' (table= in Python)",
         )
     return names[0]

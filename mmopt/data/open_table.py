@@ -35,7 +35,7 @@ from mmopt.errors import DataError, suggest
 
 __all__ = ["OF_PERSONS", "TableColumns", "is_table", "open_table"]
 
-OF_PERSONS = "whose each row is, the unit of privacy"
+OF_PERSONS = "of persons, named under 'unit'"
 """What the column of persons is wanted for."""
 
 #: An Ibis table of the columns at some places, in that order; of any where there is no place.
@@ -136,7 +136,7 @@ def _file(
     if table is not None and file.kind not in ("duckdb", "sqlite"):
         raise DataError(
             f"{file.path}: the table '{table}' is asked for, and the file is no database",
-            hint="leave out 'table'",
+            hint="leave out --table (table= in Python), or 'table' under 'data' in the workload file",
         )
     if delimiter is not None and file.kind != "csv":
         raise DataError(

@@ -35,9 +35,7 @@ def wanted_columns(
         raise DataError(
             f"{caller} has a {type(data).__name__} and a {type(domain).__name__}, expected a table (path, "
             "data frame, dictionary of columns or Ibis table) and a Domain",
-            hint="collect the lazy frame first: data.collect()"
-            if hasattr(data, "collect")
-            else f"write {caller}('people.csv', request.workload.domain)",
+            hint=_way_in(caller, data),
         )
     if workload is not None and getattr(workload, "domain", None) != domain:
         raise DataError(
@@ -62,6 +60,15 @@ def wanted_columns(
     if unit is not None:
         wanted[unit.column] = OF_PERSONS
     return wanted
+
+
+def _way_in(caller: str, data: object) -> str:
+    """What to pass in place of an object that is no table."""
+    if type(data).__module__.partition(".")[0] == "pyspark":
+        return "pass ibis.pyspark.connect(session), and the name of a table or view with table="
+    if hasattr(data, "collect"):
+        return "collect the lazy frame first: data.collect()"
+    return f"write {caller}('people.csv', request.workload.domain)"
 
 
 def read_attributes(domain: Domain, workload: Workload | None) -> tuple[Attribute, ...]:

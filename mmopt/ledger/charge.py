@@ -114,10 +114,10 @@ class Bill:
         cost, remaining = cost_in(terms.measure, rho, epsilon), left(account, self.part)
         if cost > remaining:
             what = terms.measure
-            least = f"{what} {below(remaining)!r} is left" if remaining > 0 else "nothing is left"
+            least = f"{what} {shown(remaining, is_left=True)} is left" if remaining > 0 else "nothing is left"
             where = "" if self.part is None else f" for the part '{self.part}'"
             raise PrivacyError(
-                f"the release costs {what} {above(cost)!r}, and {least} of {what} {above(terms.total)!r}"
+                f"the release costs {what} {shown(cost)}, and {least} of {what} {shown(terms.total)}"
                 f"{where} in '{self.path}'",
                 hint="nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
                 "what was spent on what",

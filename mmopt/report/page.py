@@ -216,7 +216,10 @@ def _compared(comparison: Comparison) -> Iterator[str]:
 def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
     yield _shown(release_rows(manifest))
     yield _shown(answers_table(answers, ANSWERS_SHOWN))
-    caption = "Answers with their intervals; each holds the truth by itself with the probability stated."
+    caption = (
+        "Answers with their intervals; each by itself holds the count of the rows that are counted, with "
+    )
+    caption += "the probability stated."
     yield _chart("answers", caption, lambda: release_figure(answers))
 
 

@@ -38,7 +38,13 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     if plan.privacy is not None:
         limit = f"{plan.privacy}"
         limit += "; less is used, as the targets ask" if plan.absolute else ""
+    unit = plan.neighbours
+    counts = (
+        f"at most {counted(unit.at_most, 'row')} of each {unit.column}: answers and intervals are of these "
+        "rows, and lower than counts of all"
+    )
     said = (
+        ("counted", counts if unit.column else ""),
         ("scaled", plan.scaled_from),
         ("not covered", plan.not_covered),
         ("wishes unmet", unmet_words(plan)),

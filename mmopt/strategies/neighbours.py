@@ -37,6 +37,8 @@ MOST_OF_A_PERSON = 2**20
 
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
 
+_WORDS = "in words 'rows 3', 'rows 3 of each person' (a column) or 'participation separation 4 at most 2'"
+
 _UNITS = "{'rows': k} or {'column': name, 'rows': k}"
 
 _OF_EACH = " of each "
@@ -110,7 +112,7 @@ class Neighbours:
         >>> Neighbours.of({"participation": {"separation": 4, "at_most": 2}})
         Neighbours.of('participation separation 4 at most 2')
         """
-        wrong = OptionError(f"neighbours is {value!r}, expected {_FORMS}")
+        wrong = OptionError(f"neighbours is {value!r}, expected {_FORMS}", hint=_WORDS)
         if isinstance(value, Neighbours):
             return value
         if isinstance(value, str):

@@ -59,3 +59,7 @@ def test_many_cells_are_counted_of_the_part_and_k_rows_a_person(
     assert isinstance(counts, MarginalCounts)
     assert counts.of((0,))[:3].tolist() == [2, 1, 0 if part else 2]
     assert (counts.rows, counts.beyond, counts.of(()).sum()) == (rows, 1, kept)
+    assert counted_data.confidential_words(counts, plan, part) == (
+        f"confidential, for you alone: {rows} rows in the {'part' if part else 'table'}, none dropped, "
+        "1 beyond what is counted of a person"
+    )

@@ -73,7 +73,7 @@ def test_tables_are_refused_before_anything_is_solved(tables: Path, refused: Cal
         )
         assert refused(command, "several.yaml", "people.csv") == (
             "error: people.csv: the table 'people' is asked for, and the file is no database\n"
-            "  leave out 'table'"
+            "  leave out --table (table= in Python), or 'table' under 'data' in the workload file"
         )
         assert refused(command, "plain.yaml", "people.csv") == (
             "error: people.csv: no column 'city' (attribute 'city')\n  the table has: sex, age"

@@ -89,6 +89,22 @@ def test_what_a_driver_says_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> 
     assert refusal("mysql://ann:secret@host/db") == "mysql://ann:***@host/db: cannot connect (ValueError)"
 
 
+@pytest.mark.parametrize("password", ["p@ss/w#1", "ha/sh", "p@ss"])
+def test_of_a_password_that_is_no_part_of_a_url_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    """Behind its '@' stands what is taken for the host, and what PostgreSQL's library names."""
+    wrong = type("OperationalError", (ValueError,), {"__module__": "psycopg"})
+
+    def connect(url: str) -> Any:
+        raise wrong("failed to resolve host 'ss'")
+
+    monkeypatch.setattr(ibis, "connect", connect)
+    told = refusal(f"postgres://ann:{password}@host/db")
+    assert "(OperationalError)" in told and "'ss'" not in told
+    assert told.endswith("(in a URL its @, /, # and ? are spelled %40, %2F, %23 and %3F)")
+
+
 def test_the_table_of_a_connection_is_named() -> None:
     connection = ibis.duckdb.connect()
     shown = "the connection to duckdb"
@@ -108,7 +124,7 @@ def test_the_table_of_a_connection_is_named() -> None:
     connection.raw_sql("CREATE VIEW women AS FROM people")
     assert refusal(connection) == (
         f"{shown}: the database has 2 tables and views, and none is named: people, women\n"
-        "  write 'data: {table: people}' in the workload file; in Python table='people'"
+        "  name one: --table 'people' (table= in Python)"
     )
     assert refusal(connection, table="people", delimiter=";") == (
         f"{shown}: the delimiter ';' is given, and the table is no text"

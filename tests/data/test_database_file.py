@@ -64,7 +64,7 @@ def test_the_only_table_or_the_one_that_is_named(make: Any) -> None:
     names = 'o"ther, people, seen'
     assert error(path) == (
         f"{path}: the database has 3 tables and views, and none is named: {names}\n"
-        "  write 'data: {table: o\"ther}' in the workload file; in Python table='o\"ther'"
+        "  name one: --table 'o\"ther' (table= in Python)"
     )
     assert error(path, "peple") == (
         f"{path}: no table or view 'peple'\n  did you mean 'people'?\n  the database has: {names}"
@@ -182,7 +182,8 @@ def test_an_sqlite_database_that_is_being_written(monkeypatch: pytest.MonkeyPatc
 def test_options_of_other_kinds_of_files() -> None:
     Path("t.csv").write_text("a\n1\n")
     assert error("t.csv", "people") == (
-        "t.csv: the table 'people' is asked for, and the file is no database\n  leave out 'table'"
+        "t.csv: the table 'people' is asked for, and the file is no database\n  leave out --table (table= in "
+        "Python), or 'table' under 'data' in the workload file"
     )
     assert error(in_sqlite(PEOPLE), delimiter=";") == (
         "t.sqlite: the delimiter ';' is given, and the file is no text\n  leave out 'delimiter'"

@@ -172,7 +172,7 @@ def test_what_names_no_person_is_refused() -> None:
     with pytest.raises(DataError) as refused:
         data_vector(table, asked, unit=unit(1, "persn"))
     assert str(refused.value) == (
-        "the dictionary of columns: no column 'persn' (whose each row is, the unit of privacy)\n"
+        "the dictionary of columns: no column 'persn' (of persons, named under 'unit')\n"
         "  did you mean 'person'?\n  the table has: person, sex, n"
     )
     with pytest.raises(DataError) as refused:

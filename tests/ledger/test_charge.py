@@ -71,7 +71,7 @@ def test_the_whole_total_can_be_spent_and_no_more(file: Path) -> None:
             with pytest.raises(PrivacyError) as caught:
                 call()
             assert str(caught.value) == (
-                f"the release costs rho 5e-324, and nothing is left of rho 0.5{where} in '{file}'\n"
+                f"the release costs rho 4.94066e-324, and nothing is left of rho 0.5{where} in '{file}'\n"
                 "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what "
                 "was spent on what"
             )
@@ -102,7 +102,7 @@ def test_a_ledger_of_epsilon(tmp_path: Path) -> None:
     with pytest.raises(PrivacyError) as caught:
         bill.check("add-remove", None, 0.5)
     assert caught.value.message == (
-        f"the release costs epsilon 0.5, and epsilon 0.25 is left of epsilon 1.0 in '{tmp_path / 'e'}'"
+        f"the release costs epsilon 0.5, and epsilon 0.25 is left of epsilon 1 in '{tmp_path / 'e'}'"
     )
 
 

@@ -178,6 +178,7 @@ def test_saved_and_back(name: str, tmp_path) -> None:
 
 WANTED = (
     "expected 'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
+    "\n  in words 'rows 3', 'rows 3 of each person' (a column) or 'participation separation 4 at most 2'"
 )
 COUNTS = "\n  it counts the rows, or the steps, of one person"
 
@@ -239,7 +240,7 @@ def test_a_cell_that_is_no_step_is_refused(key: str) -> None:
 @pytest.mark.parametrize(
     ("forged", "message"),
     [
-        ({"kind": "none"}, f"neighbours is 'none', {WANTED}"),
+        ({"kind": "none"}, f"neighbours is 'none', {WANTED.splitlines()[0]}"),
         ({"kind": "rows", "at_most": 0}, f"'rows' of neighbours is 0, expected 1 to 1,048,576{COUNTS}"),
         ({"kind": "add-remove", "at_most": 2}, "'at_most' of neighbours is 2, but add-remove has none"),
         ({"kind": "replace-one", "at_most": 2}, "'at_most' of neighbours is 2, but replace-one has none"),

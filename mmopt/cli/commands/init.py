@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mmopt.cli.command_inputs import check_out
-from mmopt.cli.command_options import names_in
+from mmopt.cli.command_options import DatabaseTable, names_in
 from mmopt.cli.command_output import escaped, note
 from mmopt.errors import Error, OptionError, ResultError, suggest
 
@@ -52,9 +52,7 @@ def init(
     only: Annotated[
         str | None, typer.Option(metavar="A,B", help="These columns alone, separated by commas.")
     ] = None,
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Table of a database with several.")
-    ] = None,
+    table: DatabaseTable = None,
     public: Annotated[
         bool,
         typer.Option(

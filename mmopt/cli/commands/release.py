@@ -17,6 +17,7 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_options import (
     Confidence,
+    DatabaseTable,
     DataFile,
     Given,
     Iterations,
@@ -68,6 +69,7 @@ def release(
         ),
     ] = None,
     confidence: Confidence = 0.95,
+    table: DatabaseTable = None,
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -107,7 +109,7 @@ def release(
     )
     check_folder(out)
     check_confidence(confidence)
-    request = read_request(workload)
+    request = read_request(workload, table)
     bill = billed(ledger, data, table=request.table.table, data_set=data_set, part=part)
     check_table(data, request, None if bill is None else bill.selection)
     planned = planned_accuracy(
@@ -150,7 +152,7 @@ def _measure_and_write(
     simulate: int | None,
     as_json: bool,
 ) -> None:
-    from mmopt.answers.counted_data import counted_data
+    from mmopt.answers.counted_data import confidential_words, counted_data
     from mmopt.answers.one_call import measured
     from mmopt.mechanism.answer_columns import SIMULATED
     from mmopt.mechanism.release_folder import (
@@ -167,17 +169,7 @@ def _measure_and_write(
     release = measured(planned, vector, origin, simulate, bill)
     folder = release.save(out)
     try:
-        dropped = ", ".join(f"{count:,} by '{name}'" for name, count in vector.dropped.items() if count)
-        beyond = (
-            f", {vector.beyond:,} beyond what is counted of a person"
-            if planned.plan.neighbours.column
-            else ""
-        )
-        whole = "table" if selection is None else "part"
-        note(
-            f"confidential, for you alone: {vector.rows:,} rows in the {whole}, "
-            f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
-        )
+        note(confidential_words(vector, planned.plan, selection))
         names = {
             "answers": ANSWERS_FILE,
             "parquet": PARQUET_FILE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from mmopt import Ledger
 from mmopt.cli.commands.ledger import build_ledger
+from mmopt.ledger.composition import shown
 
 COMMANDS = [command.callback.__name__ for command in build_ledger().registered_commands if command.callback]
 
@@ -55,12 +57,12 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
     for name in ("a", "b"):
         assert charged(run, saved, "--out", name).status == 0
     account = Ledger.load(ledger)
-    cost = float(account.account.entries[0].spent)  # 0.25, but for rounding of the noise's scale
+    cost = account.account.entries[0].spent  # 0.25, but for rounding of the noise's scale
     words = ("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger")
     message = refused(*words, "--out", "c")
-    least = f"rho {account.left!r}" if account.left else "nothing"
+    least = f"rho {shown(Fraction(account.left), is_left=True)}" if account.left else "nothing"
     assert message.splitlines()[-2:] == [
-        f"error: the release costs rho {cost!r}, and {least} is left of rho 0.5 in 'people.ledger'",
+        f"error: the release costs rho {shown(cost)}, and {least} is left of rho 0.5 in 'people.ledger'",
         "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what was spent "
         "on what",
     ]

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from own_texts import edited
 
@@ -162,6 +163,16 @@ def test_dropped_rows_are_told_to_the_owner_only(run: Any, files: Path, saved: P
     assert done.status == 0, done
     assert done.err.endswith("confidential, for you alone: 3 rows in the table, dropped 2 by 'sex'\n")
     assert "dropped" not in (files / "out" / MANIFEST_FILE).read_text(encoding="utf-8")
+
+
+def test_one_file_serves_a_table_of_a_database_and_a_file(run: Any, files: Path, saved: Path) -> None:
+    with duckdb.connect(str(files / "all.duckdb")) as database:
+        database.execute("CREATE TABLE people AS FROM 'people.csv'; CREATE TABLE others (x INTEGER)")
+    words = ("--strategy", saved, "--simulate", "1")
+    assert run("release", "total.yaml", "all.duckdb", "--table", "people", *words, "--out", "one").status == 0
+    assert run("release", "total.yaml", "people.csv", *words, "--out", "two").status == 0
+    answers = [(files / name / "answers.csv").read_bytes() for name in ("one", "two")]
+    assert answers[0] == answers[1]
 
 
 def test_rows_without_a_cell_are_refused(files: Path, run: Any, saved: Path) -> None:
