@@ -103,8 +103,13 @@ def _answer(frame: Frame, i: int) -> Row:
         f"{float(frame['estimate'][i]):,.{places}f}",
         shown,
         interval(frame, i, places),
-        *([f"{float(frame['refined'][i]):,.{places}f}"] if "refined" in frame.metadata else []),
+        *([_refined(float(frame["refined"][i]), places)] if "refined" in frame.metadata else []),
     )
+
+
+def _refined(value: float, places: int) -> str:
+    """Whole numbers as they are."""
+    return f"{value:,.{0 if value.is_integer() else places}f}"
 
 
 def interval(frame: Frame, row: int, places: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import WorkloadError
-from mmopt.workloads import Attribute, Bins, Categories, Values
+from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
 from mmopt.workloads.query_labels import cell_label, range_labels
 
 pytestmark = pytest.mark.quick
@@ -104,6 +104,12 @@ def test_cells_beside_the_declared_ones() -> None:
     child = Attribute("n", ("0", "1", "?"), encoding=Values((0, 1)), missing="?")
     assert range_labels(child, [(None, 1), (None, 2)]) == ["n <= 1", "n up to ?"]
     assert Attribute("a", ("x", "y"), encoding=Categories((("b",),)), outside="y", missing="y").declared == 1
+
+
+def test_prefixes_of_bins_beside_other_cells_end_at_what_is_known() -> None:
+    form = {"bins": [0, 18, "open"], "missing": {"cell": "?"}}
+    assert Domain.of(age=form).product(age="prefix").labels() == ["age < 18", "any known age"]
+    assert Domain.of(age={"bins": [0, 18, "open"]}).product(age="prefix").labels()[1] == "any age"
 
 
 @pytest.mark.parametrize("rules", [{}, {"missing": "drop"}, {"missing": "x"}])

@@ -126,8 +126,10 @@ class Padded(Implicit):
     def labels(self, attribute: Attribute) -> list[str]:
         """A query of all cells of the block is no total, and reads as the range that it is."""
         size = self.inner.size
-        own = attribute.encoding if attribute.declared == size else Values(())
-        first = Attribute(attribute.name, attribute.labels[:size], encoding=own)
+        # With its encoding it stays whole: a range of all that are declared is not one of all cells.
+        first = attribute
+        if attribute.declared != size:
+            first = Attribute(attribute.name, attribute.labels[:size], encoding=Values(()))
         (whole,) = range_labels(first, [(0, size - 1)])
         return [label or whole for label in self.inner.labels(first)]
 
