@@ -27,6 +27,14 @@ LINES = 6  # values of a second attribute, each with a colour of its own
 BESIDE = 2  # answers that have no place on the scale, named below it
 LONGEST = 40  # characters of a label
 
+REFINED: dict[str, Any] = {
+    "marker": "D",
+    "linestyle": "none",
+    "markerfacecolor": "none",
+    "color": "black",
+    "markersize": 5,
+}
+
 Column = npt.NDArray[Any]
 
 
@@ -51,7 +59,8 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
 
     Ranges of one attribute stand at its values: bins in their middle, prefixes at their upper ends. Other
     queries stand in their order, with labels where there are few; many are a line in a band that holds all
-    their intervals. Simulated answers say so above. OptionError where matplotlib is not installed.
+    their intervals. Refined answers are diamonds, but not in a band. Simulated answers say so above.
+    OptionError where matplotlib is not installed.
     """
     need_matplotlib()
     groups = answer_groups(frame)
@@ -72,6 +81,7 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
     words = [
         title,
         f"answers with {percent(frame.metadata['confidence'])} intervals, each query alone",
+        "diamonds: refined" if _is_refined(frame) else "",
         f"{counted(len(groups) - PANELS, 'more group')} not drawn" if len(groups) > PANELS else "",
     ]
     warning = frame.metadata.get("warning", "")
@@ -161,6 +171,8 @@ def _draw_labelled(axes: Axes, frame: Frame, part: slice) -> None:
     axes.errorbar(
         middle, places, xerr=bars, fmt="o", color=COLOURS[0], markersize=4, capsize=2, linewidth=1.2
     )
+    if _is_refined(frame):
+        axes.plot(frame["refined"][rows], places, **REFINED)
     axes.set_yticks(places, [_short(label) for label in frame["label"][rows]])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("answer")
@@ -186,6 +198,8 @@ def _draw_row(
         axes.errorbar(
             places, middle, yerr=bars, fmt="o-" if joined else "o", color=colour, label=name, **style
         )
+        if _is_refined(frame):
+            axes.plot(places, frame["refined"][rows], **{**REFINED, "markersize": size + 1})
         return
     starts = np.unique(np.linspace(0, len(rows), min(BANDS, len(rows)), endpoint=False).astype(np.int64))
     lowest, highest = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
@@ -193,6 +207,10 @@ def _draw_row(
     counts = np.diff([*starts, len(rows)])
     mean = np.add.reduceat(middle, starts) / counts
     axes.plot(places[starts], mean, drawstyle="steps-post", color=colour, linewidth=0.9, label=name)
+
+
+def _is_refined(frame: Frame) -> bool:
+    return "refined" in frame.metadata
 
 
 def _short(text: str) -> str:

@@ -127,3 +127,22 @@ def test_labels_are_no_formulas(tmp_path: Any) -> None:
     (axes,) = release_figure(frame).axes
     shown = [text.get_text().replace(r"\$", "$") for text in axes.get_yticklabels()]
     assert shown == ["pay=$_{^", "pay=from $0 to $_10", "pay=two lines", f"pay={'x' * 35}…"]
+
+
+def test_refined_answers_are_diamonds() -> None:
+    frame = frame_of(Product((identity(2), identity(3))), Product((identity(2), total(3)), name="sexes"))
+    refined = np.arange(len(frame), dtype=float)
+    both = Frame(
+        {**{name: frame[name] for name in frame.names}, "refined": refined},
+        {**frame.metadata, "refined": "rules"},
+    )
+    assert "diamonds" not in release_figure(frame).get_suptitle()
+    figure = release_figure(both)
+    assert figure.get_suptitle().endswith("; diamonds: refined")
+    drawn = [
+        line.get_ydata() if axes.get_ylabel() == "answer" else line.get_xdata()
+        for axes in figure.axes
+        for line in axes.lines
+        if line.get_marker() == "D"
+    ]
+    assert sorted(np.concatenate(drawn).tolist()) == refined.tolist()
