@@ -180,4 +180,4 @@ def test_privacies_that_are_none() -> None:
     with pytest.raises(OptionError) as error:
         compare(w, ["l2_strategy"], privacy=PURE.privacy, neighbours="same")  # type: ignore[arg-type]
     of_a_person = "{'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
-    assert str(error.value) == f"neighbours is 'same', expected 'add-remove', 'replace-one', {of_a_person}"
+    assert error.value.message == f"neighbours is 'same', expected 'add-remove', 'replace-one', {of_a_person}"
