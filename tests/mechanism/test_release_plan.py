@@ -226,7 +226,7 @@ def test_arguments_of_other_kinds_are_named():
     for arguments, message in cases:
         with pytest.raises(OptionError) as caught:
             plan(*arguments)
-        assert str(caught.value) == message
+        assert caught.value.message == message
 
 
 def test_a_matrix_and_a_dictionary_will_do():

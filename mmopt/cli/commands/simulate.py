@@ -13,6 +13,7 @@ import typer
 from mmopt.cli.command_inputs import check_table, read_program, read_request
 from mmopt.cli.command_options import (
     DataFile,
+    DatabaseTable,
     Json,
     Threads,
     TimeLimit,
@@ -46,6 +47,7 @@ def simulate(
     strategies: Annotated[
         str | None, typer.Option(metavar="FILE.npz,…", help="Solutions saved by 'mmopt solve --out'.")
     ] = None,
+    table: DatabaseTable = None,
     both: Annotated[
         bool, typer.Option("--both", help="Solve each program for 'normalise: rows' as well.")
     ] = False,
@@ -77,7 +79,7 @@ def simulate(
     from mmopt.mechanism.simulated_releases import simulate_errors
     from mmopt.report import NOT_PRIVATE, simulated_table
 
-    request = read_request(workload)
+    request = read_request(workload, table)
     privacies = _privacies(request, epsilon, delta)
     if both and request.workload.is_normalised:
         raise OptionError(
