@@ -12,8 +12,8 @@ import typer
 
 from mmopt.cli.command_inputs import check_table, read_program, read_request
 from mmopt.cli.command_options import (
-    DataFile,
     DatabaseTable,
+    DataFile,
     Json,
     Threads,
     TimeLimit,
