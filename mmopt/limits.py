@@ -87,7 +87,8 @@ def uncounted() -> Iterator[None]:
     """The time of the block does not count: a first import may take seconds that nobody asked for."""
     started, known = time.monotonic(), _DEADLINE.get()
     yield
-    _DEADLINE.set(_Deadline(known.limit, known.started + time.monotonic() - started))
+    if known is not _NONE:
+        _DEADLINE.set(_Deadline(known.limit, known.started + time.monotonic() - started))
 
 
 def time_left() -> float:

@@ -31,6 +31,12 @@ def test_the_earlier_of_two_deadlines_holds(no_grace: None) -> None:
     require_time()
 
 
+def test_without_a_limit_there_is_none_to_move() -> None:
+    with limits.uncounted():
+        pass
+    assert limits._DEADLINE.get() is limits._NONE
+
+
 def test_a_first_import_is_not_counted() -> None:
     with deadline(1e6):
         before = limits._DEADLINE.get().started

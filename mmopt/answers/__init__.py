@@ -11,6 +11,7 @@
 - ``release_result.py``: ``Release``: the answers, how they were got, and how their errors go together
 - ``refined_answers.py``: ``Release.refine``: non-negative answers with known totals, beside the unbiased ones
 - ``nearest_counts.py``: the program ``refine_counts`` solved, made exact, certified
+- ``refined_figures.py``: what is proved of refined answers as they are written
 - ``whole_counts.py``: counts rounded to whole numbers so that totals and hierarchies still add up
 - ``read_folder.py``: the folder of a release, read back and checked against its manifest
 - ``saved_plan.py``: the plan of a saved release again, and whether its files say what follows from it

@@ -21,7 +21,7 @@ from mmopt.proof import certify
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 
-__all__ = ["PROGRAM", "conflicting_totals", "nearest_counts"]
+__all__ = ["EXACT", "PROGRAM", "Nearest", "conflicting_totals", "nearest_counts"]
 
 PROGRAM = "refine_counts"
 INFEASIBLE = 2  # what scipy calls it
@@ -33,8 +33,27 @@ MOST_STEPS = 4  # times the number of counts
 
 
 @dataclass(frozen=True, eq=False)
+class Nearest:
+    """Counts base + x (c,), of whole numbers ``base``, and what was solved for them.
+
+    multipliers : (q,) each, of known answers from above and from below. most : rows that counts as near, or
+        nearer, can have.
+    """
+
+    solution: Solution
+    base: Array
+    x: Array
+    multipliers: tuple[Array, Array]
+    most: float
+
+    @property
+    def counts(self) -> Array:
+        return np.maximum(self.base + self.x, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
 class _Problem:
-    """Counts x + base, x >= -base, with |rows x - values|² least and sums x = totals; most : of all rows."""
+    """Counts x + base, x >= -base, with |rows x - values|² least and sums x = totals."""
 
     rows: Array
     values: Array
@@ -69,16 +88,17 @@ class _Problem:
 
 
 def nearest_counts(
-    rows: Array,
-    values: Array,
+    matrix: Array,
+    estimates: Array,
+    errors: Array,
     sums: Array,
     totals: Array,
     *,
     tolerance: float | None = None,
     time_limit: float | None = None,
-) -> tuple[Solution, Array]:
+) -> Nearest:
     """Counts (c,), all >= 0, with ``sums`` (q, c) @ counts the ``totals`` (q,), up to the program's e, and
-    ``rows`` (p, c) @ counts as near to ``values`` (p,) as can be; in front of them what is proved of that.
+    ``matrix`` (m, c) @ counts as near to the ``estimates`` (m,), in their ``errors`` (m,), as can be.
 
     Raises
     ------
@@ -86,8 +106,14 @@ def nearest_counts(
     TimeLimitError : the time is over that a ``deadline`` around this allows.
     """
     # Counted from numbers near the answers: what is left is small beside them, and keeps its digits.
-    base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
-    problem = _Problem(rows, values - rows @ base, sums, totals - sums @ base, base)
+    rows = matrix / errors[:, None]
+    base = np.rint(np.maximum(np.linalg.lstsq(rows, estimates / errors, rcond=None)[0], 0.0))
+    values = (estimates - matrix @ base) / errors
+    if len(rows) > rows.shape[1]:
+        # |A x - b|² is |R x - r|² and what no x takes away.
+        triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
+        rows, values = triangle[:, :-1], triangle[:, -1]
+    problem = _Problem(rows, values, sums, totals - sums @ base, base)
     asked = Workload.from_matrix(np.vstack([rows, sums]))
     wide = 2.0 * problem.most(LEVEL + problem.level(np.zeros(len(base)))) + 2.0 * float(np.abs(totals).sum())
     found = solve(
@@ -103,19 +129,17 @@ def nearest_counts(
     x = np.asarray(found.variables["x"], dtype=float)
     require_time()
     points = [_polished(problem, x, found.multipliers), (x, found.multipliers)]
-    best: tuple[Solution, Array] | None = None
+    best: Nearest | None = None
     for point, multipliers in points:
         givens = problem.givens(problem.most(problem.level(point)))
+        pair = {name: np.asarray(multipliers[name], dtype=float) for name in ("above", "below")}
         judged = certify(
-            asked,
-            program=PROGRAM,
-            point={"x": point},
-            multipliers={name: multipliers[name] for name in ("above", "below")},
-            givens=givens,
-            solve=False,
+            asked, program=PROGRAM, point={"x": point}, multipliers=pair, givens=givens, solve=False
         )
-        if best is None or _gap(judged) < _gap(best[0]):
-            best = judged, np.maximum(base + np.asarray(judged.variables["x"]), 0.0)
+        if best is None or _gap(judged) < _gap(best.solution):
+            above, below = (np.maximum(pair[name][len(rows) :], 0.0) for name in ("above", "below"))
+            repaired = np.maximum(np.asarray(judged.variables["x"], dtype=float), -base)
+            best = Nearest(judged, base, repaired, (above, below), float(givens["most"]))
         if judged.gap is not None and judged.gap <= (tolerance or 1e-6):
             break
     assert best is not None

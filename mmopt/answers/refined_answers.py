@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmopt.answers.nearest_counts import PROGRAM, conflicting_totals, nearest_counts
+from mmopt.answers.refined_figures import Figures, figures_of
 from mmopt.answers.whole_counts import Whole, whole_counts
 from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole as whole_number
 from mmopt.limits import deadline, require_memory
@@ -40,7 +41,7 @@ Totals = float | Mapping[str | int | None, float]
 
 MOST_CLASSES = 1024  # of cells that queries tell apart: so many counts are chosen, in about a minute
 CELLS = 2**22  # that are listed
-SMALL = 1e-9  # standard errors: a refined answer below is 0 but for the solver's tolerance
+SMALL = 1e-9  # standard errors: finer digits of refined answers are not written
 LARGE = ("refine a release whose workload asks about fewer attributes, or coarser values of them",)
 
 
@@ -103,30 +104,32 @@ def _refined(
     columns, matrix, sums = _merged(queries, known.rows)
     errors = np.asarray(release.answers["standard_error"], dtype=float)
     estimates = np.asarray(release.answers["estimate"], dtype=float)
-    rows, values = matrix / errors[:, None], estimates / errors
-    if len(rows) > rows.shape[1]:
-        # |A x - b|² is |R x - r|² and what no x takes away: released answers add up, so nothing but rounding.
-        triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
-        rows, values = triangle[:, :-1], triangle[:, -1]
     try:
-        found, counts = nearest_counts(
-            rows, values, sums, known.values, tolerance=tolerance, time_limit=time_limit
+        near = nearest_counts(
+            matrix, estimates, errors, sums, known.values, tolerance=tolerance, time_limit=time_limit
         )
     except SolverError:
         if conflict := conflicting_totals(sums, known.values):
             raise _contradiction(known, conflict) from None
         raise
-    rounded = whole_counts(counts, matrix, sums, known.values) if whole else None
-    refined = matrix @ counts if rounded is None else rounded.answers.astype(float)
+    rounded = whole_counts(near.counts, matrix, sums, known.values) if whole else None
+    refined = matrix @ near.base + matrix @ near.x if rounded is None else rounded.answers.astype(float)
     if rounded is None:
-        refined = np.where(np.abs(refined) < SMALL * errors, 0.0, refined)
-        refined = np.array([float(f"{value:.12g}") for value in refined.tolist()])
-    about = _about(release, known, found, rounded, columns)
+        refined = np.array([round(y, _places(s)) for y, s in zip(refined, errors, strict=True)])
+    # Whole answers have figures of the counts before they are made whole.
+    judged = None if whole else refined
+    figures = figures_of(matrix, estimates, errors, sums, known.values, near, judged)
+    about = _about(release, known, near.solution, figures, rounded, columns)
     return replace(
         release,
         answers=_beside(release.answers, refined),
         manifest={**release.manifest, "refined": about},
     )
+
+
+def _places(error: float) -> int:
+    """Decimals beyond which an answer's digits are less than ``SMALL`` standard errors."""
+    return max(0, math.ceil(-math.log10(SMALL * error))) if error > 0 else 0
 
 
 def _listed(workload: Workload) -> Array:
@@ -239,10 +242,14 @@ def _beside(answers: Frame, refined: Array) -> Frame:
 
 
 def _about(
-    release: Release, known: _Known, found: Solution, rounded: Whole | None, columns: int
+    release: Release,
+    known: _Known,
+    found: Solution,
+    figures: Figures,
+    rounded: Whole | None,
+    columns: int,
 ) -> dict[str, Any]:
     """What a manifest says of refined answers."""
-    far = None if found.bound is None else math.sqrt(max(0.0, found.objective - found.bound))
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(release.answers.to_csv().encode()).hexdigest()},
@@ -252,11 +259,11 @@ def _about(
             {"of": name, "value": value}
             for name, value in zip(known.names, known.values.tolist(), strict=True)
         ],
-        "objective": found.objective,
-        "bound": found.bound,
-        "gap": found.gap,
+        "objective": figures.objective,
+        "bound": figures.bound,
+        "gap": figures.gap,
         "grade": found.gap_grade,
-        "standard_errors_from_best": far,
+        "standard_errors_from_best": figures.distance,
         "status": str(found.status),
         "whole": None
         if rounded is None

@@ -120,16 +120,20 @@ def sqlite_batches(
 
     Raises
     ------
-    DataError : a value is a BLOB; a REAL in a column of ``persons``, which may equal a whole number.
+    DataError : a value is a BLOB; in a column of ``persons`` a REAL, which may equal a whole number, or whole
+        numbers beside texts, which may be spelled alike.
     """
     columns = [source.columns[place] for place in places]
     named = [i for i, column in enumerate(columns) if column in persons]
+    kinds: dict[int, set[type]] = {i: set() for i in named}
     read = f"SELECT {', '.join(map(quoted, columns)) or 'NULL'} FROM {source.quoted}"
     for batch in _batches(connection, path, read):
         for i in named:
-            if any(isinstance(row[i], float) for row in batch):
+            kinds[i] |= {type(row[i]) for row in batch}
+            if float in kinds[i] or kinds[i] >= {int, str}:
+                held = "REAL numbers" if float in kinds[i] else "whole numbers beside texts"
                 raise DataError(
-                    f"{path}: column '{columns[i]}' holds REAL numbers; a person is named by a text or a "
+                    f"{path}: column '{columns[i]}' holds {held}; a person is named by a text or a "
                     "whole number",
                     hint="make a view of the table in which it is text",
                 )

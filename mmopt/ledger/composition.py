@@ -25,6 +25,7 @@ ledger of other units has no partition. Parts are told apart by their text; text
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from decimal import Decimal
@@ -75,8 +76,11 @@ def cost_in(measure: Measure, rho: float | None, epsilon: float | None) -> Fract
 
 
 def account_of_part(value: str) -> str:
-    """Parts of the same account have the same: the text without spaces around it, or the number it spells."""
-    text = value.strip()
+    """Parts of the same account have the same: the number that a text spells, or the text without spaces
+    around it, in one spelling of letters, great and small (Unicode's NFKC, case folded). To take two parts
+    for one never counts too little.
+    """
+    text = unicodedata.normalize("NFKC", value.strip()).casefold()
     try:
         number = Decimal(text)
         return str(number.normalize() or Decimal(0)) if number.is_finite() else text

@@ -84,7 +84,8 @@ def test_the_optimum_is_that_of_every_set_of_zeros(rng: np.random.Generator) -> 
     rows, values = rng.normal(size=(n, n)) + 2 * np.eye(n), rng.normal(size=n) * 5
     sums = np.ones((int(rng.integers(0, 2)), n))
     totals = np.full(len(sums), 4.0)
-    found, counts = nearest_counts(rows, values, sums, totals)
+    near = nearest_counts(rows, values, np.ones(n), sums, totals)
+    found, counts = near.solution, near.counts
     assert (counts >= 0).all() and np.allclose(sums @ counts, totals, atol=2e-6)
     best = by_enumeration(rows, values, sums, totals)
     assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-6)
@@ -119,7 +120,8 @@ def test_no_multipliers_of_known_answers_prove_too_much(above: float, below: flo
 def test_without_the_total_in_the_queries_no_number_of_rows_is_claimed() -> None:
     """A cell that no query looks at holds what is left of a total, however much that is."""
     rows, values = np.array([[1.0, 0.0]]), np.array([5.25])
-    found, counts = nearest_counts(rows, values, np.ones((1, 2)), np.array([1000.0]))
+    near = nearest_counts(rows, values, np.ones(1), np.ones((1, 2)), np.array([1000.0]))
+    found, counts = near.solution, near.counts
     assert counts == pytest.approx([5.25, 994.75], abs=1e-4)
     assert found.objective == pytest.approx(0.0, abs=1e-6) and found.bound <= found.objective
     assert found.status.feasible and found.gap is not None and found.gap <= NEAR

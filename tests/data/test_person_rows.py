@@ -244,16 +244,21 @@ def test_persons_that_a_database_takes_for_one_are_two() -> None:
     assert counts.counts.sum() == 2
 
 
-def test_a_database_that_takes_one_and_1_0_for_equal_names_no_person_by_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("values", "held"), [((1, 1.0), "REAL numbers"), ((1, "1"), "whole numbers beside texts")]
+)
+def test_a_database_of_persons_of_several_types_names_none_by_them(
+    tmp_path: Path, values: tuple[object, ...], held: str
+) -> None:
     path = tmp_path / "people.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE people (person, sex)")
-        connection.executemany("INSERT INTO people VALUES (?, 'F')", [(1,), (1.0,)])
+        connection.executemany("INSERT INTO people VALUES (?, 'F')", [(value,) for value in values])
     asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
     with pytest.raises(DataError) as refused:
         data_vector(path, asked, workload=asked, unit=unit(1))
     assert str(refused.value) == (
-        f"{path}: column 'person' holds REAL numbers; a person is named by a text or a whole number\n"
+        f"{path}: column 'person' holds {held}; a person is named by a text or a whole number\n"
         "  make a view of the table in which it is text"
     )
 

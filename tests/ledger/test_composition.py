@@ -99,8 +99,9 @@ def test_parts_that_are_the_same_number_share_an_account():
     same = [
         ("1", " 1 ", "01", "1.0", "1e0"),
         ("0", "-0", "0.0"),
-        ("north", " north "),
-        ("North",),
+        ("north", " north ", "North"),
+        ("caf\u00e9", "cafe\u0301", "CAF\u00c9"),
+        ("true", "True"),
         ("nan",),
         ("",),
     ]

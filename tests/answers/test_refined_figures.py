@@ -1,0 +1,102 @@
+"""Figures of refined answers against least squares in rational numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import mmopt
+from mmopt.answers.nearest_counts import nearest_counts
+from mmopt.answers.refined_figures import figures_of
+from mmopt.numerics.arrays import Array
+
+
+def fractions(values: Array) -> list[Fraction]:
+    return [Fraction(float(value)) for value in values]
+
+
+def solved(rows: list[list[Fraction]]) -> list[Fraction]:
+    """The solution of a square system, its right side the last column."""
+    for i in range(len(rows)):
+        p = next(r for r in range(i, len(rows)) if rows[r][i])
+        rows[i], rows[p] = rows[p], rows[i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for r in range(len(rows)):
+            if r != i and rows[r][i]:
+                rows[r] = [a - rows[r][i] * b for a, b in zip(rows[r], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def best(matrix: Array, estimates: Array, errors: Array, sums: Array, totals: Array) -> list[Fraction]:
+    """Answers of the best counts, which are not negative here, with exact totals: a system of Lagrange."""
+    m, n, q = len(matrix), matrix.shape[1], len(sums)
+    queries, known = [fractions(row) for row in matrix], [fractions(row) for row in sums]
+    weights, y = [1 / s**2 for s in fractions(errors)], fractions(estimates)
+    rows = [
+        [sum(weights[k] * queries[k][i] * queries[k][j] for k in range(m)) for j in range(n)]
+        + [known[t][i] for t in range(q)]
+        + [sum(weights[k] * queries[k][i] * y[k] for k in range(m))]
+        for i in range(n)
+    ]
+    rows += [[*known[t], *([Fraction(0)] * q), Fraction(float(totals[t]))] for t in range(q)]
+    x = solved(rows)[:n]
+    assert min(x) > 0
+    return [sum(a * b for a, b in zip(row, x, strict=True)) for row in queries]
+
+
+def squares(answers: list[Fraction], estimates: Array, errors: Array) -> Fraction:
+    terms = zip(answers, fractions(estimates), fractions(errors), strict=True)
+    return sum((((a - y) / s) ** 2 for a, y, s in terms), Fraction(0))
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("size", [1e2, 1e6, 1e8])
+@pytest.mark.parametrize("noise", [0.0, 1.0, 20.0])
+@pytest.mark.parametrize("known", [False, True])
+def test_no_figure_is_better_than_it_is(
+    size: float, noise: float, known: bool, rng: np.random.Generator
+) -> None:
+    """Whatever the estimates are: released ones add up, those of an edited folder may not."""
+    matrix = np.vstack([np.eye(6), np.kron(np.eye(3), np.ones(2)), np.kron(np.ones(3), np.eye(2))])
+    counts = np.rint(size * rng.uniform(1.0, 2.0, 6))
+    errors = rng.uniform(0.3, 3.0, len(matrix))
+    estimates = matrix @ (counts + rng.normal(size=6)) + noise * errors * rng.normal(size=len(matrix))
+    sums, totals = np.ones((int(known), 6)), np.full(int(known), counts.sum())
+    near = nearest_counts(matrix, estimates, errors, sums, totals)
+    answers = matrix @ near.counts
+    optimal = best(matrix, estimates, errors, sums, totals)
+    least = squares(optimal, estimates, errors)
+    slack = Fraction(1e-6 / 0.3) if known else 0  # totals are kept up to 1e-6, and may be used up
+    for written in (answers, np.round(answers, 1), None):
+        figures = figures_of(matrix, estimates, errors, sums, totals, near, written)
+        shown = fractions(answers if written is None else written)
+        assert figures.bound <= least
+        assert figures.gap <= (1e-6 if size < 1e8 and not known else 1e-5) or (
+            written is not None and written is not answers
+        )
+        if written is None:
+            continue
+        assert figures.objective >= squares(shown, estimates, errors)
+        far = max(abs(a - b) / s for a, b, s in zip(shown, optimal, fractions(errors), strict=True))
+        assert far <= Fraction(figures.distance) + slack
+
+
+def test_an_edited_estimate_is_no_perfect_fit(rng: np.random.Generator) -> None:
+    """QR leaves out what no counts take away: of released answers, which add up, it is nothing."""
+    domain = mmopt.Domain.of(a=["x", "y"], b=["p", "q"])
+    workload = domain.marginal("a") + domain.marginal("a", "b")
+    rows = {"a": ["x", "y"] * 50, "b": ["p", "p", "q", "q"] * 25}
+    release = mmopt.release(rows, workload, {"rho": 1.0}, simulate_seed=3)
+    estimate = release.answers["estimate"].copy()
+    estimate[0] += 40.0
+    answers = type(release.answers)(
+        {**release.answers.columns, "estimate": estimate}, release.answers.metadata
+    )
+    edited = dataclasses.replace(release, answers=answers).refine()
+    errors = np.asarray(release.answers["standard_error"])
+    value = float(np.sum(((edited.answers["refined"] - estimate) / errors) ** 2))
+    about = edited.manifest["refined"]
+    assert about["objective"] >= value * (1 - 1e-12) > 100.0 and about["bound"] > 100.0
