@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mmopt.driver import solve
 from mmopt.errors import SolverError
@@ -136,7 +137,7 @@ def nearest_counts(
         judged = certify(
             asked, program=PROGRAM, point={"x": point}, multipliers=pair, givens=givens, solve=False
         )
-        if best is None or _gap(judged) < _gap(best.solution):
+        if best is None or _width(judged) < _width(best.solution):
             above, below = (np.maximum(pair[name][len(rows) :], 0.0) for name in ("above", "below"))
             repaired = np.maximum(np.asarray(judged.variables["x"], dtype=float), -base)
             best = Nearest(judged, base, repaired, (above, below), float(givens["most"]))
@@ -177,8 +178,9 @@ def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, flo
     return found
 
 
-def _gap(judged: Solution) -> float:
-    return np.inf if judged.gap is None else judged.gap
+def _width(judged: Solution) -> float:
+    """Of what is known of the optimum: gaps are relative, but for bounds of 0."""
+    return np.inf if judged.bound is None else judged.objective - judged.bound
 
 
 def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
@@ -211,7 +213,7 @@ def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dic
             continue
         x[free] += step
         slopes = 2.0 * problem.rows.T @ (problem.rows @ x - problem.values)
-        nu = lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if len(sums) else nu
+        nu = _multipliers(slopes, sums, free) if len(sums) else nu
         rising = np.where(free, np.inf, slopes + sums.T @ nu)
         at = int(np.argmin(rising))
         if rising[at] >= -ROUNDED * np.abs(slopes).max(initial=1.0) * len(x):
@@ -222,3 +224,24 @@ def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dic
         "above": np.concatenate([nothing, np.maximum(-nu, 0.0)]),
         "below": np.concatenate([nothing, np.maximum(nu, 0.0)]),
     }
+
+
+def _multipliers(slopes: Array, sums: Array, free: npt.NDArray[np.bool_]) -> Array:
+    """Of known answers (q,): counts that are free have no slope left, and others, where there is a choice,
+    none below 0, as far as can be: a total of 0 holds its counts at 0 whatever their slopes are.
+    """
+    from scipy.linalg import lstsq, null_space
+    from scipy.optimize import linprog
+
+    within, held = sums[:, free], sums[:, ~free]
+    nu = lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if free.any() else np.zeros(len(sums))
+    choice = null_space(within.T) if free.any() else np.eye(len(sums))
+    if choice.shape[1] and held.shape[1]:
+        # The largest t <= 0 that no slope is below.
+        lines = np.column_stack([-held.T @ choice, np.ones(held.shape[1])])
+        ends = [(None, None)] * choice.shape[1] + [(None, 0.0)]
+        goal = np.append(np.zeros(choice.shape[1]), -1.0)
+        found = linprog(goal, A_ub=lines, b_ub=slopes[~free] + held.T @ nu, bounds=ends)
+        if found.success:
+            nu = nu + choice @ found.x[:-1]
+    return np.asarray(nu)
