@@ -100,3 +100,13 @@ def test_an_edited_estimate_is_no_perfect_fit(rng: np.random.Generator) -> None:
     value = float(np.sum(((edited.answers["refined"] - estimate) / errors) ** 2))
     about = edited.manifest["refined"]
     assert about["objective"] >= value * (1 - 1e-12) > 100.0 and about["bound"] > 100.0
+
+
+@pytest.mark.quick
+def test_a_total_of_0_holds_a_count_whose_estimate_is_above() -> None:
+    matrix, estimates, errors = np.eye(4), np.array([300.0, 10.0, 320.0, 50.0]), np.ones(4)
+    sums, totals = np.array([[1.0, 1, 1, 1], [0, 0, 0, 1]]), np.array([600.0, 0.0])
+    near = nearest_counts(matrix, estimates, errors, sums, totals)
+    figures = figures_of(matrix, estimates, errors, sums, totals, near)
+    assert figures.objective == pytest.approx(2800, rel=1e-9) and figures.bound > 2800 * (1 - 1e-7)
+    assert near.counts == pytest.approx([290.0, 0.0, 310.0, 0.0], abs=1e-6)

@@ -1515,7 +1515,6 @@ MUTANTS = (
         ("most", "(np.sqrt(level) +", "(0 * np.sqrt(level) -"),
         ("most", "> ROOM / 1000", "> 1e300"),
         ("nearest_counts", "totals - sums @ base", "totals"),
-        ("_polished", "slopes + sums.T @ nu)", "slopes)"),
         ("nearest_counts", "rows = matrix / errors[:, None]", "rows = matrix"),
     ),
     *_rows(
