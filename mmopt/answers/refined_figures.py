@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.answers.nearest_counts import EXACT, Nearest
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import Ball, add, div, exact, matmul, mul, sub, total
 from mmopt.results.solution import gap_between
 
@@ -85,7 +85,7 @@ def figures_of(
     objective = max(objective, bound)  # of answers that are rounded it may be below that of all counts
     distance = added + math.sqrt(max(0.0, value - bound))
     gap = gap_between(objective, bound, "minimize", False)
-    return Figures(objective, bound, math.inf if gap is None else gap, math.nextafter(distance, math.inf))
+    return Figures(objective, bound, math.inf if gap is None else gap, distance * (1.0 + 8.0 * EPS))
 
 
 def _less(values: Array, matrix: Array, base: Array) -> Ball:

@@ -41,7 +41,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     unit = plan.neighbours
     counts = (
         f"at most {counted(unit.at_most, 'row')} of each {unit.column}: answers and intervals are of these "
-        "rows, and lower than counts of all"
+        "rows, not of all"
     )
     said = (
         ("counted", counts if unit.column else ""),
