@@ -1,29 +1,35 @@
 """Apply each wrong edit of the table to a copy of the package, one by one, and see a test fail for it.
 
-    python tests/mutants/run.py [--only WORD ...] [--jobs N] [--list] [--quick]
+    python tests/mutants/run.py [--slow | --quick] [--only WORD ...] [--jobs N] [--list]
 
-The tests named in a row have to pass on the copy as it is; with the edit one of them has to fail. A row whose
-old text is not found exactly once, whose tests cannot be collected, or that survives makes the exit status 1.
+The tests that a row names have to pass on the copy as it is; with the edit one of them has to fail. Without
+an option they are those of the default run, with --slow the slow ones too; a row that survives makes the exit
+status 1. With --quick the quick tests take their place, and half of the rows have to be killed.
 
-With --quick the tests marked so take the place of those that the rows name, first in the files that a row
-names, then all; at least half of the rows have to be killed.
+Each trial is a process of its own, forked from one that has loaded numpy, cvxpy and pytest but not mmopt.
 """
 
 from __future__ import annotations
 
 import argparse
 import compileall
+import json
+import multiprocessing
 import os
 import py_compile
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
+from types import CodeType
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -31,8 +37,10 @@ from mutants.table import MUTANTS, Mutant
 
 ROOT = Path(__file__).parent.parent.parent
 COPIED = ("mmopt", "programs", "tests", "examples", "pyproject.toml", "README.md", "CONTRIBUTING.md")
-LIMIT = 120  # seconds for the tests of one row
-NOTHING = 5  # the exit status of a pytest that finds no test
+LIMIT = 240  # seconds for the tests of one row: twice the longest module, on a machine that is busy
+LOADED = ("cvxpy", "scipy.stats", "pytest", "opendp.prelude", "ibis", "duckdb", "ruamel.yaml", "typer")
+MARKS = {"default": "not slow and not engines", "slow": "not engines", "quick": "quick"}
+KILLED, PASSED, NOTHING = 1, 0, 5  # exit statuses of pytest
 
 
 def copied(folder: Path) -> Path:
@@ -48,34 +56,81 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def pytest(
-    tree: Path, nodes: Sequence[str], limit: float | None = None, *, quick: bool = False
-) -> subprocess.CompletedProcess[str]:
-    """The tests on a tree; they import the package of that tree."""
-    # One seed, so that what kills a row today does tomorrow; nothing of the pytest that may run this.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    fixed = {"MMOPT_SEED": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment = {**kept, **fixed, "PYTHONPATH": str(tree)}
-    own = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--no-header",
-        "--hypothesis-seed=0",
-    ]
-    return subprocess.run(
-        [*own, *(("-m", "quick") if quick else ()), *(f"tests/{node}" for node in nodes)],
-        cwd=tree,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=limit,
-        check=False,
-    )
+class Calls:
+    """A plugin that notes which functions of the package each test calls."""
+
+    def __init__(self, tree: str) -> None:
+        self.tree = tree + os.sep
+        self.of: dict[str, list[str]] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        codes: set[CodeType] = set()
+        sys.setprofile(lambda frame, event, _: codes.add(frame.f_code) if event == "call" else None)
+        try:
+            return (yield)
+        finally:
+            sys.setprofile(None)
+            within = (code for code in codes if code.co_filename.startswith(self.tree))
+            names = {f"{code.co_filename.removeprefix(self.tree)} {code.co_name}" for code in within}
+            self.of[item.nodeid] = sorted(names)
+
+
+def _session(tree: str, nodes: Sequence[str], marks: str, printed: str, calls: str | None) -> None:
+    """The tests on a tree, whose package they import, in this process; the exit status is that of pytest."""
+    os.setsid()  # whoever ends this ends what it started, too
+    with open(printed, "w", encoding="utf-8") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(tree)
+    os.environ["PYTHONPATH"] = tree
+    sys.path.insert(0, tree)
+    plugin = Calls(tree)
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--hypothesis-seed=0", "-m", marks]
+    status = pytest.main([*options, *(f"tests/{node}" for node in nodes)], [plugin] if calls else None)
+    if calls:
+        Path(calls).write_text(json.dumps(plugin.of), encoding="utf-8")
+    os._exit(status)
+
+
+class Trees:
+    """Copies of the package, one for each job, and the process from which trials are forked."""
+
+    def __init__(self, folder: Path, jobs: int) -> None:
+        self.free: SimpleQueue[Path] = SimpleQueue()
+        for number in range(jobs):
+            self.free.put(copied(folder / str(number)))
+        self.processes = multiprocessing.get_context("forkserver")
+        self.processes.set_forkserver_preload(list(LOADED))
+
+    @contextmanager
+    def one(self) -> Iterator[Path]:
+        tree = self.free.get()
+        try:
+            yield tree
+        finally:
+            self.free.put(tree)
+
+    def tests(
+        self,
+        tree: Path,
+        nodes: Sequence[str],
+        marks: str,
+        limit: float | None = None,
+        calls: Path | None = None,
+    ) -> tuple[int | None, str]:
+        """The exit status of the tests, None where they did not end within the limit, and what they printed."""
+        printed = tree / "printed.txt"
+        arguments = (str(tree), tuple(nodes), marks, str(printed), str(calls) if calls else None)
+        process = self.processes.Process(target=_session, args=arguments)
+        process.start()
+        process.join(limit)
+        status = process.exitcode
+        if status is None:
+            assert process.pid is not None
+            os.killpg(process.pid, signal.SIGKILL)
+            process.join()
+        return status, printed.read_text(encoding="utf-8")
 
 
 def edited(text: str, mutant: Mutant) -> str:
@@ -85,58 +140,76 @@ def edited(text: str, mutant: Mutant) -> str:
     return text.replace(mutant.old, mutant.new)
 
 
-def tried(tree: Path, mutant: Mutant, *, quick: bool = False) -> tuple[bool, str]:
-    """Whether the row is killed, and what was seen."""
-    files = sorted({node.partition("::")[0] for node in mutant.tests})
+def tried(trees: Trees, tree: Path, mutant: Mutant, nodes: Sequence[str], marks: str) -> tuple[bool, str]:
+    """Whether the tests kill the row, and what was seen."""
     path = tree / mutant.file
     before = path.read_text(encoding="utf-8")
     try:
         path.write_text(edited(before, mutant), encoding="utf-8")
-        done = pytest(tree, files if quick else mutant.tests, LIMIT, quick=quick)
-        if quick and done.returncode in (0, NOTHING):
-            done = pytest(tree, (), LIMIT, quick=True)
+        status, printed = trees.tests(tree, nodes, marks, LIMIT)
     except ValueError as error:
         return False, str(error)
-    except subprocess.TimeoutExpired:
-        return False, f"NOT ENDED within {LIMIT} s"
     finally:
         path.write_text(before, encoding="utf-8")
-    if done.returncode == 1:
+    if status == KILLED:
         return True, "killed"
-    if done.returncode == 0:
+    if status == PASSED:
         return False, "SURVIVED"
-    return False, f"NOT RUN\n{done.stdout[-2000:]}{done.stderr[-1000:]}"
+    if status == NOTHING:
+        return False, "NONE DRAWN"  # of its tests, in this run
+    if status is None:
+        return False, f"NOT ENDED within {LIMIT} s"
+    return False, f"NOT RUN\n{printed[-3000:]}"
 
 
-def run(mutants: Sequence[Mutant], jobs: int = 1, *, quick: bool = False) -> int:
-    """Try the rows, print a line for each; the number of those that are not killed."""
-    left = 0
+def calling(calls: dict[str, list[str]], mutant: Mutant) -> list[str]:
+    """The tests that call the function of a row, first those in files that it names; all for a table or a
+    program, which functions read.
+    """
+    called = f"{mutant.file} {mutant.function.rpartition('.')[2]}"
+    is_function = mutant.file.endswith(".py") and any(called in names for names in calls.values())
+    nodes = [node for node, names in calls.items() if not is_function or called in names]
+    files = {node.partition("::")[0] for node in mutant.tests}
+    return sorted(
+        (node.removeprefix("tests/") for node in nodes), key=lambda node: node.partition("::")[0] not in files
+    )
+
+
+def run(mutants: Sequence[Mutant], jobs: int = 1, run: str = "default") -> list[Mutant]:
+    """Try the rows and print a line for each; those that are not killed."""
+    left = []
+    started = time.monotonic()
+    # One seed, so that what kills a row today does tomorrow; nothing of the pytest that may run this.
+    for name in [name for name in os.environ if name.startswith("PYTEST")]:
+        del os.environ[name]
+    os.environ |= {"MMOPT_SEED": os.environ.get("MMOPT_SEED", "20261123"), "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        trees: SimpleQueue[Path] = SimpleQueue()
-        for number in range(jobs):
-            trees.put(copied(Path(folder) / str(number)))
-        tree, started = trees.get(), time.monotonic()
+        trees = Trees(Path(folder), jobs)
         named = sorted({node for mutant in mutants for node in mutant.tests})
-        done = pytest(tree, () if quick else named, quick=quick)
-        trees.put(tree)
-        if done.returncode:
-            seen = f"{done.stdout[-4000:]}{done.stderr[-1000:]}"
-            print(f"the tests do not pass on what is not edited\n{seen}")
-            return len(mutants)
+        record = Path(folder) / "calls.json"
+        with trees.one() as tree:
+            is_quick = run == "quick"
+            status, printed = trees.tests(
+                tree, () if is_quick else named, MARKS[run], calls=record if is_quick else None
+            )
+        if status not in (PASSED, NOTHING):
+            print(f"the tests do not pass on what is not edited\n{printed[-4000:]}")
+            return list(mutants)
         print(f"{time.monotonic() - started:5.1f}s  the tests pass on what is not edited", flush=True)
+        calls = json.loads(record.read_text(encoding="utf-8")) if is_quick else {}
 
         def one(mutant: Mutant) -> tuple[Mutant, bool, str, float]:
-            tree, started = trees.get(), time.monotonic()
-            try:
-                return (mutant, *tried(tree, mutant, quick=quick), time.monotonic() - started)
-            finally:
-                trees.put(tree)
+            with trees.one() as tree:
+                started = time.monotonic()
+                nodes = calling(calls, mutant) if is_quick else mutant.tests
+                return (mutant, *tried(trees, tree, mutant, nodes, MARKS[run]), time.monotonic() - started)
 
         with ThreadPoolExecutor(jobs) as pool:
             for mutant, is_killed, seen, seconds in pool.map(one, mutants):
-                left += not is_killed
+                if not is_killed:
+                    left.append(mutant)
                 print(f"{seconds:5.1f}s  {seen:8s}  {mutant}", flush=True)
-    print(f"killed {len(mutants) - left} of {len(mutants)}{' by the quick tests' * quick}")
+    print(f"killed {len(mutants) - len(left)} of {len(mutants)} by the tests of the run {run}")
     return left
 
 
@@ -145,14 +218,18 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], help="rows whose file, function or text has a word")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the rows and run nothing")
-    parser.add_argument("--quick", action="store_true", help="how many rows `pytest -m quick` kills")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--slow", action="store_const", dest="run", const="slow", help="slow tests, too")
+    which.add_argument(
+        "--quick", action="store_const", dest="run", const="quick", help="by `pytest -m quick`"
+    )
     asked = parser.parse_args()
     chosen = [m for m in MUTANTS if not asked.only or any(word in m.words for word in asked.only)]
     if asked.list or not chosen:
         print("\n".join(map(str, chosen)) or "no row has these words")
         return not chosen
-    left = run(chosen, asked.jobs, quick=asked.quick)
-    return 2 * left > len(chosen) if asked.quick else left > 0
+    left = run(chosen, asked.jobs, asked.run or "default")
+    return 2 * len(left) > len(chosen) if asked.run == "quick" else bool(left)
 
 
 if __name__ == "__main__":
