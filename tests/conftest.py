@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "some(n, parameter): n of its cases, or of those of each value of a parameter, are taken, "
-        "drawn by the seed; the rest are slow tests",
+        "drawn by the seed; as many more are slow tests, the rest nightly ones",
     )
     # In the environment, so that the workers of pytest-xdist share it.
     if os.environ.setdefault(SEED, USUAL_SEED) == "fresh":
@@ -56,21 +56,26 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are left out for being slow
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``@pytest.mark.some(9)``: nine of the cases are drawn, the others are marked slow.
+    """``@pytest.mark.some(9)``: nine of the cases are drawn, nine others are marked slow, the rest nightly.
 
-    ``@pytest.mark.some(1, "form")``: one of the cases of each form.
+    ``@pytest.mark.some(1, "form")``: one of the cases of each form, and another one.
     """
     cases: dict[tuple[str, ...], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("some")
-        if mark is not None and not item.get_closest_marker("slow"):
+        if (
+            mark is not None
+            and not item.get_closest_marker("slow")
+            and not item.get_closest_marker("nightly")
+        ):
             values = (str(item.callspec.params[parameter]) for parameter in mark.args[1:])
             cases.setdefault((item.nodeid.partition("[")[0], *values), []).append(item)
     for group, found in cases.items():
         (mark,) = found[0].iter_markers("some")
         drawn = np.random.default_rng([int(os.environ[SEED]), zlib.crc32(" ".join(group).encode())])
-        for i in drawn.permutation(len(found))[mark.args[0] :]:
-            found[i].add_marker(pytest.mark.slow)
+        for place, i in enumerate(drawn.permutation(len(found))):
+            if place >= mark.args[0]:
+                found[i].add_marker("slow" if place < 2 * mark.args[0] else "nightly")
 
 
 def pytest_report_header() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from implicit_twins import random_block
+from workloads.implicit_twins import random_block
 
 from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked import line, random_asked
 from cases import EXAMPLE_4
 from processes import Marked, linux_only, wait_for
+from strategies.asked import line, random_asked
 from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
 
 from mmopt import (

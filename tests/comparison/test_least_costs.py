@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from asked import random_asked, with_targets
+from strategies.asked import random_asked, with_targets
 from tolerances import FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt import ContradictionError, Workload, baseline_factors, solve

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import engines
 import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
 from command_line import called
+from data import engines
 
 import mmopt
 from mmopt.data import coded_rows, data_vector, marginal_counts

@@ -10,8 +10,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from derived_cases import BASES, mutated
-from derived_points import TIGHT, Case, Rng, case, derived, random_multipliers
+from compiler.derived_cases import BASES, mutated
+from compiler.derived_points import TIGHT, Case, Rng, case, derived, random_multipliers
 from flint import arb
 from judge import balls
 

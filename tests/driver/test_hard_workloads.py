@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hard_workloads import ROWS, TARGETS, hard_workload
+from driver.hard_workloads import ROWS, TARGETS, hard_workload
 from tolerances import GAP_INTERIOR, GAP_ONE_DOMINATES
 
 from mmopt import Workload, solve

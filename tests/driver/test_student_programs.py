@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from student_texts import STUDENT_PROGRAMS, givens_of
+from driver.student_texts import STUDENT_PROGRAMS, givens_of
 
 from mmopt import Program, Workload, solve
 from mmopt.errors import SolverError

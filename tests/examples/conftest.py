@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt.comparison import Isolated
 

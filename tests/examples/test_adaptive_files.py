@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import called
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt import Workload
 from mmopt.workloads.workload_variants import only

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from scripts import scripts, status
+from examples.scripts import scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve

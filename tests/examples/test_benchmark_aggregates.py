@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 aggregates = scripts("benchmark").aggregates
 page = scripts("benchmark").page

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt.solvers.conic_problem import Cones, ConicProblem
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from examples.scripts import scripts
 from flint import arb, ctx, fmpq
-from scripts import scripts
 
 from mmopt import ResultError
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from scripts import EXAMPLES, scripts, status
+from examples.scripts import EXAMPLES, scripts, status
 
 RUN, MAKE = "benchmark/run.py", "benchmark/make.py"
 TINY = """

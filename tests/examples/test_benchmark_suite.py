@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts import EXAMPLES, scripts, status
+from examples.scripts import EXAMPLES, scripts, status
 
 FOLDER = EXAMPLES / "benchmark" / "proved"
 benchmark = scripts("benchmark")

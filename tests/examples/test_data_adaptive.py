@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts import scripts, status
+from examples.scripts import scripts, status
 
 from mmopt import Workload, baseline
 

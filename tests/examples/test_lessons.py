@@ -1,6 +1,6 @@
 """The lessons: their form, the checker of their exercises, and that each one runs.
 
-Right answers and wrong ones of lesson NN stand in ``tests/lesson_answers_NN.py``, nowhere in the lessons.
+Right answers and wrong ones of lesson NN stand in ``lesson_answers_NN.py`` beside this, not in the lessons.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lesson_runner import cells
-from scripts import EXAMPLES, scripts
+from examples.lesson_runner import cells
+from examples.scripts import EXAMPLES, scripts
 
 from mmopt import OptionError
 
@@ -40,8 +40,8 @@ own = scripts("lessons")
 check, EXERCISES = own.exercises.check, own.exercises.EXERCISES
 ANSWERS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     key: answers
-    for file in sorted(Path(__file__).parents[1].glob("lesson_answers_[0-9][0-9].py"))
-    for key, answers in importlib.import_module(file.stem).ANSWERS.items()
+    for file in sorted(Path(__file__).parent.glob("lesson_answers_[0-9][0-9].py"))
+    for key, answers in importlib.import_module(f"examples.{file.stem}").ANSWERS.items()
 }
 
 
@@ -167,7 +167,7 @@ def test_a_lesson_runs(lesson: str, tmp_path: Path) -> None:
         "PATH": programs,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
     }
-    runner = Path(__file__).parents[1] / "lesson_runner.py"
+    runner = Path(__file__).with_name("lesson_runner.py")
     ran = subprocess.run(
         [sys.executable, str(runner), str(tmp_path / "lessons" / f"{lesson}.md")],
         env=environment,

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from scripts import EXAMPLES, scripts
+from examples.scripts import EXAMPLES, scripts
 
 FOLDER = EXAMPLES / "orthogonal"
 study = scripts("orthogonal").study

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scripts import scripts
+from examples.scripts import scripts
 
 disjoint_blocks = scripts("orthogonal").cell_blocks.disjoint_blocks
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from examples.scripts import scripts
 from rational import fractions
-from scripts import scripts
 from tolerances import SHAPE
 
 Inexact = scripts("orthogonal").cell_blocks.Inexact

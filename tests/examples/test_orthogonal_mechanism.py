@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cases import NAMED, named, random_workload
+from examples.scripts import scripts
 from rational import fractions
-from scripts import scripts
 from tolerances import RECOMPUTED, SHAPE
 
 from mmopt import OptionError, Workload

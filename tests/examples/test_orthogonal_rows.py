@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 first_independent = scripts("orthogonal").cell_blocks.first_independent
 

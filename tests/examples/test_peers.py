@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import tolerances
-from scripts import scripts, status
+from examples.scripts import scripts, status
 
 from mmopt.errors import OptionError
 

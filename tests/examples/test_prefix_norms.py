@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from scripts import EXAMPLES, scripts
+from examples.scripts import EXAMPLES, scripts
 
 study = scripts("prefix-norms").study
 README = (EXAMPLES / "prefix-norms" / "README.md").read_text()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripts import EXAMPLES, scripts, status
+from examples.scripts import EXAMPLES, scripts, status
 from tolerances import ROUNDING
 
 folder = vars(scripts("reproduce"))

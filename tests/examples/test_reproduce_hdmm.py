@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 reproduce = scripts("reproduce")
 ITEMS = {item.name: item for item in reproduce.hdmm.SOURCE.items}

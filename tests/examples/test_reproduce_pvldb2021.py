@@ -6,7 +6,7 @@ That each figure is accounted for: tests/examples/test_reproduce.py.
 from __future__ import annotations
 
 import numpy as np
-from scripts import scripts
+from examples.scripts import scripts
 
 reproduce = scripts("reproduce")
 ITEMS = {item.name: item for item in reproduce.pvldb2021.SOURCE.items}

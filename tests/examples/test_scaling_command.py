@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from scripts import scripts, status
+from examples.scripts import scripts, status
 
 from mmopt.testing import PROBLEMS
 

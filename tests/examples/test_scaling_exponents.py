@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 Row = scripts("scaling").measure.Row
 report = scripts("scaling").report

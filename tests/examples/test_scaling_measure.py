@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt import OptionError, Program
 from mmopt.comparison import Outcome

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt import ResultError
 from mmopt.cli.command_output import show

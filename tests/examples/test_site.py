@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripts import script
+from examples.scripts import script
 
 import mmopt.language
 import mmopt.request

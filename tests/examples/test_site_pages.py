@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripts import EXAMPLES, script, scripts
+from examples.scripts import EXAMPLES, script, scripts
 
 SITE = EXAMPLES / "site"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from scripts import EXAMPLES, scripts
+from examples.scripts import EXAMPLES, scripts
 
 study = scripts("streams").study
 README = (EXAMPLES / "streams" / "README.md").read_text()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sdpap
-from cbf_reader import Cbf
+from exchange.cbf_reader import Cbf
 
 import mmopt
 from mmopt import OptionError, Program, TooLargeError, Workload, certify, solve

@@ -1,6 +1,6 @@
 """What the lines of a program say at a point, at fifty digits: its tree is read, and nothing else of mmopt.
 
-Atoms mean what ``atom_cases.py`` says. Values are arb or object arrays of these.
+Atoms mean what ``language/atom_cases.py`` says. Values are arb or object arrays of these.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from atom_cases import MEANINGS, arbs
 from flint import arb, arb_mat
+from language.atom_cases import MEANINGS, arbs
 
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (

@@ -39,7 +39,11 @@ ROOT = Path(__file__).parent.parent.parent
 COPIED = ("mmopt", "programs", "tests", "examples", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 LIMIT = 240  # seconds for the tests of one row: twice the longest module, on a machine that is busy
 LOADED = ("cvxpy", "scipy.stats", "pytest", "opendp.prelude", "ibis", "duckdb", "ruamel.yaml", "typer")
-MARKS = {"default": "not slow and not engines", "slow": "not engines", "quick": "quick"}
+MARKS = {
+    "default": "not slow and not nightly and not engines",
+    "slow": "not nightly and not engines",
+    "quick": "quick",
+}
 KILLED, PASSED, NOTHING = 1, 0, 5  # exit statuses of pytest
 
 
@@ -119,7 +123,7 @@ class Trees:
         limit: float | None = None,
         calls: Path | None = None,
     ) -> tuple[int | None, str]:
-        """The exit status of the tests, None where they did not end within the limit, and what they printed."""
+        """The exit status of the tests (None: not ended within the limit), and what was printed."""
         printed = tree / "printed.txt"
         arguments = (str(tree), tuple(nodes), marks, str(printed), str(calls) if calls else None)
         process = self.processes.Process(target=_session, args=arguments)

@@ -1,4 +1,4 @@
-"""The table of wrong edits is true to the code; a few are tried here, all by ``python tests/mutants/run.py``."""
+"""The table of wrong edits is true to the code; a few are tried here, all by ``mutants/run.py``."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LEFT_OUT = {  # in words about a file to come
     "programs/NAME.program",
     "examples/lessons/NN-short-name.md",
     "exercises_NN.py",
-    "tests/lesson_answers_NN.py",
+    "tests/examples/lesson_answers_NN.py",
 }
 WRITTEN = {"answers.csv", "manifest.json"}  # in a release
 PACKAGE = ROOT / "mmopt"

@@ -67,7 +67,9 @@ def test_many(x, y): pass
 
 
 def test_pytest_accepts_a_sound_suite_and_leaves_slow_tests_out(tmp_path: Path) -> None:
-    """Of many like cases it takes as many as the mark says, here one for each value of y, and then two."""
+    """Of many like cases it takes as many as the mark says, here one for each value of y, and then two; as
+    many more are slow tests.
+    """
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     slow = "@pytest.mark.slow\ndef test_slow(): pass\n\ndef test_fast(): pass"
     suite = {"it": slow, "each": MANY.replace("MARK", '1, "y"'), "two": MANY.replace("MARK", "2")}
@@ -75,7 +77,8 @@ def test_pytest_accepts_a_sound_suite_and_leaves_slow_tests_out(tmp_path: Path) 
     assert "6 passed, 14 deselected" in said
     assert sorted(re.findall(r"test_each.py::test_many\[(\d)-\d\] PASSED", said)) == ["4", "5", "6"]
     assert len(re.findall(r"test_two.py::test_many\[\d-\d\] PASSED", said)) == 2
-    assert "14 passed, 6 deselected" in outcome(tmp_path, suite, "-m", "slow")
+    assert "6 passed, 14 deselected" in outcome(tmp_path, suite, "-m", "slow")
+    assert "8 passed, 12 deselected" in outcome(tmp_path, suite, "-m", "nightly")
 
 
 def test_each_warning_that_is_let_through_is_one_message() -> None:

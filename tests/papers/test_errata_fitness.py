@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt import Strategy, Workload
 from mmopt.testing.query_matrices import ONE_AND_TWO_WAY, marginals

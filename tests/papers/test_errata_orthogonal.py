@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import evaluate

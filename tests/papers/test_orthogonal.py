@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from cases import random_workload
-from scripts import scripts
+from examples.scripts import scripts
 from tolerances import RECOMPUTED
 
 from mmopt import Strategy, Workload

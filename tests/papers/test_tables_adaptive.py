@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scripts import scripts
+from examples.scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import design_rows, evaluate

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from implicit_twins import check_block
+from workloads.implicit_twins import check_block
 
 from mmopt.request import parse_request
 from mmopt.request.block_keys import BLOCK_FORMS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from dense_sectors import dense_sectors, few_of_many
-from equal_workloads import all_cells, random_workload
+from sectors.equal.equal_workloads import all_cells, random_workload
 
 from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.sector_cells import SectorCells

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from asked import random_asked, with_targets
+from strategies.asked import random_asked, with_targets
 from tolerances import FINE, GAP_INTERIOR
 
 from mmopt import Strategy, Workload, solve

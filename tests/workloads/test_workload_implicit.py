@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from implicit_twins import check_twin, random_block
 from random_workloads import domain_of, random_workload
+from workloads.implicit_twins import check_twin, random_block
 
 from mmopt import limits
 from mmopt.errors import TooLargeError

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import own_solvers
 import pytest
-from cbf_reader import Cbf
+from exchange.cbf_reader import Cbf
 
 
 def test_a_problem_goes_out_and_its_point_comes_back(run: Any, files: Path) -> None:

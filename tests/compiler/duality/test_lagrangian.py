@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from derived_cases import BASES
-from derived_points import N, Rng, case, direction, lagrangian, random_multipliers
+from compiler.derived_cases import BASES
+from compiler.derived_points import N, Rng, case, direction, lagrangian, random_multipliers
 from flint import arb_mat
 from judge import balls
 

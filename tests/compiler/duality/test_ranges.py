@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from derived_cases import BASES
-from derived_points import N, Rng, case, derived, direction, judged
+from compiler.derived_cases import BASES
+from compiler.derived_points import N, Rng, case, derived, direction, judged
 
 from mmopt.compiler.duality.lagrangian import inside
 from mmopt.compiler.duality.level_cuts import ranges_by_cuts

@@ -13,8 +13,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from atom_cases import MEANINGS, Call, arbs, calls, curve
 from flint import arb, ctx
+from language.atom_cases import MEANINGS, Call, arbs, calls, curve
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
@@ -43,13 +43,13 @@ def sixty_digits() -> Iterator[None]:
 
 
 def meant(atom: Atom, args: tuple[Any, ...], options: Any) -> Any:
-    assert atom.name in MEANINGS, f"tests/atom_cases.py does not say what '{atom.name}' means"
+    assert atom.name in MEANINGS, f"tests/language/atom_cases.py does not say what '{atom.name}' means"
     return MEANINGS[atom.name](*args, **options)
 
 
 def taken(atom: Atom, rng: Rng) -> list[Call]:
     found = calls(atom, rng)
-    assert found, f"'{atom.name}' takes no kind of argument that tests/atom_cases.py can make"
+    assert found, f"'{atom.name}' takes no kind of argument that tests/language/atom_cases.py can make"
     return found
 
 

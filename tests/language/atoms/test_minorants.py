@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from atom_cases import Call, calls
+from language.atom_cases import Call, calls
 
 from mmopt.language import ATOMS
 from mmopt.language.atoms import matrix_minorants, minorants, norm_minorants

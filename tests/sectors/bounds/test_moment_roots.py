@@ -8,8 +8,8 @@ from fractions import Fraction
 import flint
 import numpy as np
 import pytest
-from explicit_space import explicit_space
-from proved_bound import total_error_bound
+from sectors.explicit_space import explicit_space
+from sectors.proved_bound import total_error_bound
 from tolerances import PROVED_CLOSE
 
 import mmopt

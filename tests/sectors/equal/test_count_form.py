@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from counted import random_form
+from sectors.counted import random_form
 from tolerances import ROUNDING
 
 from mmopt.numerics.arrays import EPS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equal_workloads import all_cells, random_workload
+from sectors.equal.equal_workloads import all_cells, random_workload
 from tolerances import SHAPE
 
 from mmopt.sectors.equal.equal_attributes import equal_space

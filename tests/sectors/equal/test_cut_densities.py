@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from counted import random_form
-from equal_workloads import all_cells
+from sectors.counted import random_form
+from sectors.equal.equal_workloads import all_cells
 
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal.count_form import count_form

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from equal_workloads import (
+from sectors.equal.equal_workloads import (
     all_cells,
     best_parts,
     mean_over_orders,
@@ -15,7 +15,7 @@ from equal_workloads import (
     random_mixture,
     random_workload,
 )
-from proved_bound import total_error_bound
+from sectors.proved_bound import total_error_bound
 from tolerances import ROUNDING, SHAPE
 
 from mmopt.errors import OptionError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from equal_workloads import of_one_and_two, random_workload
+from sectors.equal.equal_workloads import of_one_and_two, random_workload
 
 from mmopt.sectors.equal.kinds_of_products import kinds_of_products
 from mmopt.testing.census_workloads import domain_of, products_on

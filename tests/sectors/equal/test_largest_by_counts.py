@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from counted import exact_value, random_form
+from sectors.counted import exact_value, random_form
 
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal import count_halves, largest_by_counts as module

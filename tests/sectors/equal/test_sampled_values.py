@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from equal_workloads import random_mixture
+from sectors.equal.equal_workloads import random_mixture
 from tolerances import ROUNDING
 
 from mmopt.numerics.arrays import EPS

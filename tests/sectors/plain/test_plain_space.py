@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from few_ways import MIXED, few_ways, random_mixture
-from proved_bound import total_error_bound
+from sectors.proved_bound import total_error_bound
 from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError

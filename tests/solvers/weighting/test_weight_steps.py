@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from constructed import haar
-from designs import HARD, weighting
+from solvers.designs import HARD, weighting
 from tolerances import FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt.solvers.weighting import Weighting, WeightsAndPrices, improve

@@ -9,7 +9,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from designs import HARD, weighting
+from solvers.designs import HARD, weighting
 from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt.solvers.weighting import (

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from asked import line
+from strategies.asked import line
 from tolerances import ROUNDING
 
 from mmopt import Workload

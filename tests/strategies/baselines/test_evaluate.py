@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from asked import line, marginals_of, random_asked, with_targets
 from cases import EXAMPLE_4
+from strategies.asked import line, marginals_of, random_asked, with_targets
 from tolerances import FINE, ROUNDING
 
 from mmopt import OptionError, TooLargeError, Workload, limits, solve

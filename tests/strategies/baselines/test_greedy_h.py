@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from asked import line
+from strategies.asked import line
 from symmetric import random_factor
 from tolerances import FINE
 

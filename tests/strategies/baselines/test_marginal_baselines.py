@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from asked import line, marginals_of
+from strategies.asked import line, marginals_of
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate

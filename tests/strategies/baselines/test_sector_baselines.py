@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from asked import line, marginals_of
 from few_attributes import up_to
+from strategies.asked import line, marginals_of
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import evaluate, read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from asked import line, marginals_of
+from strategies.asked import line, marginals_of
 from tolerances import ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate

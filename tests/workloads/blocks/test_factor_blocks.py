@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from implicit_twins import check_block
 from random_workloads import random_factor
+from workloads.implicit_twins import check_block
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.workloads import Attribute, Bins, Domain

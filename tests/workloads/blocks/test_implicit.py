@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
-from implicit_twins import BLOCKS, check_twin, random_matrix
+from workloads.implicit_twins import BLOCKS, check_twin, random_matrix
 
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from implicit_twins import random_block
+from workloads.implicit_twins import random_block
 
 from mmopt import limits
 from mmopt.errors import TooLargeError

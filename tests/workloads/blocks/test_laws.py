@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import scipy.sparse
-from implicit_twins import check_block, random_rows
+from workloads.implicit_twins import check_block, random_rows
 
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit

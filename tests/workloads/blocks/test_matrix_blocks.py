@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
-from implicit_twins import random_rows
+from workloads.implicit_twins import random_rows
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.workloads import Attribute, Domain, Product, Workload

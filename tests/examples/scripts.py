@@ -14,7 +14,7 @@ import pytest
 
 __all__ = ["EXAMPLES", "script", "scripts", "status"]
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @functools.cache
