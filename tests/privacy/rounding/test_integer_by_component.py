@@ -1,13 +1,12 @@
 """Integer strategies by component against the integer matrix that they stand for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import tolerances
+from privacy.rounding.test_integer_dense import UNSUPPORTED
 from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
@@ -55,55 +54,44 @@ def matrix_of(found: IntegerComponents) -> np.ndarray:
     return np.array([found.answers(row) for row in np.eye(found.workload.n, dtype=np.int64)]).T
 
 
-@pytest.mark.parametrize("kind", range(6))
-def test_it_is_the_matrix_that_it_says(rng: np.random.Generator, kind: int) -> None:
-    w = drawn(rng, kind)
-    strategy, found = rounded(w)
-    dense = matrix_of(found)
-    assert dense.shape == (found.rows, w.n)
-    exact = (dense.astype(object) ** 2).sum(axis=0).max()
-    assert found.squared_sensitivity == exact
-    assert Fraction(found.sensitivity) ** 2 >= exact
-    assert abs(dense).max() * MAX_ROWS <= found.parts[0].largest_answer < 2**62
-    plain = Strategy(np.ldexp(dense.astype(float), -found.bits))
-    assert plain.supports(w)
-    assert found.variances == pytest.approx(plain.variances(w), rel=tolerances.SHAPE)
-    # Next to no loss against the strategy that was rounded, at the same sensitivity.
-    matrix = Strategy(lift(strategy.split))
-    assert plain.total_error(w) == pytest.approx(matrix.total_error(w), rel=1e-6)
+def test_it_is_the_matrix_that_it_says(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for kind in range(3):
+        with subtests.test(kind=kind):
+            w = drawn(rng, kind)
+            strategy, found = rounded(w)
+            dense = matrix_of(found)
+            assert dense.shape == (found.rows, w.n)
+            exact = (dense.astype(object) ** 2).sum(axis=0).max()
+            assert found.squared_sensitivity == exact
+            assert Fraction(found.sensitivity) ** 2 >= exact
+            assert abs(dense).max() * MAX_ROWS <= found.parts[0].largest_answer < 2**62
+            plain = Strategy(np.ldexp(dense.astype(float), -found.bits))
+            assert plain.supports(w)
+            assert found.variances == pytest.approx(plain.variances(w), rel=tolerances.SHAPE)
+            # Next to no loss against the strategy that was rounded, at the same sensitivity.
+            matrix = Strategy(lift(strategy.split))
+            assert plain.total_error(w) == pytest.approx(matrix.total_error(w), rel=1e-6)
+            x = rng.integers(0, 1000, size=w.n)
+            exact = w.answers(x)
+            assert found.estimate(found.answers(x)) == pytest.approx(exact, abs=1e-9 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("kind", range(6))
-def test_without_noise_the_estimates_are_the_answers(rng: np.random.Generator, kind: int) -> None:
-    w = drawn(rng, kind)
-    _, found = rounded(w)
-    x = rng.integers(0, 1000, size=w.n)
-    exact = w.answers(x)
-    assert found.estimate(found.answers(x)) == pytest.approx(exact, abs=1e-9 * np.abs(exact).max())
-
-
-def test_estimates_are_least_squares(rng: np.random.Generator) -> None:
-    """Whatever the noisy answers are, the estimate is that of the pseudo-inverse."""
-    w = drawn(rng, 1)
-    _, found = rounded(w)
-    noisy = rng.integers(-(2**30), 2**30, size=found.rows)
-    expected = w.queries @ (np.linalg.pinv(matrix_of(found).astype(float)) @ noisy)
-    assert found.estimate(noisy) == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
-
-
-@pytest.mark.draws(6)
-def test_estimates_need_no_data_vector(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Product by product, from the components that tell of its attributes."""
-    w = drawn(rng, 1)
-    _, found = rounded(w)
-    noisy = rng.integers(-(2**30), 2**30, size=found.rows)
-    held = found.estimate(noisy)
-    monkeypatch.setattr("mmopt.privacy.rounding.integer_by_component.MOST_HELD", 0)
-    assert found.estimate(noisy) == pytest.approx(held, abs=1e-8 * np.abs(held).max())
-    x = rng.integers(0, 1000, size=w.n)
-    tables = WholeTable(x, w.domain.shape)
-    assert found.tables is not None and all(tables.of(own).sum() == x.sum() for own in found.tables)
-    np.testing.assert_array_equal(found.answers_of(tables), matrix_of(found) @ x)
+def test_estimates_are_least_squares_and_need_no_data_vector(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the noisy answers are; product by product, from the components of its attributes, too."""
+    for held in (None, 0, 0):
+        w = drawn(rng, 1)
+        _, found = rounded(w)
+        if held is not None:
+            monkeypatch.setattr("mmopt.privacy.rounding.integer_by_component.MOST_HELD", held)
+        noisy = rng.integers(-(2**30), 2**30, size=found.rows)
+        expected = w.queries @ (np.linalg.pinv(matrix_of(found).astype(float)) @ noisy)
+        assert found.estimate(noisy) == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
+        x = rng.integers(0, 1000, size=w.n)
+        tables = WholeTable(x, w.domain.shape)
+        assert found.tables is not None and all(tables.of(own).sum() == x.sum() for own in found.tables)
+        np.testing.assert_array_equal(found.answers_of(tables), matrix_of(found) @ x)
 
 
 def test_queries_below_full_rank_on_a_component() -> None:
@@ -128,37 +116,25 @@ def test_the_hash_tells_strategies_apart() -> None:
     assert one.hash == same.hash != other.hash
 
 
-def test_what_is_refused() -> None:
-    w = marginals((3, 4), (1,))
-    strategy, _ = rounded(w)
-    more = marginals((3, 4), (2,))
-    with pytest.raises(WorkloadError) as error:
-        round_any(strategy, more)
-    assert str(error.value) == (
-        "the strategy does not support the workload: some query is no combination of its rows\n"
-        "  solve the strategy for this workload"
-    )
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_matrix_is_rounded_where_components_cannot_be(
-    monkeypatch: pytest.MonkeyPatch, neighbours: str
-) -> None:
+def test_a_matrix_is_rounded_where_components_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Real queries, or replaced rows, over few cells."""
     monkeypatch.setattr("mmopt.privacy.rounding.integer_by_component.MOST_CELLS", 8)
-    rows = (
-        np.ones((2, 8)) if neighbours == "replace-one" else np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7, 0, 0]])
-    )
-    w = Workload.from_matrix(np.vstack([rows, np.repeat(np.eye(4), 2, axis=1)]))
-    strategy = solve(w, "l2_strategy").strategy
-    assert isinstance(strategy, ComponentStrategy)
-    found = round_any(strategy, w, neighbours)
-    assert isinstance(found, IntegerStrategy)
-    assert str(found.neighbours) == neighbours
-    assert found.variances == pytest.approx(strategy.variances(w), rel=1e-6)
+    real = np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7, 0, 0]])
+    for neighbours, rows in (("add-remove", real), ("replace-one", np.ones((2, 8)))):
+        w = Workload.from_matrix(np.vstack([rows, np.repeat(np.eye(4), 2, axis=1)]))
+        strategy = solve(w, "l2_strategy").strategy
+        assert isinstance(strategy, ComponentStrategy)
+        found = round_any(strategy, w, neighbours)
+        assert isinstance(found, IntegerStrategy)
+        assert str(found.neighbours) == neighbours
+        assert found.variances == pytest.approx(strategy.variances(w), rel=1e-6)
 
 
-def test_queries_that_are_no_integers() -> None:
+def test_what_is_refused() -> None:
+    strategy, _ = rounded(marginals((3, 4), (1,)))
+    with pytest.raises(WorkloadError) as error:
+        round_any(strategy, marginals((3, 4), (2,)))
+    assert str(error.value) == UNSUPPORTED
     part = np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7], [0.2, 0.2, 1.0, 1.0, 0.4, 0.4]])
     w = Workload.from_products(
         marginals((6, 2), (1,)).domain, [Product((factor_blocks.predicates(part), factor_blocks.total(2)))]
