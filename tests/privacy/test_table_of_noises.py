@@ -197,7 +197,7 @@ def test_laplace_variance_at_the_ends() -> None:
 
 
 def test_refusals(subtests: pytest.Subtests) -> None:
-    """A cost that OpenDP does not confirm, answers that are no vector of int64, scales beyond the integers."""
+    """Costs that OpenDP does not confirm, answers that are no vector of int64, scales beyond them."""
     zeros = np.zeros(2, dtype=np.int64)
     check_scales([Part(1, 1, 2**60)], 2.0**50)
     for call, message in (

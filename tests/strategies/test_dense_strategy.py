@@ -22,61 +22,66 @@ def strategy_for(w: Workload, rng: np.random.Generator, norm: int = 2) -> Strate
     return Strategy(mix @ w.basis, norm)
 
 
-@pytest.mark.draws(5)
-@pytest.mark.parametrize("norm", [1, 2])
-def test_error_agrees_with_the_definition(rng, norm):
-    w = random_workload(rng)
-    s = strategy_for(w, rng, norm)
-    A, W = s.matrix, w.matrix
-    inverse = np.linalg.pinv(A, rcond=1e-12)
-    sensitivity = np.linalg.norm(A, norm, axis=0).max()
-    assert s.supports(w)
-    np.testing.assert_allclose(s.sensitivity, sensitivity, rtol=1e-13)
-    expected = sensitivity**2 * np.linalg.norm(W @ inverse) ** 2
-    np.testing.assert_allclose(s.total_error(w), expected, rtol=1e-9)
-    variances = np.square(w.queries @ inverse).sum(axis=1)
-    np.testing.assert_allclose(s.variances(w), variances, rtol=1e-9)
-    np.testing.assert_allclose(s.sensitivity**2 * (w.weights @ s.variances(w)), s.total_error(w), rtol=1e-9)
-    covariance = s.covariance(w.basis)
-    np.testing.assert_allclose(
-        np.einsum("jk,kl,jl->j", w.representation, covariance, w.representation), variances, rtol=1e-8
-    )
+def test_error_agrees_with_the_definition(subtests: pytest.Subtests, rng):
+    for norm in [1, 2]:
+        with subtests.test(norm=norm):
+            for _ in range(2):
+                w = random_workload(rng)
+                s = strategy_for(w, rng, norm)
+                A, W = s.matrix, w.matrix
+                inverse = np.linalg.pinv(A, rcond=1e-12)
+                sensitivity = np.linalg.norm(A, norm, axis=0).max()
+                assert s.supports(w)
+                np.testing.assert_allclose(s.sensitivity, sensitivity, rtol=1e-13)
+                expected = sensitivity**2 * np.linalg.norm(W @ inverse) ** 2
+                np.testing.assert_allclose(s.total_error(w), expected, rtol=1e-9)
+                variances = np.square(w.queries @ inverse).sum(axis=1)
+                np.testing.assert_allclose(s.variances(w), variances, rtol=1e-9)
+                np.testing.assert_allclose(
+                    s.sensitivity**2 * (w.weights @ s.variances(w)), s.total_error(w), rtol=1e-9
+                )
+                covariance = s.covariance(w.basis)
+                np.testing.assert_allclose(
+                    np.einsum("jk,kl,jl->j", w.representation, covariance, w.representation),
+                    variances,
+                    rtol=1e-8,
+                )
 
 
-@pytest.mark.draws(5)
 def test_error_does_not_depend_on_scale_rotation_or_zero_rows(rng):
-    w = random_workload(rng)
-    s = strategy_for(w, rng)
-    error = s.total_error(w)
-    rotation, _ = np.linalg.qr(rng.normal(size=(s.p, s.p)))
-    np.testing.assert_allclose(Strategy(1e6 * s.matrix).total_error(w), error, rtol=1e-9)
-    np.testing.assert_allclose(Strategy(rotation @ s.matrix).total_error(w), error, rtol=1e-9)
-    padded = np.vstack([s.matrix, np.zeros((2, s.n))])
-    np.testing.assert_allclose(Strategy(padded).total_error(w), error, rtol=1e-9)
+    for _ in range(2):
+        w = random_workload(rng)
+        s = strategy_for(w, rng)
+        error = s.total_error(w)
+        rotation, _ = np.linalg.qr(rng.normal(size=(s.p, s.p)))
+        np.testing.assert_allclose(Strategy(1e6 * s.matrix).total_error(w), error, rtol=1e-9)
+        np.testing.assert_allclose(Strategy(rotation @ s.matrix).total_error(w), error, rtol=1e-9)
+        padded = np.vstack([s.matrix, np.zeros((2, s.n))])
+        np.testing.assert_allclose(Strategy(padded).total_error(w), error, rtol=1e-9)
 
 
-@pytest.mark.draws(6)
 def test_normalise(rng):
-    n = int(rng.integers(1, 40))
-    s = Strategy(rng.normal(size=(n + 3, n)) * 10.0 ** rng.integers(-8, 9), norm=int(rng.integers(1, 3)))
-    unit = normalise(s)
-    assert unit.sensitivity <= 1.0
-    assert unit.sensitivity > 1 - 1e-12
-    assert unit.norm == s.norm
-    w = Workload.from_matrix(np.tri(n))
-    np.testing.assert_allclose(unit.total_error(w), s.total_error(w), rtol=1e-9)
+    for _ in range(3):
+        n = int(rng.integers(1, 40))
+        s = Strategy(rng.normal(size=(n + 3, n)) * 10.0 ** rng.integers(-8, 9), norm=int(rng.integers(1, 3)))
+        unit = normalise(s)
+        assert unit.sensitivity <= 1.0
+        assert unit.sensitivity > 1 - 1e-12
+        assert unit.norm == s.norm
+        w = Workload.from_matrix(np.tri(n))
+        np.testing.assert_allclose(unit.total_error(w), s.total_error(w), rtol=1e-9)
 
 
-@pytest.mark.draws(5)
 def test_from_covariance_gives_that_covariance(rng):
-    w = random_workload(rng)
-    root = rng.normal(size=(w.rank, w.rank + 1))
-    sigma = root @ root.T + 0.1 * np.eye(w.rank)
-    s = Strategy.from_covariance(sigma, w.basis)
-    assert s.norm == 2
-    np.testing.assert_allclose(s.covariance(w.basis), sigma, rtol=1e-8, atol=1e-9)
-    cost = np.einsum("ki,kl,li->i", w.basis, np.linalg.inv(sigma), w.basis).max()
-    np.testing.assert_allclose(s.sensitivity**2, cost, rtol=1e-8)
+    for _ in range(2):
+        w = random_workload(rng)
+        root = rng.normal(size=(w.rank, w.rank + 1))
+        sigma = root @ root.T + 0.1 * np.eye(w.rank)
+        s = Strategy.from_covariance(sigma, w.basis)
+        assert s.norm == 2
+        np.testing.assert_allclose(s.covariance(w.basis), sigma, rtol=1e-8, atol=1e-9)
+        cost = np.einsum("ki,kl,li->i", w.basis, np.linalg.inv(sigma), w.basis).max()
+        np.testing.assert_allclose(s.sensitivity**2, cost, rtol=1e-8)
 
 
 def test_known_errors():
@@ -98,13 +103,14 @@ def test_a_strategy_that_does_not_support_the_workload():
     assert str(caught.value) == "the strategy does not support this basis: B A⁺A differs from B"
 
 
-@pytest.mark.parametrize(("size", "supported"), [(1e-6, False), (1e-7, False), (1e-12, True), (0.0, True)])
-def test_support_is_relative(size, supported):
-    # The query leans out of the strategy's row space by this much.
-    w = Workload.from_matrix([[1, 1, size]])
-    s = Strategy([[5.0, 0, 0], [0, 5.0, 0]])
-    assert s.supports(w) == supported
-    assert bool(np.isfinite(s.variances(w)).all()) == supported
+def test_support_is_relative(subtests: pytest.Subtests):
+    for size, supported in [(1e-6, False), (1e-7, False), (1e-12, True), (0.0, True)]:
+        with subtests.test(size=size, supported=supported):
+            # The query leans out of the strategy's row space by this much.
+            w = Workload.from_matrix([[1, 1, size]])
+            s = Strategy([[5.0, 0, 0], [0, 5.0, 0]])
+            assert s.supports(w) == supported
+            assert bool(np.isfinite(s.variances(w)).all()) == supported
 
 
 def test_a_query_of_tiny_weight_must_be_supported():
@@ -141,9 +147,8 @@ def test_a_strategy_is_copied_and_read_only():
     assert (s.p, s.n) == (2, 2)
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
+def test_errors(subtests: pytest.Subtests):
+    for make, text in [
         (
             lambda: Strategy(np.eye(2), norm=3),
             "the strategy's norm is 3, expected 1 (Laplace) or 2 (Gaussian)",
@@ -177,19 +182,19 @@ def test_a_strategy_is_copied_and_read_only():
             lambda: Strategy.from_covariance([[np.inf]], [[1.0]]),
             "the covariance has NaN or infinite entries, expected finite numbers",
         ),
-    ],
-)
-def test_errors(make, text):
-    with pytest.raises(OptionError) as caught:
-        make()
-    assert str(caught.value) == text
+    ]:
+        with subtests.test(make=make, text=text):
+            with pytest.raises(OptionError) as caught:
+                make()
+            assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("method", ["total_error", "supports", "variances"])
-def test_a_workload_of_another_size(method):
-    with pytest.raises(OptionError) as caught:
-        getattr(Strategy(np.eye(2)), method)(Workload.from_matrix(np.eye(3)))
-    assert str(caught.value) == "the strategy has 2 cells, the queries have 3"
+def test_a_workload_of_another_size(subtests: pytest.Subtests):
+    for method in ["total_error", "supports", "variances"]:
+        with subtests.test(method=method):
+            with pytest.raises(OptionError) as caught:
+                getattr(Strategy(np.eye(2)), method)(Workload.from_matrix(np.eye(3)))
+            assert str(caught.value) == "the strategy has 2 cells, the queries have 3"
 
 
 def test_a_basis_of_another_size():
@@ -223,12 +228,12 @@ def test_both_factorisations_give_the_pseudo_inverse(rows, cells, rank, conditio
     np.testing.assert_allclose(right.T @ null, 0, atol=1e-15 * condition + 1e-13)
 
 
-@pytest.mark.draws(5)
 def test_mean_variance_and_condition(rng):
-    w = random_workload(rng)
-    s = strategy_for(w, rng)
-    np.testing.assert_allclose(s.mean_variance(w), s.variances(w).mean(), rtol=1e-9)
-    assert 1 - 1e-9 <= s.condition(w) <= s.largest_condition * (1 + 1e-9)
+    for _ in range(3):
+        w = random_workload(rng)
+        s = strategy_for(w, rng)
+        np.testing.assert_allclose(s.mean_variance(w), s.variances(w).mean(), rtol=1e-9)
+        assert 1 - 1e-9 <= s.condition(w) <= s.largest_condition * (1 + 1e-9)
 
 
 def test_mean_variance_where_something_is_not_measured():

@@ -147,9 +147,8 @@ def test_sums_over_sets(rng: np.random.Generator) -> None:
     assert energies(workload).sum() == pytest.approx(np.trace(workload.gram))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
+def test_messages(subtests: pytest.Subtests) -> None:
+    for make, message in [
         (lambda: ProductStrategy((Strategy(np.eye(2), 1), Strategy(np.eye(2), 2))), "have the norms [1, 2]"),
         (lambda: ProductStrategy(()), "have the norms []"),
         (
@@ -163,12 +162,11 @@ def test_sums_over_sets(rng: np.random.Generator) -> None:
         (lambda: union(shares=(1.0, 0.0)), "must be positive and finite"),
         (lambda: union(sizes=(2, 3)), "differ in norm or in the number of cells"),
         (lambda: union().variances(Workload.from_matrix(np.eye(2))), "the workload is a matrix"),
-    ],
-)
-def test_messages(make: Callable[[], object], message: str) -> None:
-    with pytest.raises((OptionError, UnsuitableError)) as raised:
-        make()
-    assert message in raised.value.message
+    ]:
+        with subtests.test(make=make, message=message):
+            with pytest.raises((OptionError, UnsuitableError)) as raised:
+                make()
+            assert message in raised.value.message
 
 
 def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2)) -> UnionStrategy:

@@ -21,21 +21,22 @@ def near(found: object, expected: object) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 3), (4, 3)])
 def test_errors_and_answers_of_equal_attributes_are_those_of_the_matrix(
-    rng: np.random.Generator, k: int, d: int
+    subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
-    strategy = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1), 0.3)
-    workload, a = prefixes((d,) * k), strategy.implicit().matrix()
-    inverse = workload.queries @ np.linalg.pinv(a)
-    noisy = rng.normal(size=strategy.p)
-    for own in (strategy, as_matrix(strategy)):
-        near(own.variances(workload), np.square(inverse).sum(axis=1))
-        near(own.squared_error(workload), np.square(inverse).sum())
-        near(own.answers_from(workload, noisy), inverse @ noisy)
-    assert strategy.fields().keys() == as_matrix(strategy).fields().keys()
-    fields = {name: own for name, own in strategy.fields().items() if name != "form"}
-    near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
+    for k, d in [(2, 4), (3, 3), (4, 3)]:
+        with subtests.test(k=k, d=d):
+            strategy = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1), 0.3)
+            workload, a = prefixes((d,) * k), strategy.implicit().matrix()
+            inverse = workload.queries @ np.linalg.pinv(a)
+            noisy = rng.normal(size=strategy.p)
+            for own in (strategy, as_matrix(strategy)):
+                near(own.variances(workload), np.square(inverse).sum(axis=1))
+                near(own.squared_error(workload), np.square(inverse).sum())
+                near(own.answers_from(workload, noisy), inverse @ noisy)
+            assert strategy.fields().keys() == as_matrix(strategy).fields().keys()
+            fields = {name: own for name, own in strategy.fields().items() if name != "form"}
+            near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
 
 
 def test_of_sets_of_three_attributes_and_weights_of_rows(rng: np.random.Generator) -> None:
@@ -50,7 +51,6 @@ def test_of_sets_of_three_attributes_and_weights_of_rows(rng: np.random.Generato
     near(strategy.answers_from(workload, noisy), inverse @ noisy)
 
 
-@pytest.mark.draws(2)
 def test_values_that_are_alike(rng: np.random.Generator) -> None:
     strategy, workload = with_rests(rng)
     a = strategy.implicit().matrix()

@@ -38,17 +38,17 @@ def asked(sizes: tuple[int, ...] = SIZES) -> Workload:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(3)
 def test_variances_and_estimates_are_those_of_least_squares(rng: np.random.Generator) -> None:
-    strategy, workload = drawn(rng), asked()
-    inverse = np.linalg.pinv(strategy.implicit().matrix())
-    expected = np.square(workload.queries @ inverse).sum(axis=1)
-    assert strategy.variances(workload) == pytest.approx(expected, rel=tolerances.RECOMPUTED)
-    total_error = float(workload.weights @ expected)
-    assert strategy.squared_error(workload) == pytest.approx(total_error, rel=tolerances.RECOMPUTED)
-    noisy = rng.normal(size=strategy.p)
-    answers = workload.queries @ inverse @ noisy
-    np.testing.assert_allclose(strategy.answers_from(workload, noisy), answers, atol=1e-9)
+    for _ in range(2):
+        strategy, workload = drawn(rng), asked()
+        inverse = np.linalg.pinv(strategy.implicit().matrix())
+        expected = np.square(workload.queries @ inverse).sum(axis=1)
+        assert strategy.variances(workload) == pytest.approx(expected, rel=tolerances.RECOMPUTED)
+        total_error = float(workload.weights @ expected)
+        assert strategy.squared_error(workload) == pytest.approx(total_error, rel=tolerances.RECOMPUTED)
+        noisy = rng.normal(size=strategy.p)
+        answers = workload.queries @ inverse @ noisy
+        np.testing.assert_allclose(strategy.answers_from(workload, noisy), answers, atol=1e-9)
 
 
 @pytest.mark.draws(3)
@@ -103,9 +103,8 @@ def test_a_query_of_attributes_that_are_not_measured_together(rng: np.random.Gen
     assert unrounded.value.message.startswith("the strategy does not support the workload")
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_what_is_no_strategy(subtests: pytest.Subtests) -> None:
+    for changed, message in [
         ({"matrices": (np.ones((1, 3)),)}, "the rows of attribute 0 and the constant are dependent"),
         (
             {"matrices": (np.array([[1.0, np.nan, 0.0]]),)},
@@ -114,10 +113,9 @@ def test_a_query_of_attributes_that_are_not_measured_together(rng: np.random.Gen
         ({"sets": ((0,), (0,))}, "the sets of attributes repeat, or are not ascending places of attributes"),
         ({"sets": ((), (1,))}, "the sets of attributes repeat, or are not ascending places of attributes"),
         ({"weights": [1.0, 0.0]}, "the weights must be 2 finite numbers above 0, one for each set"),
-    ],
-)
-def test_what_is_no_strategy(changed: dict, message: str) -> None:
-    given = {"matrices": (np.eye(3)[1:],), "sets": ((), (0,)), "weights": [1.0, 1.0]} | changed
-    with pytest.raises(OptionError) as refused:
-        SectorwiseStrategy(**given)
-    assert refused.value.message == message
+    ]:
+        with subtests.test(changed=changed, message=message):
+            given = {"matrices": (np.eye(3)[1:],), "sets": ((), (0,)), "weights": [1.0, 1.0]} | changed
+            with pytest.raises(OptionError) as refused:
+                SectorwiseStrategy(**given)
+            assert refused.value.message == message

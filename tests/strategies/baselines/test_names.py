@@ -1,7 +1,5 @@
 """Names with parameters, and what is said of wrong ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmopt.errors import OptionError
@@ -70,9 +68,8 @@ def test_refusals() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_other_forms(subtests: pytest.Subtests) -> None:
+    for text in [
         "",
         "hierarchical(2)",
         "hierarchical(branching=2",
@@ -83,10 +80,9 @@ def test_refusals() -> None:
         "a.b(c=1)",
         "2",
         "x\0",
-    ],
-)
-def test_other_forms(text: str) -> None:
-    assert refusal(text) == (
-        f"the baseline is '{text}', expected a name, or a name with parameters\n"
-        "  for example hierarchical(branching=16)"
-    )
+    ]:
+        with subtests.test(text=text):
+            assert refusal(text) == (
+                f"the baseline is '{text}', expected a name, or a name with parameters\n"
+                "  for example hierarchical(branching=16)"
+            )
