@@ -12,6 +12,8 @@ from mmopt.errors import PrivacyError
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import MarginalStrategy, Neighbours, ProductStrategy, Strategy, UnionStrategy
+from mmopt.workloads import Product
+from mmopt.workloads.blocks.factor_blocks import total
 
 pytestmark = pytest.mark.quick
 
@@ -21,10 +23,12 @@ APART = "participation separation 2 at most 3"
 def test_no_change_of_counts_is_beyond_it(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for norm, rule, name in itertools.product([1, 2], ["drop", "refuse"], SETS):
         with subtests.test(norm=norm, rule=rule, name=name):
-            for _ in range(3):
+            for is_total in (False, False, True):
                 n = int(rng.integers(2, 6))
                 size = 10 ** int(rng.integers(1, 9))
                 matrix = rng.integers(-size, size, (3, n))
+                if is_total:  # replaced rows move nothing, one that is left out does
+                    matrix[:] = matrix[:, :1]
                 found = squared_sensitivity(matrix, norm, Neighbours.of(name).over(stream(n, rule)))
                 moved = [matrix.astype(object) @ change for change in changes(name, n, rule == "drop")]
                 largest = max(
@@ -91,6 +95,14 @@ def test_k_rows_of_one_person_are_k_times_one_row_in_every_form(subtests: pytest
                 one, two = (round_any(strategy, w, {"rows": k}) for k in (1, 2))
                 assert all(part.is_one_count for part in one.parts)
                 assert not any(part.is_one_count for part in two.parts)
+
+
+def test_of_a_total_a_replaced_row_may_be_one_that_is_left_out() -> None:
+    w = Workload.from_products(stream(4).domain, [Product((total(4),))])
+    for norm in (1, 2):
+        strategy = MarginalStrategy((4,), np.array([1.0, 0.0]), norm)
+        added, replaced = (round_any(strategy, w, name) for name in ("add-remove", "replace-one"))
+        assert added.squared_sensitivities() == replaced.squared_sensitivities() != [0]
 
 
 def test_a_strategy_in_factors_has_no_known_sensitivity_to_a_participation() -> None:

@@ -1,7 +1,5 @@
 """Designs for targets get better and are what they say; derivatives by shares are those of t."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -33,6 +31,7 @@ def asked_of(workload: Workload, beside: float = 0.0) -> tuple[RowSpace, AskedSh
 
 
 @pytest.mark.quick
+@pytest.mark.some(1)
 @pytest.mark.parametrize("sizes", [(4, 4, 4, 4), (2, 3, 4)], ids=["equal", "plain"])
 @pytest.mark.parametrize("beside", [0.0, 0.1])
 def test_designs_get_better_and_say_what_they_are(sizes: tuple[int, ...], beside: float) -> None:
@@ -61,7 +60,6 @@ def test_designs_get_better_and_say_what_they_are(sizes: tuple[int, ...], beside
     assert design.value == pytest.approx(design.total * space.largest(design.parts, 5.0).lower, rel=SHAPE)
 
 
-@pytest.mark.draws(3)
 def test_derivatives_by_shares_are_those_of_t(rng: np.random.Generator) -> None:
     sizes = (3,) * 4 if rng.random() < 0.5 else (2, 3, 4)
     space, asked = asked_of(ways(sizes, target=1.5), float(rng.choice([0.0, 0.2])))
