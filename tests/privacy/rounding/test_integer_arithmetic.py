@@ -50,8 +50,8 @@ def test_norms_and_differences_equal_python_integers(matrix):
 
 
 @pytest.mark.quick
-@settings(max_examples=60)
-@given(st.sampled_from([10, 30, 50, 62]).flatmap(matrices), matrices(10, (5, 2)))
+@settings(max_examples=120)
+@given(st.sampled_from([10, 30, 44, 46, 62]).flatmap(matrices), matrices(10, (5, 2)))
 def test_products_are_exact_or_refused(left, right):
     wide = left.astype(object) @ right.astype(object)
     largest = max(abs(int(v)) for v in wide.ravel())

@@ -192,31 +192,17 @@ def test_refused() -> None:
 
 
 @pytest.mark.slow
-def test_no_baseline_is_below_the_proved_bound(rng: np.random.Generator) -> None:
-    """30 random workloads; the bound of l2_strategy holds under either norm, as ‖A‖₁ >= ‖A‖₂."""
+def test_no_baseline_is_below_the_proved_bounds(rng: np.random.Generator) -> None:
+    """Of 20 random workloads and targets; they hold under either norm, as ‖A‖₁ >= ‖A‖₂."""
     compared = 0
-    for _ in range(30):
-        workload = random_asked(rng)
-        bound = solve(workload, "l2_strategy").bound
-        assert bound is not None and bound > 0
-        for one in evaluations(workload):
-            for cost in one.costs:
-                assert cost.error >= bound * (1 - FINE), (one.name, cost, bound)
-                compared += 1
-    assert compared > 30 * 5 * 2
-
-
-@pytest.mark.slow
-def test_no_baseline_meets_targets_below_the_proved_bound(rng: np.random.Generator) -> None:
-    """15 random workloads with random targets; Δ² is never less than the bound of fitness_for_use."""
-    compared = 0
-    for _ in range(15):
+    for _ in range(20):
         workload = with_targets(random_asked(rng), rng)
-        bound = solve(workload, "fitness_for_use").bound
-        assert bound is not None and bound > 0
+        least, fitness = (solve(workload, own).bound for own in ("l2_strategy", "fitness_for_use"))
+        assert least and fitness and least > 0 < fitness
         for one in evaluations(workload):
             for cost in one.costs:
+                assert cost.error >= least * (1 - FINE), (one.name, cost, least)
                 assert cost.privacy_cost is not None
-                assert cost.privacy_cost**2 >= bound * (1 - FINE), (one.name, cost, bound)
+                assert cost.privacy_cost**2 >= fitness * (1 - FINE), (one.name, cost, fitness)
                 compared += 1
-    assert compared > 15 * 5 * 2
+    assert compared > 20 * 5 * 2
