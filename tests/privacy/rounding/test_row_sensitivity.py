@@ -64,7 +64,7 @@ def exact(norm: int, difference: np.ndarray) -> int:
 
 @pytest.mark.some(3)
 @pytest.mark.parametrize(("form", "norm"), CASES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_no_row_costs_more_than_is_claimed(form: str, norm: int, data: st.DataObject, seed: int) -> None:
     """Every pair of neighbouring tables differs by one of these rows, or two, however few there are."""

@@ -126,25 +126,20 @@ def test_marginals_alone_are_components_of_dimension_one(subtests: pytest.Subtes
             )
 
 
-def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does() -> None:
-    with pytest.raises(TooLargeError) as caught:
-        plain_space(few_ways((60,) * 12, (1, 2), prefix))
-    assert str(caught.value) == (
-        "the row space of these queries has 230,455 dimensions, 230,455 of them in one block: "
-        "6 matrices of 395.7 GiB each are more than fits\n"
-        "  those of at most 1 attribute fit; or group values of the attributes"
-    )
-
-
-def test_the_order_that_fits_is_one_that_is_asked() -> None:
-    """Without the four-way prefixes only those of one attribute are left: of three nothing is known."""
-    with pytest.raises(TooLargeError) as caught:
-        plain_space(few_ways((10,) * 20, (1, 4), prefix))
-    assert str(caught.value) == (
-        "the row space of these queries has 32,634,676 dimensions, 32,634,676 of them in one block: "
-        "6 matrices of 7,935,032.8 GiB each are more than fits\n"
-        "  those of at most 1 attribute fit; or group values of the attributes"
-    )
+def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does(subtests: pytest.Subtests) -> None:
+    """Of the second those of one attribute are left without the four-way prefixes: three are not asked."""
+    for sizes, orders, dimensions, size in (
+        ((60,) * 12, (1, 2), "230,455", "395.7"),
+        ((10,) * 20, (1, 4), "32,634,676", "7,935,032.8"),
+    ):
+        with subtests.test(sizes=sizes):
+            with pytest.raises(TooLargeError) as caught:
+                plain_space(few_ways(sizes, orders, prefix))
+            assert str(caught.value) == (
+                f"the row space of these queries has {dimensions} dimensions, {dimensions} of them in one "
+                f"block: 6 matrices of {size} GiB each are more than fits\n"
+                "  those of at most 1 attribute fit; or group values of the attributes"
+            )
 
 
 @pytest.mark.slow
