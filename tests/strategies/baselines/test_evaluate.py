@@ -1,4 +1,7 @@
-"""Every baseline on many workloads: support, sensitivities, errors with and without a matrix."""
+"""Every baseline on many workloads: support, sensitivities, errors with and without a matrix; their names.
+
+Guards baselines_by_name.py, baseline_catalogue.py and plain_baselines.py.
+"""
 
 import itertools
 import math
@@ -13,7 +16,17 @@ from tolerances import FINE, ROUNDING
 
 from mmopt import OptionError, TooLargeError, Workload, limits, solve
 from mmopt.strategies import normalise, privacy_cost
-from mmopt.strategies.baselines import Evaluated, baseline, baseline_names, evaluate, read
+from mmopt.strategies.baselines import (
+    ALIASES,
+    CATALOGUE,
+    Evaluated,
+    baseline,
+    baseline_names,
+    baseline_words,
+    evaluate,
+    is_baseline,
+    read,
+)
 from mmopt.workloads.blocks import factor_blocks as f
 
 
@@ -116,35 +129,16 @@ def test_too_many_variances_leave_the_errors(
     assert cost.error == before.error == 800.0
 
 
-def test_without_targets_there_is_no_privacy_cost() -> None:
-    assert all(cost.privacy_cost is None for one in evaluations(EXAMPLE_4) for cost in one.costs)
-
-
-def test_the_order_of_the_cells_does_not_matter(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    for name in ["identity", "workload", "fourier", "datacube"]:
-        with subtests.test(name=name):
-            one = marginals_of((2, 3, 2), (0, 1), (1, 2), weight=2.0)
-            if name in ("identity", "workload"):  # cells may be in any order
-                rows = one.queries[:, rng.permutation(one.n)]
-                other = Workload.from_matrix(rows, weights=one.weights)
-            else:  # attributes may be
-                other = marginals_of((3, 2, 2), (0, 1), (0, 2), weight=2.0)
-            for norm in (1, 2):
-                assert costs(name, other, norm) == pytest.approx(costs(name, one, norm), rel=FINE)
-
-
 def test_known_numbers() -> None:
     """Example 4 of PVLDB 2012, (ε, δ): identity 36, Haar 21, the Gaussian mechanism 40."""
     for name, value in (("identity", 36.0), ("haar", 21.0), ("workload", 40.0)):
         assert costs(name, EXAMPLE_4, 2)[0] == pytest.approx(value, rel=ROUNDING)
-
-
-def test_normalised_rows_have_weights_of_their_own() -> None:
-    """Prefix sums over 3 cells, each divided by its squared length: 1 each from cells; 1 + 1/2 + 1/3."""
+    assert all(cost.privacy_cost is None for one in evaluations(EXAMPLE_4) for cost in one.costs)
+    # Prefix sums over 3 cells, each divided by its squared length: 1 each from cells; 1 + 1/2 + 1/3.
     workload = line(f.prefix(3)).normalised()
     assert costs("identity", workload, 2)[0] == pytest.approx(3.0, rel=ROUNDING)
-    assert costs("workload", workload, 2)[0] == pytest.approx(3.0 * (1 + 1 / 2 + 1 / 3), rel=ROUNDING)
-    assert costs("workload", workload, 2)[1] == pytest.approx(math.sqrt(3.0), rel=ROUNDING)
+    asked = costs("workload", workload, 2)
+    assert asked == pytest.approx((3.0 * (1 + 1 / 2 + 1 / 3), math.sqrt(3.0)), rel=ROUNDING)
 
 
 def test_attributes_without_a_matrix_of_all_cells() -> None:
@@ -206,3 +200,71 @@ def test_no_baseline_is_below_the_proved_bounds(rng: np.random.Generator) -> Non
                 assert cost.privacy_cost**2 >= fitness * (1 - FINE), (one.name, cost, fitness)
                 compared += 1
     assert compared > 20 * 5 * 2
+
+
+def test_the_table_is_consistent() -> None:
+    names = [row.name for row in CATALOGUE]
+    assert len({*names}) == len(names) and not {*names} & {*ALIASES}
+    assert {*baseline_words()} == {*names, *ALIASES}
+    for text in (*baseline_names(), *ALIASES.values()):
+        assert str(read(text)) == text
+    for row in CATALOGUE:
+        assert row.title and row.source and set(row.norms) <= {1, 2}
+        assert len({parameter.name for parameter in row.parameters}) == len(row.parameters)
+        # Every default may be written out.
+        given = ", ".join(map(str, row.parameters))
+        assert read(f"{row.name}({given})").given == tuple((p.name, p.default) for p in row.parameters)
+
+
+def test_read() -> None:
+    call = read(" hierarchical( branching = 16, root=False )")
+    assert call.baseline.name == "hierarchical" and dict(call.given) == {"branching": 16, "root": False}
+    assert str(call) == "hierarchical(branching=16, root=False)"
+    assert str(read("haar")) == "wavelet" and str(read("hierarchy")) == "hierarchical(branching=2)"
+    assert read("wavelet()") == read("wavelet")
+
+
+def test_what_counts_as_a_name() -> None:
+    assert all(
+        is_baseline(text) for text in ("haar", "hierarchical(branching=3)", "nothing(x=1)", " identity")
+    )
+    assert not any(is_baseline(text) for text in ("0.5", "har", "rows.npy", "rows(1).npy", "a/b(c)", ""))
+
+
+def test_refusals(subtests: pytest.Subtests) -> None:
+    branching = "expected an integer of 2 or more\n  branching: parts of each block; None: that of HB"
+    cases = {
+        "wavlet": "there is no baseline 'wavlet'\n  did you mean 'wavelet'?",
+        "hierarchical(branch=2)": (
+            "'hierarchical' has no parameter 'branch', it takes branching, root\n  did you mean 'branching'?"
+        ),
+        "wavelet(levels=2)": "'wavelet' has no parameter 'levels', it takes no parameters",
+        "haar(branching=2)": (
+            "'haar' is short for 'wavelet' and takes no parameters\n  write 'wavelet' with the parameters"
+        ),
+        "hierarchical(root=1)": "root of 'hierarchical' is 1, expected True or False\n",
+        "quadtree(branching=None)": "branching of 'quadtree' is None, expected an integer of 2 or more\n",
+    }
+    for value in ("1", "-2", "2.0", "'2'", "True"):
+        cases[f"hierarchical(branching={value})"] = f"branching of 'hierarchical' is {value}, {branching}"
+    for text in (
+        "",
+        "hierarchical(2)",
+        "hierarchical(branching=2",
+        "hierarchical(branching=2, branching=3)",
+        "hierarchical(**{'branching': 2})",
+        "hierarchical(branching=max(2, 3))",
+        "hierarchical(branching=-x)",
+        "a.b(c=1)",
+        "2",
+        "x\0",
+    ):
+        cases[text] = (
+            f"the baseline is '{text}', expected a name, or a name with parameters\n"
+            "  for example hierarchical(branching=16)"
+        )
+    for text, message in cases.items():
+        with subtests.test(text):
+            with pytest.raises(OptionError) as caught:
+                read(text)
+            assert (str(caught.value) + "\n").startswith(message)
