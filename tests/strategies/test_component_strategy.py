@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.linalg
 import tolerances
 from symmetric import random_factor, random_products, random_symmetric_matrix
 
@@ -93,20 +92,6 @@ def test_the_sensitivity_is_an_upper_bound(rng: np.random.Generator) -> None:
             exact = np.sqrt((total / cells.sizes).max())
             assert exact <= own.sensitivity <= exact * (1 + tolerances.ROUNDING)
         assert 1.0 - tolerances.ROUNDING <= scaled.sensitivity <= 1.0
-
-
-def test_an_optimal_strategy_by_component(rng: np.random.Generator) -> None:
-    """A = G^¼ on each component: its error is the singular value bound where the profile is flat."""
-    workload = marginals([3, 4], [0, 1, 2])
-    found = symmetry(workload, False)
-    assert found is not None
-    root = found.sources["workload.root"]
-    assert isinstance(root, Split)
-    parts = tuple(scipy.linalg.sqrtm(scipy.linalg.sqrtm(part.T @ part)).real for part in root.parts)
-    strategy = ComponentStrategy(Split(root.columns.abstract(root.columns.dims), root.columns, parts))
-    singular = np.linalg.svd(workload.root, compute_uv=False)
-    bound = singular.sum() ** 2 / workload.n
-    assert strategy.total_error(workload) == pytest.approx(bound, rel=tolerances.RECOMPUTED)
 
 
 def test_single_queries_by_the_matrix_where_components_are_large(

@@ -57,18 +57,6 @@ def test_errors_are_rational_numbers(subtests: pytest.Subtests) -> None:
                 assert cost.error == sum(energy for _, energy in parts)
 
 
-def test_theorem_6_29_on_every_query(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """Between n / (2n - 1) and 2 for each query: ½ is never reached, 2 by one cell less the next."""
-    for n in [2, 8, 64]:
-        with subtests.test(n=n):
-            rows = np.vstack([np.ones(n), [1, -1, *[0] * (n - 2)], rng.normal(size=(40, n))])
-            workload = Workload.from_matrix(np.vstack([f.all_range(n).matrix(), rows]))
-            tree, wavelet = (baseline(name, workload).variances(workload) for name in ("hierarchy", "haar"))
-            ratio = tree / wavelet
-            assert ratio.min() == pytest.approx(n / (2 * n - 1), rel=ROUNDING * n)
-            assert ratio.max() == pytest.approx(2.0, rel=ROUNDING * n)
-
-
 def test_sensitivities_of_any_number_of_cells(subtests: pytest.Subtests) -> None:
     for n in [1, 2, 3, 5, 6, 7, 9, 13, 31, 33]:
         with subtests.test(n=n):
