@@ -106,10 +106,13 @@ def test_words_and_mappings_say_the_same(subtests: pytest.Subtests) -> None:
 def test_the_sensitivity_is_that_of_the_set(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for norm, rule, name in itertools.product([1, 2], ["drop", "refuse"], SETS):
         with subtests.test(norm=norm, rule=rule, name=name):
-            for _ in range(2):
+            for is_total in (False, True):
                 n = int(rng.integers(2, 6))
                 workload, neighbours = stream(n, rule), Neighbours.of(name)
-                strategy = Strategy(rng.normal(size=(3, n)) * rng.choice([0.0, 1.0], (3, n)), norm)
+                matrix = rng.normal(size=(3, n)) * rng.choice([0.0, 1.0], (3, n))
+                if is_total:  # replaced rows move nothing, one that is left out does
+                    matrix = np.repeat(rng.normal(size=(3, 1)), n, axis=1)
+                strategy = Strategy(matrix, norm)
                 found = strategy.sensitivity_to(neighbours.over(workload))
                 moved = [strategy.matrix @ change for change in changes(name, n, rule == "drop")]
                 sizes = [np.linalg.norm(one, norm) for one in moved]
