@@ -3,8 +3,6 @@
 True values have fifty digits more than a float (``decimal``), or are orthogonal matrices of known entries.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -35,24 +33,26 @@ def random_ball(rng: np.random.Generator, *shape: int) -> Ball:
     return Ball(mid, np.abs(mid) * rng.choice([0.0, 1e-17, 1e-14, 1e-3], size=shape))
 
 
-@pytest.mark.draws(6)
 def test_exponentials_and_logarithms(rng: np.random.Generator) -> None:
-    a = random_ball(rng, 4, 3)
-    share = rng.choice([-1.0, 1.0, 0.0, 0.5], size=a.mid.shape)
-    with localcontext() as context:
-        context.prec = 70
-        x = [m + s * r for m, s, r in zip(*map(decimals, (a.mid, share, a.rad)), strict=True)]
-        grown = [v.exp() for v in x]
-        assert_inside(grown, ball_functions.exp(a))
-        positive = Ball(np.abs(a.mid), a.rad / 2)
-        y = [m + s * r for m, s, r in zip(*map(decimals, (positive.mid, share, positive.rad)), strict=True)]
-        assert_inside([v.ln() for v in y], ball_functions.log(positive))
-        assert_inside([sum(grown).ln()], ball_functions.logsumexp(a))
-        rows = [grown[3 * i : 3 * i + 3] for i in range(4)]
-        assert_inside([sum(row).ln() for row in rows], ball_functions.logsumexp(a, axis=1))
-        assert_inside(
-            [sum(column).ln() for column in zip(*rows, strict=True)], ball_functions.logsumexp(a, axis=0)
-        )
+    for _ in range(6):
+        a = random_ball(rng, 4, 3)
+        share = rng.choice([-1.0, 1.0, 0.0, 0.5], size=a.mid.shape)
+        with localcontext() as context:
+            context.prec = 70
+            x = [m + s * r for m, s, r in zip(*map(decimals, (a.mid, share, a.rad)), strict=True)]
+            grown = [v.exp() for v in x]
+            assert_inside(grown, ball_functions.exp(a))
+            positive = Ball(np.abs(a.mid), a.rad / 2)
+            y = [
+                m + s * r for m, s, r in zip(*map(decimals, (positive.mid, share, positive.rad)), strict=True)
+            ]
+            assert_inside([v.ln() for v in y], ball_functions.log(positive))
+            assert_inside([sum(grown).ln()], ball_functions.logsumexp(a))
+            rows = [grown[3 * i : 3 * i + 3] for i in range(4)]
+            assert_inside([sum(row).ln() for row in rows], ball_functions.logsumexp(a, axis=1))
+            assert_inside(
+                [sum(column).ln() for column in zip(*rows, strict=True)], ball_functions.logsumexp(a, axis=0)
+            )
 
 
 def test_exponentials_are_tight() -> None:
@@ -62,13 +62,14 @@ def test_exponentials_are_tight() -> None:
     assert ball_functions.logsumexp(exact(1e6 * x)).rad <= 1e-14 * 3e7
 
 
-@pytest.mark.parametrize("at", [1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0)])
-def test_logarithms_next_to_one(at: float) -> None:
-    ball = Ball(np.array([at]), np.array([2.0**-60]))
-    with localcontext() as context:
-        context.prec = 70
-        for sign in (-1, 0, 1):
-            assert_inside([(Decimal(at) + sign * Decimal(2) ** -60).ln()], ball_functions.log(ball))
+def test_logarithms_next_to_one(subtests: pytest.Subtests) -> None:
+    for at in [1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0)]:
+        with subtests.test(at=at):
+            ball = Ball(np.array([at]), np.array([2.0**-60]))
+            with localcontext() as context:
+                context.prec = 70
+                for sign in (-1, 0, 1):
+                    assert_inside([(Decimal(at) + sign * Decimal(2) ** -60).ln()], ball_functions.log(ball))
 
 
 def test_what_has_no_value_has_no_bound() -> None:
@@ -81,59 +82,72 @@ def test_what_has_no_value_has_no_bound() -> None:
     assert np.isinf(ball_functions.polar(exact(np.full((2, 2), np.nan))).rad).all()
 
 
-@pytest.mark.draws(6)
 def test_polar_factor(rng: np.random.Generator) -> None:
     """Of Q H with Q = I - 2 v vᵀ / 4, v = ±1, and H a symmetric positive definite matrix of few bits."""
-    v = rng.choice([-1.0, 1.0], size=4)
-    q = np.eye(4) - np.outer(v, v) / 2
-    b = rng.integers(-8, 9, size=(4, 4)).astype(float)
-    h = b @ b.T + np.eye(4)
-    ball = ball_functions.polar(exact(q @ h))
-    for t, m, r in zip(q.ravel(), ball.mid.ravel(), ball.rad.ravel(), strict=True):
-        assert abs(Fraction(t) - Fraction(m)) <= Fraction(r)
-    assert ball.rad.max() <= 1e-9
-    off = rng.normal(size=(4, 4)) * 1e-6
-    shaken = ball_functions.polar(balls.Ball(q @ h + off, np.abs(off) * (1 + 1e-9)))
-    assert (np.abs(q - shaken.mid) <= shaken.rad).all() and np.isfinite(shaken.rad).all()
+    for _ in range(4):
+        v = rng.choice([-1.0, 1.0], size=4)
+        q = np.eye(4) - np.outer(v, v) / 2
+        b = rng.integers(-8, 9, size=(4, 4)).astype(float)
+        h = b @ b.T + np.eye(4)
+        ball = ball_functions.polar(exact(q @ h))
+        for t, m, r in zip(q.ravel(), ball.mid.ravel(), ball.rad.ravel(), strict=True):
+            assert abs(Fraction(t) - Fraction(m)) <= Fraction(r)
+        assert ball.rad.max() <= 1e-9
+        off = rng.normal(size=(4, 4)) * 1e-6
+        shaken = ball_functions.polar(balls.Ball(q @ h + off, np.abs(off) * (1 + 1e-9)))
+        assert (np.abs(q - shaken.mid) <= shaken.rad).all() and np.isfinite(shaken.rad).all()
 
 
-@pytest.mark.parametrize("condition", [1.0, 1e6, 1e12])
-def test_smallest_eigenvalue_is_a_lower_bound(condition: float) -> None:
-    rng = np.random.default_rng(1)
-    for n in (1, 2, 5, 20):
-        s = np.ldexp(1.0, -rng.integers(0, int(np.log2(condition)) + 1, size=n))
-        q = rational.orthogonal(rng, 16)
-        values = np.concatenate([s, np.ones(16)])[:16]
-        found = smallest_eigenvalue(exact((q * values) @ q.T))
-        assert values.min() - 1e-13 <= found <= values.min()
+def test_smallest_eigenvalue_is_a_lower_bound(subtests: pytest.Subtests) -> None:
+    for condition in [1.0, 1e6, 1e12]:
+        with subtests.test(condition=condition):
+            rng = np.random.default_rng(1)
+            for n in (1, 2, 5, 20):
+                s = np.ldexp(1.0, -rng.integers(0, int(np.log2(condition)) + 1, size=n))
+                q = rational.orthogonal(rng, 16)
+                values = np.concatenate([s, np.ones(16)])[:16]
+                found = smallest_eigenvalue(exact((q * values) @ q.T))
+                assert values.min() - 1e-13 <= found <= values.min()
     assert smallest_eigenvalue(exact(np.zeros((2, 2)))) <= 0
     assert smallest_eigenvalue(exact(-np.eye(2))) <= -1
     assert smallest_eigenvalue(exact(np.full((2, 2), np.nan))) == -np.inf
     assert smallest_eigenvalue(Ball(np.eye(2), np.full((2, 2), 0.6))) < 0
 
 
-@pytest.mark.parametrize("least", [0.0, 2.0**-20, 1.0])
-def test_matrix_root(least: float, rng: np.random.Generator) -> None:
-    for _ in range(8):
-        q = rational.orthogonal(rng, 4)
-        s = np.array([least, 1.0, 2.0, 4.0])
-        ball = root(exact((q * s**2) @ q.T))
-        rational.assert_inside(rational.fractions((q * s) @ q.T), ball)
-        assert ball.rad.max() <= (1e-12 if least == 1.0 else 1e-6)
+def test_no_matrix_in_a_ball_has_a_smaller_eigenvalue(rng: np.random.Generator) -> None:
+    for rad in [0.0, 1e-6, 1e-2, 0.1]:
+        own = rng.normal(size=(3, 3))
+        mid = own @ own.T + np.eye(3)
+        v = np.linalg.eigh(mid)[1][:, 0]
+        worst = mid - rad * np.sign(np.outer(v, v))
+        found = smallest_eigenvalue(Ball(mid, np.full((3, 3), rad)))
+        assert found <= np.linalg.eigvalsh(worst)[0] + 1e-12, rad
 
 
-@pytest.mark.parametrize("bits", [0, 4, 20, 40])
-def test_a_number_below_every_eigenvalue(bits: int, rng: np.random.Generator) -> None:
+def test_matrix_root(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for least in [0.0, 2.0**-20, 1.0]:
+        with subtests.test(least=least):
+            for _ in range(8):
+                q = rational.orthogonal(rng, 4)
+                s = np.array([least, 1.0, 2.0, 4.0])
+                ball = root(exact((q * s**2) @ q.T))
+                rational.assert_inside(rational.fractions((q * s) @ q.T), ball)
+                assert ball.rad.max() <= (1e-12 if least == 1.0 else 1e-6)
+
+
+def test_a_number_below_every_eigenvalue(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Positive where Cholesky's algorithm can show it, and not much too small."""
-    q = rational.orthogonal(rng, 16)
-    x = (q * np.ldexp(1.0, -(np.arange(16) % (bits + 1)))) @ q.T
-    least = 2.0 ** -min(bits, 15)
-    lower = scipy.linalg.cholesky(x, lower=True)
-    found = below_eigenvalues(exact(x), lower)
-    assert least / 1000 <= found <= least
-    shaken = Ball(x, np.full(x.shape, least / 100))
-    assert below_eigenvalues(shaken, lower) <= least * (1 - 16 / 100)
-    assert below_eigenvalues(Ball(x, np.full(x.shape, least)), lower) == 0.0
+    for bits in [0, 4, 20, 40]:
+        with subtests.test(bits=bits):
+            q = rational.orthogonal(rng, 16)
+            x = (q * np.ldexp(1.0, -(np.arange(16) % (bits + 1)))) @ q.T
+            least = 2.0 ** -min(bits, 15)
+            lower = scipy.linalg.cholesky(x, lower=True)
+            found = below_eigenvalues(exact(x), lower)
+            assert least / 1000 <= found <= least
+            shaken = Ball(x, np.full(x.shape, least / 100))
+            assert below_eigenvalues(shaken, lower) <= least * (1 - 16 / 100)
+            assert below_eigenvalues(Ball(x, np.full(x.shape, least)), lower) == 0.0
 
 
 def test_rows_of_a_stack_are_those_of_every_matrix_in_the_ball() -> None:

@@ -3,11 +3,8 @@
 True values are exact fractions.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import operator
 from fractions import Fraction
-from typing import Any
 
 import flint
 import numpy as np
@@ -20,75 +17,74 @@ from mmopt.numerics.balls import Ball, exact
 pytestmark = pytest.mark.quick
 
 
-BINARY: list[tuple[Callable[..., Ball], Callable[[Any, Any], Any]]] = [
-    (balls.add, lambda a, b: a + b),
-    (balls.sub, lambda a, b: a - b),
-    (balls.mul, lambda a, b: a * b),
-    (balls.div, lambda a, b: a / b),
+BINARY = [
+    (balls.add, operator.add),
+    (balls.sub, operator.sub),
+    (balls.mul, operator.mul),
+    (balls.div, operator.truediv),
 ]
 
 
-@pytest.mark.parametrize(("rule", "truth"), BINARY, ids=["add", "sub", "mul", "div"])
-@pytest.mark.draws(6)
-def test_entry_by_entry(
-    rule: Callable[..., Ball], truth: Callable[[Any, Any], Any], rng: np.random.Generator
-) -> None:
-    a, b = random_ball(rng, 5), random_ball(rng, 5)
-    assert_inside(truth(within(rng, a), within(rng, b)), rule(a, b))
+def test_entry_by_entry(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for rule, truth in BINARY:
+        with subtests.test(rule=rule.__name__):
+            for _ in range(6):
+                a, b = random_ball(rng, 5), random_ball(rng, 5)
+                assert_inside(truth(within(rng, a), within(rng, b)), rule(a, b))
 
 
-@pytest.mark.draws(6)
 def test_sums_and_extremes(rng: np.random.Generator) -> None:
-    a = random_ball(rng, 4, 6)
-    x = within(rng, a)
-    for axis in (None, 0, 1):
-        assert_inside(x.sum(axis=axis), balls.total(a, axis=axis))
-        assert_inside(x.max(axis=axis), balls.extreme(np.max)(a, axis=axis))
-        assert_inside(x.min(axis=axis), balls.extreme(np.min)(a, axis=axis))
-    assert_inside(abs(x), balls.absolute(a))
-    assert_inside(-x.T, balls.neg(balls.transpose(a)))
-    assert_inside(x[:, :4].trace(), balls.trace(Ball(a.mid[:, :4], a.rad[:, :4])))
+    for _ in range(6):
+        a = random_ball(rng, 4, 6)
+        x = within(rng, a)
+        for axis in (None, 0, 1):
+            assert_inside(x.sum(axis=axis), balls.total(a, axis=axis))
+            assert_inside(x.max(axis=axis), balls.extreme(np.max)(a, axis=axis))
+            assert_inside(x.min(axis=axis), balls.extreme(np.min)(a, axis=axis))
+        assert_inside(abs(x), balls.absolute(a))
+        assert_inside(-x.T, balls.neg(balls.transpose(a)))
+        assert_inside(x[:, :4].trace(), balls.trace(Ball(a.mid[:, :4], a.rad[:, :4])))
 
 
-@pytest.mark.draws(6)
 def test_products(rng: np.random.Generator) -> None:
-    a, b, v = random_ball(rng, 4, 6), random_ball(rng, 6, 3), random_ball(rng, 6)
-    x, y, w = (within(rng, ball) for ball in (a, b, v))
-    assert_inside(x.dot(y), balls.matmul(a, b))
-    assert_inside(x.dot(w), balls.matmul(a, v))
-    assert_inside(w.dot(w), balls.matmul(v, v))
+    for _ in range(6):
+        a, b, v = random_ball(rng, 4, 6), random_ball(rng, 6, 3), random_ball(rng, 6)
+        x, y, w = (within(rng, ball) for ball in (a, b, v))
+        assert_inside(x.dot(y), balls.matmul(a, b))
+        assert_inside(x.dot(w), balls.matmul(a, v))
+        assert_inside(w.dot(w), balls.matmul(v, v))
 
 
-@pytest.mark.draws(6)
 def test_scaled_rows_and_columns(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(balls, "ROWS_AT_A_TIME", 3)
-    matrix, a, b = random_ball(rng, 4, 6).mid, random_ball(rng, 4), random_ball(rng, 6)
-    for rows, columns in ((a, b), (a, None), (None, b), (exact(a.mid), exact(b.mid))):
-        truth = within(rng, exact(matrix))
-        truth = truth if rows is None else truth * within(rng, rows)[:, None]
-        truth = truth if columns is None else truth * within(rng, columns)
-        found = balls.scaled(matrix, rows, columns)
-        assert_inside(truth, found)
-        if all(scale is None or scale.is_exact for scale in (rows, columns)):
-            assert (found.rad <= 1e-15 * np.abs(found.mid).max(axis=1, keepdims=True) + 1e-290).all()
+    for _ in range(6):
+        matrix, a, b = random_ball(rng, 4, 6).mid, random_ball(rng, 4), random_ball(rng, 6)
+        for rows, columns in ((a, b), (a, None), (None, b), (exact(a.mid), exact(b.mid))):
+            truth = within(rng, exact(matrix))
+            truth = truth if rows is None else truth * within(rng, rows)[:, None]
+            truth = truth if columns is None else truth * within(rng, columns)
+            found = balls.scaled(matrix, rows, columns)
+            assert_inside(truth, found)
+            if all(scale is None or scale.is_exact for scale in (rows, columns)):
+                assert (found.rad <= 1e-15 * np.abs(found.mid).max(axis=1, keepdims=True) + 1e-290).all()
 
 
-@pytest.mark.draws(6)
 def test_a_product_between_scales(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rounding is one radius for each row, which the scales go with."""
     monkeypatch.setattr(balls, "ROWS_AT_A_TIME", 3)
-    left, right = random_ball(rng, 4, 5).mid, random_ball(rng, 5, 6).mid
-    a, b = random_ball(rng, 4), random_ball(rng, 6)
-    truth = fractions(left).dot(fractions(right))
-    radii = balls.product_radii(left, right)
-    assert_inside(truth, Ball(left @ right, np.broadcast_to(radii[:, None], truth.shape)))
-    widths = rng.uniform(0.0, 1.0, 4)
-    matrix = Ball(left @ right, np.broadcast_to((radii + widths)[:, None], truth.shape))
-    for rows, columns in ((a, b), (a, None), (None, b)):
-        found = within(rng, matrix)
-        found = found if rows is None else found * within(rng, rows)[:, None]
-        found = found if columns is None else found * within(rng, columns)
-        assert_inside(found, balls.scaled(matrix.mid.copy(), rows, columns, radii + widths))
+    for _ in range(6):
+        left, right = random_ball(rng, 4, 5).mid, random_ball(rng, 5, 6).mid
+        a, b = random_ball(rng, 4), random_ball(rng, 6)
+        truth = fractions(left).dot(fractions(right))
+        radii = balls.product_radii(left, right)
+        assert_inside(truth, Ball(left @ right, np.broadcast_to(radii[:, None], truth.shape)))
+        widths = rng.uniform(0.0, 1.0, 4)
+        matrix = Ball(left @ right, np.broadcast_to((radii + widths)[:, None], truth.shape))
+        for rows, columns in ((a, b), (a, None), (None, b)):
+            found = within(rng, matrix)
+            found = found if rows is None else found * within(rng, rows)[:, None]
+            found = found if columns is None else found * within(rng, columns)
+            assert_inside(found, balls.scaled(matrix.mid.copy(), rows, columns, radii + widths))
 
 
 def test_scales_and_squares_too_small_for_a_float() -> None:
@@ -103,40 +99,51 @@ def test_scales_and_squares_too_small_for_a_float() -> None:
     assert_inside(truth, balls.dots(exact(one), exact(other), 1))
 
 
-@pytest.mark.draws(6)
 def test_products_entry_by_entry_summed(rng: np.random.Generator) -> None:
-    a, b = random_ball(rng, 4, 6), random_ball(rng, 4, 6)
-    for one, other in ((a, b), (exact(a.mid), b), (exact(a.mid), exact(b.mid))):
-        products = within(rng, one) * within(rng, other)
-        for axis in (0, 1):
-            found = balls.dots(one, other, axis)
-            assert_inside(products.sum(axis=axis), found)
-            sizes = np.linalg.norm(one.mid, axis=axis) * np.linalg.norm(other.mid, axis=axis)
-            if other.is_exact:
-                assert (found.rad <= 1e-14 * sizes).all()
+    for _ in range(6):
+        a, b = random_ball(rng, 4, 6), random_ball(rng, 4, 6)
+        for one, other in ((a, b), (exact(a.mid), b), (exact(a.mid), exact(b.mid))):
+            products = within(rng, one) * within(rng, other)
+            for axis in (0, 1):
+                found = balls.dots(one, other, axis)
+                assert_inside(products.sum(axis=axis), found)
+                sizes = np.linalg.norm(one.mid, axis=axis) * np.linalg.norm(other.mid, axis=axis)
+                if other.is_exact:
+                    assert (found.rad <= 1e-14 * sizes).all()
 
 
-@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, -1.0, -2.0, -3.0])
-@pytest.mark.draws(6)
-def test_whole_powers(exponent: float, rng: np.random.Generator) -> None:
-    a = random_ball(rng, 6)
-    wide = Ball(a.mid, np.abs(a.mid) * rng.choice([0.0, 0.5, 2.0], size=6) if exponent >= 0 else a.rad)
-    assert_inside(within(rng, wide) ** int(exponent), balls.power(wide, exact(exponent)))
+def test_whole_powers(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for exponent in [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, -1.0, -2.0, -3.0]:
+        with subtests.test(exponent=exponent):
+            for _ in range(6):
+                a = random_ball(rng, 6)
+                wide = Ball(
+                    a.mid, np.abs(a.mid) * rng.choice([0.0, 0.5, 2.0], size=6) if exponent >= 0 else a.rad
+                )
+                assert_inside(within(rng, wide) ** int(exponent), balls.power(wide, exact(exponent)))
 
 
-@pytest.mark.draws(6)
 def test_roots_and_broken_powers(rng: np.random.Generator) -> None:
-    a = random_ball(rng, 6, positive=True)
-    x = within(rng, a)
-    for ball, order in (
-        (balls.sqrt(a), 2),
-        (balls.power(a, exact(0.5)), 2),
-        (balls.power(a, exact(1 / 4)), 4),
-    ):
-        low = np.clip(fractions(ball.mid) - fractions(ball.rad), 0, None)
-        high = fractions(ball.mid) + fractions(ball.rad)
-        assert (low**order <= x).all() and (x <= high**order).all()
-        assert (ball.rad <= a.rad / np.abs(a.mid) * ball.mid + 1e-14 * ball.mid).all()
+    for _ in range(6):
+        a = random_ball(rng, 6, positive=True)
+        x = within(rng, a)
+        for ball, order in (
+            (balls.sqrt(a), 2),
+            (balls.power(a, exact(0.5)), 2),
+            (balls.power(a, exact(1 / 4)), 4),
+        ):
+            low = np.clip(fractions(ball.mid) - fractions(ball.rad), 0, None)
+            high = fractions(ball.mid) + fractions(ball.rad)
+            assert (low**order <= x).all() and (x <= high**order).all()
+            assert (ball.rad <= a.rad / np.abs(a.mid) * ball.mid + 1e-14 * ball.mid).all()
+
+
+def test_powers_of_what_is_about_one_hold_at_both_ends(subtests: pytest.Subtests) -> None:
+    for exponent in [2.0, 3.0, 5.0, 0.5, -1.0, -2.0]:
+        with subtests.test(exponent=exponent):
+            found = balls.power(Ball(np.ones(2), np.full(2, 0.25)), exact(exponent))
+            for end in (0.75, 1.25):
+                assert (found.lower <= end**exponent).all() and (end**exponent <= found.upper).all()
 
 
 def test_what_has_no_value_has_no_bound() -> None:
@@ -153,27 +160,28 @@ def test_products_too_small_for_a_float() -> None:
     assert_inside([Fraction(1e-200) ** 2], balls.matmul(exact(tiny.reshape(1, 1)), exact(tiny)))
 
 
-@pytest.mark.draws(6)
 def test_the_square_of_a_wide_number_keeps_its_ends(rng: np.random.Generator) -> None:
-    low, high = np.sort(np.exp(rng.normal(scale=4.0, size=2)))
-    wide = Ball(np.asarray((low + high) / 2), np.asarray((high - low) / 2))
-    ball = balls.power(wide, exact(2.0))
-    for end in (Fraction(float(wide.mid)) + sign * Fraction(float(wide.rad)) for sign in (-1, 1)):
-        if end >= 0:
-            assert_inside(end**2, ball)
-    slack = 1e-12 * high**2
-    assert ball.lower >= low**2 - slack and ball.upper <= high**2 + slack
+    for _ in range(6):
+        low, high = np.sort(np.exp(rng.normal(scale=4.0, size=2)))
+        wide = Ball(np.asarray((low + high) / 2), np.asarray((high - low) / 2))
+        ball = balls.power(wide, exact(2.0))
+        for end in (Fraction(float(wide.mid)) + sign * Fraction(float(wide.rad)) for sign in (-1, 1)):
+            if end >= 0:
+                assert_inside(end**2, ball)
+        slack = 1e-12 * high**2
+        assert ball.lower >= low**2 - slack and ball.upper <= high**2 + slack
 
 
-@pytest.mark.parametrize("parts", [(-1, 3), (-2, 3), (-5, 3), (1, 3), (1, 2), (3, 1)])
-def test_an_exponent_that_is_rounded_counts(parts: tuple[int, int]) -> None:
+def test_an_exponent_that_is_rounded_counts(subtests: pytest.Subtests) -> None:
     """Of a number far from 1 the power moves by many times the rounding of its exponent."""
-    p, q = parts
-    base, wide = 1e-100 if p < 0 else 1e100, Fraction(1, 10**12)
-    exponent = Ball(np.array(p / q), np.array(float(wide)))
-    ball = balls.power(exact(np.array(base)), exponent)
-    low, high = (Fraction(float(ball.mid)) + sign * Fraction(float(ball.rad)) for sign in (-1, 1))
-    with flint.ctx.workprec(300):
-        for off in (-wide, wide):
-            true = flint.arb(base).log() * (flint.arb(p) / q + flint.arb(float(off)))
-            assert flint.arb(float(low)).log() <= true <= flint.arb(float(high)).log()
+    for parts in [(-1, 3), (-2, 3), (-5, 3), (1, 3), (1, 2), (3, 1)]:
+        with subtests.test(parts=parts):
+            p, q = parts
+            base, wide = 1e-100 if p < 0 else 1e100, Fraction(1, 10**12)
+            exponent = Ball(np.array(p / q), np.array(float(wide)))
+            ball = balls.power(exact(np.array(base)), exponent)
+            low, high = (Fraction(float(ball.mid)) + sign * Fraction(float(ball.rad)) for sign in (-1, 1))
+            with flint.ctx.workprec(300):
+                for off in (-wide, wide):
+                    true = flint.arb(base).log() * (flint.arb(p) / q + flint.arb(float(off)))
+                    assert flint.arb(float(low)).log() <= true <= flint.arb(float(high)).log()

@@ -1,7 +1,6 @@
 """Upward rounding against exact rational arithmetic."""
 
-from __future__ import annotations
-
+import itertools
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,6 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from mmopt.numerics import outward
 from mmopt.numerics.outward import plus_up, root_up, times_up
+
+pytestmark = pytest.mark.quick
 
 ENTRIES = st.one_of(
     st.floats(-1e6, 1e6),
@@ -34,7 +35,7 @@ def at_least(bound: float, column: list[float] | list[Fraction], norm: int) -> b
     return Fraction(bound) ** 2 >= sum(v * v for v in exact)
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(MATRICES, st.sampled_from([1, 2]))
 @example(np.array([[5e-324], [5e-324]]), 2)
 @example(np.array([[1.0, 5e-324], [1e-200, 1e-310]]), 2)
@@ -47,8 +48,7 @@ def test_norms_are_upper_bounds(matrix, norm):
         assert at_least(float(bound), column.tolist(), norm)
 
 
-@pytest.mark.quick
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(MATRICES, st.sampled_from([1, 2]))
 @example(np.array([[1.0, 0.0], [5e-324, 0.0]]), 1)
 def test_differences_are_upper_bounds(matrix, norm):
@@ -59,18 +59,16 @@ def test_differences_are_upper_bounds(matrix, norm):
             assert at_least(bound, [x - y for x, y in zip(a, b, strict=True)], norm)
 
 
-@pytest.mark.quick
-@pytest.mark.draws(4)
-@pytest.mark.parametrize("norm", [1, 2])
-def test_bounds_are_tight(rng, norm):
-    matrix = rng.normal(size=(300, 20)) * 10.0 ** rng.integers(-5, 5, size=(300, 1))
-    plain = np.linalg.norm(matrix, norm, axis=0)
-    np.testing.assert_allclose(outward.column_norms(matrix, norm), plain, rtol=1e-12)
-    pairs = np.linalg.norm(matrix[:, :, None] - matrix[:, None, :], norm, axis=0)
-    np.testing.assert_allclose(outward.largest_difference(matrix, norm), pairs.max(), rtol=1e-12)
+def test_bounds_are_tight(subtests: pytest.Subtests, rng):
+    for norm in [1, 2]:
+        with subtests.test(norm=norm):
+            matrix = rng.normal(size=(300, 20)) * 10.0 ** rng.integers(-5, 5, size=(300, 1))
+            plain = np.linalg.norm(matrix, norm, axis=0)
+            np.testing.assert_allclose(outward.column_norms(matrix, norm), plain, rtol=1e-12)
+            pairs = np.linalg.norm(matrix[:, :, None] - matrix[:, None, :], norm, axis=0)
+            np.testing.assert_allclose(outward.largest_difference(matrix, norm), pairs.max(), rtol=1e-12)
 
 
-@pytest.mark.quick
 def test_small_integers_are_exact():
     tree = np.vstack([np.eye(8), np.kron(np.eye(4), [1, 1]), np.kron(np.eye(2), [1] * 4), np.ones((1, 8))])
     np.testing.assert_array_equal(outward.column_norms(tree, 1), np.full(8, 4.0))
@@ -82,46 +80,39 @@ def test_small_integers_are_exact():
     # The least float that is not below: √2 lies below its nearest float, √3 above.
     assert outward.column_norms(np.ones((2, 1)), 2)[0] == np.sqrt(2)
     assert outward.column_norms(np.ones((3, 1)), 2)[0] == np.nextafter(np.sqrt(3), 2)
-
-
-@pytest.mark.quick
-def test_equal_columns_do_not_differ():
-    third = np.full((4, 6), 1 / 3)
-    assert outward.largest_difference(third, 1) == 0.0
-    assert outward.largest_difference(third, 2) == 0.0
-    assert outward.largest_difference(np.ones((3, 1)), 2) == 0.0
+    for equal, norm in itertools.product((np.full((4, 6), 1 / 3), np.ones((3, 1))), (1, 2)):
+        assert outward.largest_difference(equal, norm) == 0.0
     np.testing.assert_array_equal(outward.column_norms(np.zeros((2, 3)), 2), np.zeros(3))
 
 
-@pytest.mark.quick
-@pytest.mark.draws(4)
 def test_the_gram_form_bounds_the_direct_one(monkeypatch, rng):
-    matrix = rng.normal(size=(30, 12)) * 10.0 ** rng.integers(-3, 4)
-    direct = outward.largest_difference(matrix, 2)
+    matrices = [rng.normal(size=(30, 12)) * 10.0**power for power in (-3, 0, 3)]
+    bounds = [outward.largest_difference(matrix, 2) for matrix in matrices]
     monkeypatch.setattr(outward, "_DIRECT", 0)
-    by_gram = outward.largest_difference(matrix, 2)
-    assert by_gram >= direct * (1 - 1e-12)
-    np.testing.assert_allclose(by_gram, direct, rtol=1e-9)
-    # Where columns nearly agree the Gram form is too loose and is not used.
-    close = 1 + 1e-9 * rng.normal(size=(5, 4))
-    pairs = np.linalg.norm(close[:, :, None] - close[:, None, :], axis=0)
-    np.testing.assert_allclose(outward.largest_difference(close, 2), pairs.max(), rtol=1e-6)
+    for matrix, direct in zip(matrices, bounds, strict=True):
+        by_gram = outward.largest_difference(matrix, 2)
+        assert by_gram >= direct * (1 - 1e-12)
+        np.testing.assert_allclose(by_gram, direct, rtol=1e-9)
+        # Where columns nearly agree the Gram form is too loose and is not used.
+        close = 1 + 1e-9 * rng.normal(size=(5, 4))
+        pairs = np.linalg.norm(close[:, :, None] - close[:, None, :], axis=0)
+        np.testing.assert_allclose(outward.largest_difference(close, 2), pairs.max(), rtol=1e-6)
 
 
-@pytest.mark.quick
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("rows", [3, 20, 500])
-def test_sums_that_leave_the_grid_are_rounded_up(norm, rows, rng):
+def test_sums_that_leave_the_grid_are_rounded_up(subtests: pytest.Subtests, rng):
     """Integers of 25 bits: the squares of twenty need more than 53 bits, their sum is then not exact."""
-    matrix = (2.0 * rng.integers(2**23, 2**24, size=(rows, 40)) + 1.0) * rng.choice([-1.0, 1.0], (rows, 40))
-    norms, powers = outward.column_norms(matrix, norm), outward.column_powers(matrix, norm)
-    for column, bound, power in zip(matrix.T.tolist(), norms, powers, strict=True):
-        assert at_least(float(bound), column, norm)
-        assert Fraction(float(power)) >= sum(abs(Fraction(v)) ** norm for v in column)
-        assert power <= sum(abs(v) ** norm for v in column) * (1 + 1e-12)
+    for norm, rows in itertools.product([1, 2], [3, 20, 500]):
+        with subtests.test(norm=norm, rows=rows):
+            matrix = (2.0 * rng.integers(2**23, 2**24, size=(rows, 8)) + 1.0) * rng.choice(
+                [-1.0, 1.0], (rows, 8)
+            )
+            norms, powers = outward.column_norms(matrix, norm), outward.column_powers(matrix, norm)
+            for column, bound, power in zip(matrix.T.tolist(), norms, powers, strict=True):
+                assert at_least(float(bound), column, norm)
+                assert Fraction(float(power)) >= sum(abs(Fraction(v)) ** norm for v in column)
+                assert power <= sum(abs(v) ** norm for v in column) * (1 + 1e-12)
 
 
-@pytest.mark.quick
 @given(
     st.floats(-1e300, 1e300, allow_subnormal=False), st.integers(1, 15), st.booleans(), st.sampled_from("ge")
 )
@@ -144,10 +135,8 @@ def test_a_printed_figure_errs_to_one_side_by_less_than_a_unit(
         assert text.removeprefix("-") == f"{abs(value):.{precision}{layout}}"  # a zero of either sign
 
 
-@pytest.mark.quick
-@pytest.mark.parametrize(
-    ("value", "up", "text"),
-    [
+def test_printed_figures(subtests: pytest.Subtests) -> None:
+    for value, up, text in [
         (None, True, "-"),
         (np.inf, False, "inf"),
         (-np.inf, True, "-inf"),
@@ -162,10 +151,9 @@ def test_a_printed_figure_errs_to_one_side_by_less_than_a_unit(
         (0.1, True, "0.100001"),
         ("0.1", True, "0.1"),
         ("0.10000003", True, "0.100001"),
-    ],
-)
-def test_printed_figures(value: float | str | None, up: bool, text: str) -> None:
-    assert outward.rounded(value, 6, up=up) == text
+    ]:
+        with subtests.test(value=value, up=up, text=text):
+            assert outward.rounded(value, 6, up=up) == text
 
 
 LARGEST = np.finfo(np.float64).max
@@ -182,7 +170,7 @@ def is_least(found: float, exact: Fraction) -> bool:
     return Fraction(found) >= exact and (found == 0 or Fraction(float(np.nextafter(found, 0.0))) < exact)
 
 
-@settings(max_examples=400, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(NUMBERS, NUMBERS)
 @example(1.0, 2.0**-53)
 @example(2.0**53, 1.0)
@@ -193,7 +181,7 @@ def test_sums(a, b):
     assert exact > LARGEST if np.isinf(found) else is_least(found, exact)
 
 
-@settings(max_examples=400, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(NUMBERS, NUMBERS)
 @example(1 / 3, 3.0)
 @example(5e-324, 0.5)
@@ -212,7 +200,7 @@ def test_products(a, b):
         assert Fraction(below) < exact or found == 0
 
 
-@settings(max_examples=400, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(NUMBERS)
 @example(2.0)
 @example(5e-324)

@@ -1,7 +1,5 @@
 """Sums over participation patterns against all patterns, one by one."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 
@@ -10,6 +8,8 @@ import pytest
 
 from mmopt.numerics import participation
 from mmopt.numerics.participation import largest_block, largest_sums, most_steps, participation_norm
+
+pytestmark = pytest.mark.quick
 
 SIZES = [(n, b, k) for n in (1, 2, 5, 8) for b in (1, 2, 3, 9) for k in (1, 2, 3, 20)]
 
@@ -26,62 +26,58 @@ def block(weights: np.ndarray, steps: tuple[int, ...]) -> float:
     return weights[np.ix_(steps, steps)].sum()
 
 
-@pytest.mark.quick
-@pytest.mark.parametrize(("n", "b", "k"), SIZES)
-def test_sums_are_the_largest_of_all_patterns(rng: np.random.Generator, n: int, b: int, k: int) -> None:
-    weights = rng.integers(0, 9, (3, n))
-    found = [max(row[list(steps)].sum() for steps in patterns(n, b, k)) for row in weights]
-    np.testing.assert_array_equal(largest_sums(weights, b, k), found)
-    assert most_steps(n, b, k) == max(map(len, patterns(n, b, k)))
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize(("n", "b", "k"), SIZES)
-def test_blocks_are_exact_where_patterns_are_few_and_bounds_otherwise(
-    rng: np.random.Generator, n: int, b: int, k: int, monkeypatch: pytest.MonkeyPatch
+def test_sums_and_blocks_are_the_largest_of_all_patterns(
+    subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
-    weights = rng.integers(0, 9, (n, n))
-    weights = weights + weights.T
-    apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-    banded = np.where(apart < b, weights, 0)
-    found, narrow = (max(block(w, steps) for steps in patterns(n, b, k)) for w in (weights, banded))
-    assert largest_block(weights, b, k) == found
-    monkeypatch.setattr(participation, "_ENUMERATED", 0)
-    assert largest_block(weights, b, k) >= found
-    assert largest_block(banded, b, k) == narrow == largest_sums(np.diag(weights), b, k)
+    """Where patterns are many, those of blocks are bounds, and exact of a banded matrix."""
+    for n, b, k in SIZES:
+        with subtests.test(n=n, b=b, k=k):
+            weights = rng.integers(0, 9, (3, n))
+            found = [max(row[list(steps)].sum() for steps in patterns(n, b, k)) for row in weights]
+            np.testing.assert_array_equal(largest_sums(weights, b, k), found)
+            assert most_steps(n, b, k) == max(map(len, patterns(n, b, k)))
+            weights = rng.integers(0, 9, (n, n))
+            weights = weights + weights.T
+            apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+            banded = np.where(apart < b, weights, 0)
+            found, narrow = (max(block(w, steps) for steps in patterns(n, b, k)) for w in (weights, banded))
+            assert largest_block(weights, b, k) == found
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(participation, "_ENUMERATED", 0)
+                assert largest_block(weights, b, k) >= found
+                assert largest_block(banded, b, k) == narrow == largest_sums(np.diag(weights), b, k)
 
 
-@pytest.mark.quick
-@pytest.mark.draws(3)
-@pytest.mark.parametrize("rows", [0, 2**21])
 def test_no_contribution_changes_the_answers_by_more(
-    rng: np.random.Generator, rows: int, monkeypatch: pytest.MonkeyPatch
+    subtests: pytest.Subtests, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numbers in [-1, 1], and vectors of length at most 1 (a gradient): columns times each, summed."""
-    monkeypatch.setattr(participation, "_ENUMERATED", rows)
-    n, b, k = int(rng.integers(2, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
-    matrix = rng.normal(size=(4, n))
-    limits = {norm: participation_norm(matrix, norm, b, k) for norm in (1, 2)}
-    for steps in patterns(n, b, k):
-        columns = matrix[:, steps]
-        for signs in itertools.product((-1.0, 1.0), repeat=len(steps)):
-            assert np.abs(columns @ signs).sum() <= limits[1] * (1 + 1e-12)
-            assert np.linalg.norm(columns @ signs) <= limits[2] * (1 + 1e-12)
-        vectors = rng.normal(size=(len(steps), 3))
-        vectors /= np.linalg.norm(vectors, axis=1)[:, None]
-        assert np.linalg.norm(columns @ vectors) <= limits[2] * (1 + 1e-12)
+    for rows in [0, 2**21]:
+        monkeypatch.setattr(participation, "_ENUMERATED", rows)
+        with subtests.test(rows=rows):
+            for _ in range(3):
+                n, b, k = int(rng.integers(2, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
+                matrix = rng.normal(size=(4, n))
+                limits = {norm: participation_norm(matrix, norm, b, k) for norm in (1, 2)}
+                for steps in patterns(n, b, k):
+                    columns = matrix[:, steps]
+                    for signs in itertools.product((-1.0, 1.0), repeat=len(steps)):
+                        assert np.abs(columns @ signs).sum() <= limits[1] * (1 + 1e-12)
+                        assert np.linalg.norm(columns @ signs) <= limits[2] * (1 + 1e-12)
+                    vectors = rng.normal(size=(len(steps), 3))
+                    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+                    assert np.linalg.norm(columns @ vectors) <= limits[2] * (1 + 1e-12)
 
 
-@pytest.mark.quick
-@pytest.mark.draws(3)
 def test_columns_that_agree_in_sign_reach_the_bound(rng: np.random.Generator) -> None:
-    n, b, k = int(rng.integers(2, 9)), int(rng.integers(1, 4)), int(rng.integers(1, 5))
-    matrix = rng.uniform(0, 1, (3, n)) * rng.choice([0.0, 1.0], (3, n))
-    sums = [matrix[:, list(steps)].sum(axis=1) for steps in patterns(n, b, k)]
-    for norm in (1, 2):
-        reached = max(np.linalg.norm(own, norm) for own in sums)
-        assert participation_norm(matrix, norm, b, k) == pytest.approx(reached, rel=1e-12)
-        assert participation_norm(matrix, norm, b, k) >= reached * (1 - 1e-15)
+    for _ in range(3):
+        n, b, k = int(rng.integers(2, 9)), int(rng.integers(1, 4)), int(rng.integers(1, 5))
+        matrix = rng.uniform(0, 1, (3, n)) * rng.choice([0.0, 1.0], (3, n))
+        sums = [matrix[:, list(steps)].sum(axis=1) for steps in patterns(n, b, k)]
+        for norm in (1, 2):
+            reached = max(np.linalg.norm(own, norm) for own in sums)
+            assert participation_norm(matrix, norm, b, k) == pytest.approx(reached, rel=1e-12)
+            assert participation_norm(matrix, norm, b, k) >= reached * (1 - 1e-15)
 
 
 def test_it_is_rounded_up_at_any_scale(rng: np.random.Generator) -> None:

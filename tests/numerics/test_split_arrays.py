@@ -1,7 +1,5 @@
 """Spaces, split matrices and level vectors without a workload behind them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""Conversions between rho, epsilon and delta never claim more privacy than is proved."""
 
 import math
 from decimal import Decimal, localcontext
@@ -27,6 +27,7 @@ def test_the_published_scale_for_half_epsilon():
     assert 1 / math.sqrt(2 * rho) == pytest.approx(6.5428, abs=5e-5)
     assert allowed_rho(Privacy(epsilon=0.5, delta=1e-4)) == rho
     assert allowed_rho(Privacy(rho=0.25)) == 0.25
+    assert zcdp_epsilon(0.0, 1e-6) == zcdp_epsilon(1e-12, 0.5) == 0.0
 
 
 @pytest.mark.quick
@@ -38,7 +39,7 @@ def test_rho_and_epsilon_are_inverse_and_rounded_to_the_safe_side(epsilon, delta
     assert found == pytest.approx(epsilon, rel=1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.floats(1e-6, 100), st.floats(1e-30, 0.5))
 def test_some_order_proves_the_claimed_delta(rho, delta):
     """Proposition 12 itself, in 80 digits, at orders near the best one: delta(epsilon) <= delta."""
@@ -71,14 +72,6 @@ def test_agreement_with_opendp():
 
 
 @pytest.mark.quick
-def test_monotone_and_trivial_cases():
-    assert zcdp_epsilon(0.0, 1e-6) == 0.0
-    assert zcdp_epsilon(1e-12, 0.5) == 0.0
-    values = [zcdp_epsilon(rho, 1e-6) for rho in (0.01, 0.1, 1.0, 10.0)]
-    assert values == sorted(values)
-
-
-@pytest.mark.quick
 @given(st.integers(1, 2**60), st.floats(1e-3, 1e18))
 def test_rho_of_a_scale_is_an_upper_bound(squared, scale):
     exact = Fraction(squared) / (2 * Fraction(scale) ** 2)
@@ -99,10 +92,8 @@ def test_continuous_gaussian_and_the_older_formula():
     assert continuous_gaussian_scale(0.5, 1e-4) == pytest.approx(5.8937878, abs=5e-8)
     assert continuous_gaussian_scale(0.5, 1e-4, sensitivity=3.0) == pytest.approx(3 * 5.8937878, abs=2e-7)
     for epsilon, delta in [(0.01, 1e-9), (1.0, 1e-6), (20.0, 0.3)]:
-        assert continuous_gaussian_delta(epsilon, continuous_gaussian_mu(epsilon, delta)) == pytest.approx(
-            delta
-        )
         mu = continuous_gaussian_mu(epsilon, delta)
+        assert continuous_gaussian_delta(epsilon, mu) == pytest.approx(delta)
         assert continuous_gaussian_epsilon(mu, delta) == pytest.approx(epsilon)
     assert continuous_gaussian_epsilon(1e-6, 0.01) == 0.0  # delta alone covers it
     # Example 4 of PVLDB 2012: identity and Haar.
@@ -110,9 +101,8 @@ def test_continuous_gaussian_and_the_older_formula():
     assert math.sqrt(21) * pvldb2012_rmse_factor(0.5, 1e-4) == pytest.approx(34.643, abs=5e-4)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_refusals(subtests: pytest.Subtests):
+    for call, message in [
         (lambda: zcdp_epsilon(-1.0, 0.1), "rho is -1.0, expected a finite number, 0 or above"),
         (lambda: zcdp_epsilon(math.nan, 0.1), "rho is nan, expected a finite number, 0 or above"),
         (lambda: zcdp_epsilon(1.0, 0.0), "delta is 0.0, expected a number above 0 and below 1"),
@@ -125,9 +115,8 @@ def test_continuous_gaussian_and_the_older_formula():
         (lambda: continuous_gaussian_mu(1.0, 2.0), "delta must lie strictly between 0 and 1, not be 2.0"),
         (lambda: continuous_gaussian_delta(1.0, 0.0), "mu is 0.0, expected a finite number above 0"),
         (lambda: pvldb2012_rmse_factor(-1.0, 0.1), "epsilon must be a finite number > 0, not -1.0"),
-    ],
-)
-def test_refusals(call, message):
-    with pytest.raises(PrivacyError) as caught:
-        call()
-    assert caught.value.message == message
+    ]:
+        with subtests.test(message):
+            with pytest.raises(PrivacyError) as caught:
+                call()
+            assert caught.value.message == message

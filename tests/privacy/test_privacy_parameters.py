@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""Privacy parameters that protect nobody are refused, or named, in these words."""
 
 import math
 from dataclasses import dataclass
@@ -25,9 +25,8 @@ NOTHING = "it protects nobody"
 USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
 
 
-@pytest.mark.parametrize(
-    ("given", "message", "hint"),
-    [
+def test_refused(subtests: pytest.Subtests) -> None:
+    for given, message, hint in [
         ({}, "no privacy parameter is given", BOTH),
         ({"epsilon": 0.0}, "epsilon must be a finite number > 0, not 0.0", ""),
         ({"delta": 1e-6}, "delta (1e-06) is given without epsilon", BOTH),
@@ -47,32 +46,29 @@ USUAL = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
         ({"epsilon": 1.0, "delta": 1.0}, "delta must lie strictly between 0 and 1, not be 1.0", USUAL),
         ({"epsilon": 1.0, "delta": -0.5}, "delta must lie strictly between 0 and 1, not be -0.5", USUAL),
         ({"epsilon": 1.0, "delta": math.nan}, "delta must lie strictly between 0 and 1, not be nan", USUAL),
-    ],
-)
-def test_refused(given: dict[str, float], message: str, hint: str) -> None:
-    with pytest.raises(PrivacyError) as caught:
-        Privacy(**given)
-    assert caught.value.message == message
-    assert caught.value.hint == hint
+    ]:
+        with subtests.test(given=given):
+            with pytest.raises(PrivacyError) as caught:
+                Privacy(**given)
+            assert caught.value.message == message
+            assert caught.value.hint == hint
 
 
-@pytest.mark.parametrize(
-    ("privacy", "said"),
-    [
+def test_parameters_that_protect_nobody_are_named(subtests: pytest.Subtests) -> None:
+    for privacy, said in [
         (Privacy(epsilon=20.0), ()),
         (Privacy(epsilon=20.0, delta=1e-3), ()),
         (Privacy(rho=10.0), ()),
         (
-            Privacy(epsilon=21.0),
+            Privacy(21.0),
             ("epsilon 21", "the odds of a guess at a row may change by a factor of exp(epsilon)"),
         ),
         (Privacy(1.0, 0.5), ("delta 0.5", "with that chance a row may be published as it is")),
         (Privacy(rho=11.0), ("rho 11", "whether a row is there can be told almost surely")),
-    ],
-)
-def test_parameters_that_protect_nobody_are_named(privacy: Privacy, said: tuple[str, ...]) -> None:
-    found = privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
-    assert found == " is no protection in practice: ".join(said)
+    ]:
+        with subtests.test(privacy=privacy):
+            found = privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
+            assert found == " is no protection in practice: ".join(said)
 
 
 def test_numbers_of_numpy() -> None:
@@ -101,9 +97,8 @@ OF_WHAT = (
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_what_is_no_privacy(subtests: pytest.Subtests) -> None:
+    for value, text in [
         (1, OF_WHAT.format(1.0)),
         (np.float64(0.5), OF_WHAT.format(0.5)),
         (
@@ -119,10 +114,8 @@ OF_WHAT = (
         ("epsilon=1", f"a str is no privacy{WRITE}"),
         ((1.0, 1e-6), f"a tuple is no privacy{WRITE}"),
         (Asked(None), f"the Asked asks for no privacy{WRITE}"),
-    ],
-    ids=lambda value: None if isinstance(value, str) else repr(value),
-)
-def test_what_is_no_privacy(value: object, text: str) -> None:
-    with pytest.raises(PrivacyError) as caught:
-        Privacy.of(value)
-    assert str(caught.value) == text
+    ]:
+        with subtests.test(value=value):
+            with pytest.raises(PrivacyError) as caught:
+                Privacy.of(value)
+            assert str(caught.value) == text

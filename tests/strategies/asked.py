@@ -1,7 +1,5 @@
 """Workloads on which baselines are tried: one attribute, several, marginals, a matrix."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -11,8 +9,6 @@ from symmetric import random_products
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
-
-__all__ = ["line", "marginals_of", "random_asked", "with_targets"]
 
 
 def line(block: Factor) -> Workload:
@@ -29,9 +25,9 @@ def marginals_of(sizes: tuple[int, ...], *sets: tuple[int, ...], weight: float =
     return Workload.from_products(domain_of(*sizes), products)
 
 
-def random_asked(rng: np.random.Generator) -> Workload:
-    """A third each: a matrix over one attribute, marginals, other products."""
-    kind = int(rng.integers(3))
+def random_asked(rng: np.random.Generator, kind: int | None = None) -> Workload:
+    """A third each: a matrix over one attribute, marginals, other products; or of one of these kinds."""
+    kind = int(rng.integers(3)) if kind is None else kind
     if kind == 0:
         n = int(rng.integers(2, 10))
         rows = rng.integers(-1, 3, size=(int(rng.integers(1, 9)), n)).astype(float)

@@ -1,10 +1,7 @@
 """A strategy by component against its own matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-import scipy.linalg
 import tolerances
 from symmetric import random_factor, random_products, random_symmetric_matrix
 
@@ -12,8 +9,7 @@ from mmopt import OptionError, Strategy, TooLargeError, Workload
 from mmopt.numerics.split_arrays import Space, Split, lift
 from mmopt.strategies import ComponentStrategy, Neighbours, as_dense, normalise
 from mmopt.symmetry import symmetry
-from mmopt.symmetry.joint_components import Cells
-from mmopt.testing.census_workloads import domain_of, marginals
+from mmopt.testing.census_workloads import marginals
 from mmopt.workloads import Product
 
 # A random strategy may be nearly singular, which both ways of computing feel.
@@ -39,13 +35,6 @@ def random_strategy(rng: np.random.Generator, workload: Workload, loss: bool) ->
     return ComponentStrategy(Split(cells.abstract(tuple(d + 1 for d in cells.dims)), cells, tuple(parts)))
 
 
-def weighted(rng: np.random.Generator, workload: Workload) -> Workload:
-    """The same queries with weights that have no symmetry."""
-    return Workload.from_matrix(
-        workload.queries, targets=workload.targets, weights=rng.uniform(0.5, 2.0, workload.m)
-    )
-
-
 def others(rng: np.random.Generator, workload: Workload) -> Workload:
     """Queries over the same attributes, with other symmetries or none."""
     if workload.products is None:
@@ -66,26 +55,31 @@ def check_figures(strategy: ComponentStrategy, workload: Workload) -> None:
         assert strategy.condition(workload) <= strategy.largest_condition * (1 + RANDOM)
 
 
-@pytest.mark.parametrize("case", range(12))
-def test_figures_are_those_of_the_matrix(rng: np.random.Generator, case: int) -> None:
-    strategy = None
-    while strategy is None:
-        workload = random_products(rng) if case % 3 else random_symmetric_matrix(rng)
-        if case % 6 == 0:
-            workload = weighted(rng, workload)
-        strategy = random_strategy(rng, workload, loss=case % 4 == 3)
-    dense = as_dense(strategy)
-    assert (strategy.p, strategy.n, strategy.norm) == (dense.p, dense.n, 2)
-    assert strategy.sensitivity == pytest.approx(dense.sensitivity, rel=tolerances.ROUNDING)
-    np.testing.assert_allclose(lift(strategy.profile), np.square(dense.matrix).sum(axis=0), rtol=RANDOM)
-    assert strategy.sensitivity_to(REPLACED) == dense.sensitivity_to(REPLACED)
-    check_figures(strategy, workload)
-    check_figures(strategy, others(rng, workload))
+def test_figures_are_those_of_the_matrix(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for of_matrix, has_weights, loss in ((1, 1, 0), (1, 0, 1), (0, 0, 0), (0, 0, 1)):
+        with subtests.test(of_matrix=of_matrix, has_weights=has_weights, loss=loss):
+            strategy = None
+            while strategy is None:
+                workload = random_symmetric_matrix(rng) if of_matrix else random_products(rng)
+                if has_weights:  # that have no symmetry
+                    weights = rng.uniform(0.5, 2.0, workload.m)
+                    workload = Workload.from_matrix(
+                        workload.queries, targets=workload.targets, weights=weights
+                    )
+                strategy = random_strategy(rng, workload, loss=bool(loss))
+            dense = as_dense(strategy)
+            assert (strategy.p, strategy.n, strategy.norm) == (dense.p, dense.n, 2)
+            assert strategy.sensitivity == pytest.approx(dense.sensitivity, rel=tolerances.ROUNDING)
+            lengths = np.square(dense.matrix).sum(axis=0)
+            np.testing.assert_allclose(lift(strategy.profile), lengths, rtol=RANDOM)
+            assert strategy.sensitivity_to(REPLACED) == dense.sensitivity_to(REPLACED)
+            check_figures(strategy, workload)
+            check_figures(strategy, others(rng, workload))
 
 
 def test_the_sensitivity_is_an_upper_bound(rng: np.random.Generator) -> None:
     """Against sums in higher precision; scaled to one it stays there."""
-    for _ in range(20):
+    for _ in range(8):
         strategy = random_strategy(rng, marginals([3, 2, 4], [1, 2], target=1.0), loss=False)
         assert strategy is not None
         scaled = normalise(strategy)
@@ -98,20 +92,6 @@ def test_the_sensitivity_is_an_upper_bound(rng: np.random.Generator) -> None:
             exact = np.sqrt((total / cells.sizes).max())
             assert exact <= own.sensitivity <= exact * (1 + tolerances.ROUNDING)
         assert 1.0 - tolerances.ROUNDING <= scaled.sensitivity <= 1.0
-
-
-def test_an_optimal_strategy_by_component(rng: np.random.Generator) -> None:
-    """A = G^¼ on each component: its error is the singular value bound where the profile is flat."""
-    workload = marginals([3, 4], [0, 1, 2])
-    found = symmetry(workload, False)
-    assert found is not None
-    root = found.sources["workload.root"]
-    assert isinstance(root, Split)
-    parts = tuple(scipy.linalg.sqrtm(scipy.linalg.sqrtm(part.T @ part)).real for part in root.parts)
-    strategy = ComponentStrategy(Split(root.columns.abstract(root.columns.dims), root.columns, parts))
-    singular = np.linalg.svd(workload.root, compute_uv=False)
-    bound = singular.sum() ** 2 / workload.n
-    assert strategy.total_error(workload) == pytest.approx(bound, rel=tolerances.RECOMPUTED)
 
 
 def test_single_queries_by_the_matrix_where_components_are_large(
@@ -154,26 +134,22 @@ def test_more_cells_than_any_machine_holds() -> None:
     assert repr(strategy).startswith("ComponentStrategy(271 × 1,000,")
 
 
-def small() -> Cells:
+def test_what_is_refused(subtests: pytest.Subtests) -> None:
     found = symmetry(marginals([2, 3], [1]), False)
-    assert found is not None and isinstance(found.cells, Cells)
-    return found.cells
-
-
-def eyes(cells: Cells) -> tuple[np.ndarray, ...]:
-    return tuple(np.eye(d) for d in cells.dims)
-
-
-def test_what_is_refused() -> None:
-    cells = small()
-    split = Split(cells, cells, eyes(cells))
+    assert found is not None
+    cells = found.cells
+    eyes = tuple(np.eye(d) for d in cells.dims)
+    split = Split(cells, cells, eyes)
+    dense = Strategy(np.eye(3))
+    assert as_dense(dense) is dense
+    np.testing.assert_allclose(as_dense(ComponentStrategy(split)).matrix, ComponentStrategy(split).matrix)
     abstract = Space(cells.multiplicities, cells.dims)
-    broken = (np.full((1, 1), np.nan), *eyes(cells)[1:])
-    wrong = (np.eye(2), *eyes(cells)[1:])
+    broken = (np.full((1, 1), np.nan), *eyes[1:])
+    wrong = (np.eye(2), *eyes[1:])
     for made, message in (
         (lambda: ComponentStrategy(split, 1), "a strategy by component has norm 2 (Gaussian), not 1"),
         (
-            lambda: ComponentStrategy(Split(abstract, abstract, eyes(cells))),
+            lambda: ComponentStrategy(Split(abstract, abstract, eyes)),
             "a strategy by component needs the symmetries of its cells",
         ),
         (
@@ -185,7 +161,7 @@ def test_what_is_refused() -> None:
             "the strategy has NaN or infinite entries, expected finite numbers",
         ),
         (
-            lambda: normalise(ComponentStrategy(Split(cells, cells, tuple(0 * e for e in eyes(cells))))),
+            lambda: normalise(ComponentStrategy(Split(cells, cells, tuple(0 * e for e in eyes)))),
             "a strategy of sensitivity 0 cannot be scaled to sensitivity 1",
         ),
         (
@@ -197,15 +173,7 @@ def test_what_is_refused() -> None:
             "the strategy is by component over 2 x 3 cells, the queries have 6",
         ),
     ):
-        with pytest.raises(OptionError) as error:
-            made()
-        assert str(error.value) == message
-
-
-def test_a_dense_strategy_stays_as_it_is() -> None:
-    dense = Strategy(np.eye(3))
-    assert as_dense(dense) is dense
-    cells = small()
-    split = ComponentStrategy(Split(cells, cells, eyes(cells)))
-    np.testing.assert_allclose(as_dense(split).matrix, split.matrix)
-    assert domain_of(2, 3).size == split.n
+        with subtests.test(message):
+            with pytest.raises(OptionError) as error:
+                made()
+            assert str(error.value) == message

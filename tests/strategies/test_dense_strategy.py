@@ -1,13 +1,20 @@
-from __future__ import annotations
+"""Errors, sensitivities and privacy costs of a strategy matrix are what their definitions say.
+
+Guards dense_strategy.py, and privacy_cost of strategy_form.py.
+"""
+
+import math
 
 import numpy as np
 import pytest
 from random_workloads import random_workload
+from strategies.asked import random_asked, with_targets
+from tolerances import FINE, GAP_INTERIOR
 
+from mmopt import solve
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import frozen
-from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.strategies import Neighbours, Strategy, normalise
+from mmopt.strategies import Neighbours, Strategy, largest_ratio, normalise, privacy_cost
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
@@ -22,53 +29,38 @@ def strategy_for(w: Workload, rng: np.random.Generator, norm: int = 2) -> Strate
     return Strategy(mix @ w.basis, norm)
 
 
-@pytest.mark.draws(5)
-@pytest.mark.parametrize("norm", [1, 2])
-def test_error_agrees_with_the_definition(rng, norm):
-    w = random_workload(rng)
-    s = strategy_for(w, rng, norm)
-    A, W = s.matrix, w.matrix
-    inverse = np.linalg.pinv(A, rcond=1e-12)
-    sensitivity = np.linalg.norm(A, norm, axis=0).max()
-    assert s.supports(w)
-    np.testing.assert_allclose(s.sensitivity, sensitivity, rtol=1e-13)
-    expected = sensitivity**2 * np.linalg.norm(W @ inverse) ** 2
-    np.testing.assert_allclose(s.total_error(w), expected, rtol=1e-9)
-    variances = np.square(w.queries @ inverse).sum(axis=1)
-    np.testing.assert_allclose(s.variances(w), variances, rtol=1e-9)
-    np.testing.assert_allclose(s.sensitivity**2 * (w.weights @ s.variances(w)), s.total_error(w), rtol=1e-9)
-    covariance = s.covariance(w.basis)
-    np.testing.assert_allclose(
-        np.einsum("jk,kl,jl->j", w.representation, covariance, w.representation), variances, rtol=1e-8
-    )
+def test_figures_are_those_of_the_definition(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for norm in [1, 2, 2]:
+        with subtests.test(norm=norm):
+            w = random_workload(rng)
+            s = strategy_for(w, rng, norm)
+            inverse = np.linalg.pinv(s.matrix, rcond=1e-12)
+            sensitivity = np.linalg.norm(s.matrix, norm, axis=0).max()
+            assert s.supports(w)
+            np.testing.assert_allclose(s.sensitivity, sensitivity, rtol=1e-13)
+            error = sensitivity**2 * np.linalg.norm(w.matrix @ inverse) ** 2
+            np.testing.assert_allclose(s.total_error(w), error, rtol=1e-9)
+            variances = np.square(w.queries @ inverse).sum(axis=1)
+            np.testing.assert_allclose(s.variances(w), variances, rtol=1e-9)
+            np.testing.assert_allclose(s.mean_variance(w), variances.mean(), rtol=1e-9)
+            assert 1 - 1e-9 <= s.condition(w) <= s.largest_condition * (1 + 1e-9)
+            rows, covariance = w.representation, s.covariance(w.basis)
+            np.testing.assert_allclose(np.einsum("jk,kl,jl->j", rows, covariance, rows), variances, rtol=1e-8)
+            rotation, _ = np.linalg.qr(rng.normal(size=(s.p, s.p)))
+            padded = np.vstack([s.matrix, np.zeros((2, s.n))])
+            for same in (
+                1e6 * s.matrix,
+                1e-8 * s.matrix,
+                padded,
+                *([rotation @ s.matrix] if norm == 2 else []),
+            ):
+                unit = normalise(Strategy(same, norm))
+                assert 1 - 1e-12 < unit.sensitivity <= 1.0 and unit.norm == norm
+                for own in (unit, Strategy(same, norm)):
+                    np.testing.assert_allclose(own.total_error(w), error, rtol=1e-9)
 
 
-@pytest.mark.draws(5)
-def test_error_does_not_depend_on_scale_rotation_or_zero_rows(rng):
-    w = random_workload(rng)
-    s = strategy_for(w, rng)
-    error = s.total_error(w)
-    rotation, _ = np.linalg.qr(rng.normal(size=(s.p, s.p)))
-    np.testing.assert_allclose(Strategy(1e6 * s.matrix).total_error(w), error, rtol=1e-9)
-    np.testing.assert_allclose(Strategy(rotation @ s.matrix).total_error(w), error, rtol=1e-9)
-    padded = np.vstack([s.matrix, np.zeros((2, s.n))])
-    np.testing.assert_allclose(Strategy(padded).total_error(w), error, rtol=1e-9)
-
-
-@pytest.mark.draws(6)
-def test_normalise(rng):
-    n = int(rng.integers(1, 40))
-    s = Strategy(rng.normal(size=(n + 3, n)) * 10.0 ** rng.integers(-8, 9), norm=int(rng.integers(1, 3)))
-    unit = normalise(s)
-    assert unit.sensitivity <= 1.0
-    assert unit.sensitivity > 1 - 1e-12
-    assert unit.norm == s.norm
-    w = Workload.from_matrix(np.tri(n))
-    np.testing.assert_allclose(unit.total_error(w), s.total_error(w), rtol=1e-9)
-
-
-@pytest.mark.draws(5)
-def test_from_covariance_gives_that_covariance(rng):
+def test_from_covariance_gives_that_covariance(rng: np.random.Generator) -> None:
     w = random_workload(rng)
     root = rng.normal(size=(w.rank, w.rank + 1))
     sigma = root @ root.T + 0.1 * np.eye(w.rank)
@@ -79,15 +71,28 @@ def test_from_covariance_gives_that_covariance(rng):
     np.testing.assert_allclose(s.sensitivity**2, cost, rtol=1e-8)
 
 
-def test_known_errors():
+def test_known_figures() -> None:
     w = Workload.from_matrix(np.tri(8))
     assert Strategy(np.eye(8)).total_error(w) == pytest.approx(36, rel=1e-12)
     # Measuring the workload itself: each answer has the variance of the sensitivity squared, 8 × 8.
     assert Strategy(np.tri(8)).total_error(w) == pytest.approx(64, rel=1e-12)
     np.testing.assert_allclose(Strategy(np.eye(8)).variances(w), np.arange(1.0, 9), rtol=1e-12)
+    total = Strategy(np.ones((1, 7)))  # replacing a row changes nothing
+    assert (total.sensitivity, total.sensitivity_to(REPLACED)) == (1.0, 0.0)
+    assert Strategy(np.eye(3), norm=1).sensitivity_to(REPLACED) == 2.0
+    assert Strategy(np.eye(3)).sensitivity_to(REPLACED) == pytest.approx(np.sqrt(2), rel=1e-15)
 
 
-def test_a_strategy_that_does_not_support_the_workload():
+def test_what_is_not_supported_has_no_error() -> None:
+    """Of queries of tiny weight too, and next to their size: they lean out of the row space by so much."""
+    for size, supported in [(1e-6, False), (1e-7, False), (1e-12, True), (0.0, True)]:
+        w, s = Workload.from_matrix([[1, 1, size]]), Strategy([[5.0, 0, 0], [0, 5.0, 0]])
+        assert s.supports(w) == np.isfinite(s.variances(w)).all() == supported
+    tiny = Workload.from_matrix(np.eye(2), weights=[1, 1e-60])
+    assert Strategy([[1, 0]]).total_error(tiny) == np.inf
+    w = Workload.from_matrix([[1, 0, 0], [1, 1, 0]], weights=[4, 1])
+    assert Strategy([[1, 0, 0], [0, 1, 0]]).mean_variance(w) == pytest.approx(1.5, rel=1e-12)
+    assert Strategy([[1, 0, 0]]).mean_variance(w) == np.inf
     w = Workload.from_matrix(np.eye(3))
     s = Strategy([[1, 0, 0], [0, 1, 0]])
     assert not s.supports(w)
@@ -98,29 +103,7 @@ def test_a_strategy_that_does_not_support_the_workload():
     assert str(caught.value) == "the strategy does not support this basis: B A⁺A differs from B"
 
 
-@pytest.mark.parametrize(("size", "supported"), [(1e-6, False), (1e-7, False), (1e-12, True), (0.0, True)])
-def test_support_is_relative(size, supported):
-    # The query leans out of the strategy's row space by this much.
-    w = Workload.from_matrix([[1, 1, size]])
-    s = Strategy([[5.0, 0, 0], [0, 5.0, 0]])
-    assert s.supports(w) == supported
-    assert bool(np.isfinite(s.variances(w)).all()) == supported
-
-
-def test_a_query_of_tiny_weight_must_be_supported():
-    w = Workload.from_matrix(np.eye(2), weights=[1, 1e-60])
-    assert Strategy([[1, 0]]).total_error(w) == np.inf
-
-
-def test_replace_one():
-    # One total: replacing a row changes nothing.
-    total = Strategy(np.ones((1, 7)))
-    assert (total.sensitivity, total.sensitivity_to(REPLACED)) == (1.0, 0.0)
-    assert Strategy(np.eye(3), norm=1).sensitivity_to(REPLACED) == 2.0
-    assert Strategy(np.eye(3)).sensitivity_to(REPLACED) == pytest.approx(np.sqrt(2), rel=1e-15)
-
-
-def test_many_queries_stay_implicit():
+def test_many_queries_stay_implicit() -> None:
     n = 128
     w = Workload.from_products(Domain.anonymous(n), [Product((f.all_range(n),))])
     s = Strategy(np.eye(n))
@@ -131,7 +114,7 @@ def test_many_queries_stay_implicit():
     assert "queries" not in vars(w)
 
 
-def test_a_strategy_is_copied_and_read_only():
+def test_a_strategy_is_copied_and_read_only() -> None:
     matrix = np.eye(2)
     s = Strategy(matrix)
     matrix[0, 0] = 9
@@ -139,11 +122,15 @@ def test_a_strategy_is_copied_and_read_only():
     assert not s.matrix.flags.writeable
     assert repr(s) == "Strategy(2 × 2, norm 2, sensitivity 1)"
     assert (s.p, s.n) == (2, 2)
+    assert Strategy(frozen(own := np.eye(3))).matrix is own
+    view = np.eye(3)[:2]
+    view.setflags(write=False)
+    assert Strategy(view).matrix is not view
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
+def test_refusals(subtests: pytest.Subtests) -> None:
+    two, other = Strategy(np.eye(2)), Workload.from_matrix(np.eye(3))
+    for make, text in [
         (
             lambda: Strategy(np.eye(2), norm=3),
             "the strategy's norm is 3, expected 1 (Laplace) or 2 (Gaussian)",
@@ -153,10 +140,7 @@ def test_a_strategy_is_copied_and_read_only():
             "the strategy is an array of shape (3,) and type float64, "
             "expected a real matrix with at least one row and one column",
         ),
-        (
-            lambda: Strategy([[np.nan]]),
-            "the strategy has NaN or infinite entries, expected finite numbers",
-        ),
+        (lambda: Strategy([[np.nan]]), "the strategy has NaN or infinite entries, expected finite numbers"),
         (
             lambda: normalise(Strategy(np.zeros((2, 2)))),
             "a strategy of sensitivity 0 cannot be scaled to sensitivity 1",
@@ -177,25 +161,15 @@ def test_a_strategy_is_copied_and_read_only():
             lambda: Strategy.from_covariance([[np.inf]], [[1.0]]),
             "the covariance has NaN or infinite entries, expected finite numbers",
         ),
-    ],
-)
-def test_errors(make, text):
-    with pytest.raises(OptionError) as caught:
-        make()
-    assert str(caught.value) == text
-
-
-@pytest.mark.parametrize("method", ["total_error", "supports", "variances"])
-def test_a_workload_of_another_size(method):
-    with pytest.raises(OptionError) as caught:
-        getattr(Strategy(np.eye(2)), method)(Workload.from_matrix(np.eye(3)))
-    assert str(caught.value) == "the strategy has 2 cells, the queries have 3"
-
-
-def test_a_basis_of_another_size():
-    with pytest.raises(OptionError) as caught:
-        Strategy(np.eye(2)).covariance(np.eye(3))
-    assert str(caught.value) == "the strategy has 2 cells, the queries have 3"
+        *(
+            (lambda call=call: call(other), "the strategy has 2 cells, the queries have 3")
+            for call in (two.total_error, two.supports, two.variances, lambda w: two.covariance(w.queries))
+        ),
+    ]:
+        with subtests.test(text):
+            with pytest.raises(OptionError) as caught:
+                make()
+            assert str(caught.value) == text
 
 
 def test_condition_counts_what_the_workload_asks_for() -> None:
@@ -204,37 +178,6 @@ def test_condition_counts_what_the_workload_asks_for() -> None:
     assert strategy.condition(first_two) == pytest.approx(1e3, rel=1e-5)
     assert strategy.condition(Workload.from_matrix(np.eye(3))) == pytest.approx(1e8, rel=1e-5)
     assert Strategy(7.0 * np.eye(3)).condition(first_two) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("rows", "cells", "rank"), [(5, 5, 5), (8, 5, 5), (3, 7, 3), (9, 6, 4), (4, 6, 2), (1, 4, 1)]
-)
-@pytest.mark.parametrize("condition", [1e0, 1e5, 1e9])
-def test_both_factorisations_give_the_pseudo_inverse(rows, cells, rank, condition):
-    """By QR where the rank is full beyond doubt, else by singular values."""
-    rng = np.random.default_rng(rows)
-    left, right = (np.linalg.qr(rng.normal(size=(k, k)))[0][:, :rank] for k in (rows, cells))
-    s = np.geomspace(1.0, 1.0 / condition, rank)
-    inverse, null = pseudo_factors((left * s) @ right.T)
-    expected = (right / s**2) @ right.T
-    assert inverse.shape == (cells, rank) and null.shape == (cells, cells - rank)
-    np.testing.assert_allclose(inverse @ inverse.T, expected, rtol=0, atol=1e-5 * expected.max())
-    np.testing.assert_allclose(null.T @ null, np.eye(cells - rank), atol=1e-13)
-    np.testing.assert_allclose(right.T @ null, 0, atol=1e-15 * condition + 1e-13)
-
-
-@pytest.mark.draws(5)
-def test_mean_variance_and_condition(rng):
-    w = random_workload(rng)
-    s = strategy_for(w, rng)
-    np.testing.assert_allclose(s.mean_variance(w), s.variances(w).mean(), rtol=1e-9)
-    assert 1 - 1e-9 <= s.condition(w) <= s.largest_condition * (1 + 1e-9)
-
-
-def test_mean_variance_where_something_is_not_measured():
-    w = Workload.from_matrix([[1, 0, 0], [1, 1, 0]], weights=[4, 1])
-    assert Strategy([[1, 0, 0], [0, 1, 0]]).mean_variance(w) == pytest.approx(1.5, rel=1e-12)
-    assert Strategy([[1, 0, 0]]).mean_variance(w) == np.inf
 
 
 def test_prices_are_what_longer_columns_would_save():
@@ -251,9 +194,24 @@ def test_prices_are_what_longer_columns_would_save():
         assert (error(gram - moved) - error(gram + moved)) / (2 * step) == pytest.approx(price, rel=1e-6)
 
 
-def test_a_frozen_array_is_not_copied():
-    matrix = np.eye(3)
-    assert Strategy(frozen(matrix)).matrix is matrix
-    view = np.eye(3)[:2]
-    view.setflags(write=False)
-    assert Strategy(view).matrix is not view
+def test_a_privacy_cost_is_that_of_the_largest_variance_next_to_its_target() -> None:
+    """Noise on two cells answers them with variance 1 and the total with 2: targets 4, none and 1."""
+    w = Workload.from_matrix([[1, 0], [0, 1], [1, 1]], targets=[4.0, math.inf, 1.0])
+    assert privacy_cost(Strategy(np.eye(2)), w) == pytest.approx(math.sqrt(2.0), rel=FINE)
+    assert privacy_cost(Strategy(3 * np.eye(2), norm=1), w) == pytest.approx(math.sqrt(2.0), rel=FINE)
+    assert largest_ratio(np.array([8.0, 1e9, 1.0]), w) == 2.0
+    assert privacy_cost(Strategy([[1.0, 0.0]]), w) == math.inf
+    w = Workload.from_matrix(np.eye(2))
+    assert not w.has_targets
+    assert privacy_cost(Strategy(np.eye(2)), w) is None and largest_ratio(np.ones(2), w) is None
+
+
+@pytest.mark.draws(2)
+def test_a_privacy_cost_is_the_objective_of_fitness_for_use(rng: np.random.Generator) -> None:
+    w = with_targets(random_asked(rng), rng)
+    assert w.has_targets
+    s = solve(w, "fitness_for_use")
+    cost = privacy_cost(s.strategy, w)
+    assert cost is not None and cost**2 == pytest.approx(s.objective, rel=GAP_INTERIOR)
+    other = privacy_cost(solve(w, "l2_strategy").strategy, w)
+    assert s.bound is not None and other is not None and other**2 >= s.bound * (1 - FINE)

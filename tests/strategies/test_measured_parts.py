@@ -1,7 +1,5 @@
 """From components of row spaces to what is measured: the same profile and the same errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tolerances
@@ -37,44 +35,38 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest) -> tuple[RowSpace, Workload]:
-    make, workload = CASES[request.param]
-    return make(workload), workload
-
-
 def strategy_for(space: RowSpace, factors: list[np.ndarray]) -> tuple[SectorStrategy, float]:
     found = measured_parts(space, factors)
     return SectorStrategy(found.layout, found.core, 1.0, 1.0, found.rests), found.added
 
 
 @pytest.mark.quick
-@pytest.mark.draws(2)
 def test_lengths_and_errors_are_those_of_the_parts(
-    rng: np.random.Generator, case: tuple[RowSpace, Workload]
+    subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
-    space, workload = case
-    factors = [np.eye(d) + rng.uniform(-0.3, 0.3, (d, d)) / d for d in space.space.dims]
-    strategy, added = strategy_for(space, factors)
-    assert added == 0.0
-    a = strategy.implicit().matrix()
-    mean = float(space.space.multiplicities @ [np.square(own).sum() for own in factors])
-    np.testing.assert_allclose(np.square(a).sum(axis=0).mean(), mean, rtol=tolerances.RECOMPUTED)
-    lengths = np.square(a).sum(axis=0)
-    parts = [own.T @ own for own in factors]
-    largest = space.largest(parts, 10.0)
-    np.testing.assert_allclose(lengths.max(), largest.upper, rtol=tolerances.RECOMPUTED)
-    # Σ μ tr R N⁻¹ Rᵀ, and least squares from the rows that are measured.
-    error = sum(
-        often * float(np.trace(root @ np.linalg.inv(part) @ root.T))
-        for often, root, part in zip(space.space.multiplicities, space.root.parts, parts, strict=True)
-    )
-    np.testing.assert_allclose(strategy.squared_error(workload), error, rtol=tolerances.RECOMPUTED)
-    inverse = workload.queries @ np.linalg.pinv(a)
-    np.testing.assert_allclose(strategy.squared_error(workload), np.square(inverse).sum(), rtol=1e-8)
+    for name, (make, workload) in CASES.items():
+        with subtests.test(name):
+            space = make(workload)
+            factors = [np.eye(d) + rng.uniform(-0.3, 0.3, (d, d)) / d for d in space.space.dims]
+            strategy, added = strategy_for(space, factors)
+            assert added == 0.0
+            a = strategy.implicit().matrix()
+            mean = float(space.space.multiplicities @ [np.square(own).sum() for own in factors])
+            np.testing.assert_allclose(np.square(a).sum(axis=0).mean(), mean, rtol=tolerances.RECOMPUTED)
+            lengths = np.square(a).sum(axis=0)
+            parts = [own.T @ own for own in factors]
+            largest = space.largest(parts, 10.0)
+            np.testing.assert_allclose(lengths.max(), largest.upper, rtol=tolerances.RECOMPUTED)
+            # Σ μ tr R N⁻¹ Rᵀ, and least squares from the rows that are measured.
+            error = sum(
+                often * float(np.trace(root @ np.linalg.inv(part) @ root.T))
+                for often, root, part in zip(space.space.multiplicities, space.root.parts, parts, strict=True)
+            )
+            np.testing.assert_allclose(strategy.squared_error(workload), error, rtol=tolerances.RECOMPUTED)
+            inverse = workload.queries @ np.linalg.pinv(a)
+            np.testing.assert_allclose(strategy.squared_error(workload), np.square(inverse).sum(), rtol=1e-8)
 
 
-@pytest.mark.draws(2)
 def test_what_no_query_asks_is_measured_with_next_to_no_weight(rng: np.random.Generator) -> None:
     """Two queries of an attribute of three values tell two functions of three."""
     few = predicates([np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])])

@@ -1,8 +1,8 @@
-"""Strategies in factors against the matrices that they stand for."""
+"""Strategies in factors against the matrices that they stand for.
 
-from __future__ import annotations
+Guards product_strategy.py, marginals_strategy.py and union_strategy.py.
+"""
 
-from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
@@ -15,15 +15,9 @@ from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.strategies.union_strategy import UnionStrategy
-from mmopt.testing.census_workloads import domain_of, marginals
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
-
-Matrix = np.ndarray
-
-
-def sizes_of(rng: np.random.Generator) -> list[int]:
-    return [int(s) for s in rng.integers(1, 5, size=int(rng.integers(1, 4)))]
 
 
 def asked(rng: np.random.Generator, sizes: list[int]) -> Workload:
@@ -40,26 +34,8 @@ def factors_of(rng: np.random.Generator, sizes: list[int], norm: int) -> Product
     )
 
 
-def same_as_dense(
-    found: ProductStrategy | UnionStrategy | MarginalStrategy, dense: Strategy, workload: Workload
-) -> None:
-    assert (found.p, found.n, found.norm) == (dense.p, dense.n, dense.norm)
-    assert dense.sensitivity * (1 - tolerances.ROUNDING) <= found.sensitivity
-    assert found.sensitivity == pytest.approx(dense.sensitivity, rel=tolerances.ROUNDING)
-    np.testing.assert_allclose(
-        found.variances(workload), dense.variances(workload), rtol=tolerances.RECOMPUTED
-    )
-    assert found.total_error(workload) == pytest.approx(
-        dense.total_error(workload), rel=tolerances.RECOMPUTED
-    )
-    assert found.mean_variance(workload) == pytest.approx(
-        dense.mean_variance(workload), rel=tolerances.RECOMPUTED
-    )
-    assert found.supports(workload)
-
-
 def estimated(
-    found: ProductStrategy | UnionStrategy | MarginalStrategy, matrix: Matrix, rng: np.random.Generator
+    found: ProductStrategy | UnionStrategy | MarginalStrategy, matrix: np.ndarray, rng: np.random.Generator
 ) -> None:
     """Answers are A x, estimates A⁺ y."""
     x, noisy = rng.normal(size=found.n), rng.normal(size=found.p)
@@ -68,72 +44,61 @@ def estimated(
     np.testing.assert_allclose(found.estimate(noisy), np.linalg.pinv(matrix) @ noisy, atol=1e-8 * size)
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.draws(4)
-def test_a_product_is_its_kronecker_matrix(rng: np.random.Generator, norm: int) -> None:
-    sizes = sizes_of(rng)
-    found = factors_of(rng, sizes, norm)
-    matrix = reduce(np.kron, [own.matrix for own in found.factors])
-    workload = asked(rng, sizes)
-    same_as_dense(found, Strategy(matrix, norm), workload)
-    estimated(found, matrix, rng)
+def test_figures_are_those_of_the_matrix(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    """Of any sizes and queries; of a union they are those of means of its parts, all rows tell no less."""
+    for sizes, norm in (([3], 1), ([1, 4], 2), ([2, 3, 2], 1), ([3, 2, 4], 2)):
+        weights = np.where(rng.random(2 ** len(sizes)) < 0.5, 0.0, rng.uniform(0.1, 1, 2 ** len(sizes)))
+        weights[-1] = 0.7  # so that every query is supported
+        parts = tuple(factors_of(rng, sizes, norm) for _ in range(2))
+        blocks = [reduce(np.kron, [own.matrix for own in part.factors]) for part in parts]
+        marginal = [
+            weight
+            * reduce(np.kron, [np.eye(s) if m >> i & 1 else np.ones((1, s)) for i, s in enumerate(sizes)])
+            for m, weight in enumerate(weights)
+            if weight > 0
+        ]
+        cases = {
+            "product": (parts[0], [blocks[0]]),
+            "marginals": (MarginalStrategy(tuple(sizes), weights, norm), marginal),
+            "union": (UnionStrategy(parts, (0.6, 0.8)), [0.6 * blocks[0], 0.8 * blocks[1]]),
+        }
+        workload = asked(rng, sizes)
+        for form, (found, rows) in cases.items():
+            with subtests.test(form, sizes=sizes):
+                dense = Strategy(np.vstack(rows), norm)
+                assert (found.p, found.n, found.norm) == (dense.p, dense.n, dense.norm)
+                assert dense.sensitivity * (1 - tolerances.ROUNDING) <= found.sensitivity
+                variances = dense.variances(workload)
+                if form == "union":
+                    least = variances
+                    variances = 1 / sum(1 / Strategy(block).variances(workload) for block in rows)
+                    assert (least <= variances * (1 + 1e-9)).all()
+                else:
+                    assert found.sensitivity == pytest.approx(dense.sensitivity, rel=tolerances.ROUNDING)
+                np.testing.assert_allclose(found.variances(workload), variances, rtol=tolerances.RECOMPUTED)
+                error = found.sensitivity**2 * float(workload.weights @ variances)
+                assert found.total_error(workload) == pytest.approx(error, rel=tolerances.RECOMPUTED)
+                assert found.mean_variance(workload) == pytest.approx(variances.mean(), rel=1e-9)
+                assert found.supports(workload)
+                estimated(found, dense.matrix, rng)
 
 
-def test_a_product_that_does_not_support_a_query() -> None:
-    workload = Workload.from_products(
-        domain_of(2, 3), [Product((f.total(2), f.identity(3))), Product((f.identity(2), f.total(3)))]
-    )
-    found = ProductStrategy((Strategy(np.ones((1, 2))), Strategy(np.eye(3))))
-    assert not found.supports(workload)
-    assert np.isinf(found.variances(workload)).tolist() == [False] * 3 + [True] * 2
-    assert found.total_error(workload) == np.inf
+def workload_of(sizes: tuple[int, ...], *kinds: str) -> Workload:
+    """A product for each: i, the identity of an attribute, or t, its total."""
+    block = {"i": f.identity, "t": f.total}
+    products = [Product(tuple(block[k](s) for k, s in zip(own, sizes, strict=True))) for own in kinds]
+    return Workload.from_products(domain_of(*sizes), products)
 
 
-def test_a_union_is_its_parts_one_below_the_other(rng: np.random.Generator) -> None:
-    """Its errors are those of means of the parts; all rows together tell no less."""
-    workload = asked(rng, [3, 4])
-    parts = tuple(factors_of(rng, [3, 4], 2) for _ in range(2))
-    found = UnionStrategy(parts, (0.6, 0.8))
-    blocks = [reduce(np.kron, [own.matrix for own in part.factors]) for part in parts]
-    whole = Strategy(np.vstack([0.6 * blocks[0], 0.8 * blocks[1]]))
-    assert (found.p, found.n) == (whole.p, whole.n)
-    estimated(found, whole.matrix, rng)
-    assert found.sensitivity >= whole.sensitivity * (1 - tolerances.ROUNDING)
-    expected = [
-        Strategy(block).variances(workload) / share**2
-        for block, share in zip(blocks, (0.6, 0.8), strict=True)
-    ]
-    found_variances = found.variances(workload)
-    np.testing.assert_allclose(found_variances, 1.0 / sum(1.0 / part for part in expected), rtol=1e-9)
-    assert (whole.variances(workload) <= found_variances * (1 + 1e-9)).all()
-    weighted = float(workload.weights @ found_variances)
-    assert found.total_error(workload) == pytest.approx(found.sensitivity**2 * weighted, rel=1e-9)
-    assert found.mean_variance(workload) == pytest.approx(found_variances.mean(), rel=1e-12)
-
-
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.draws(4)
-def test_marginals_are_their_matrix(rng: np.random.Generator, norm: int) -> None:
-    sizes = sizes_of(rng)
-    weights = np.where(rng.random(2 ** len(sizes)) < 0.5, 0.0, rng.uniform(0.1, 1, 2 ** len(sizes)))
-    weights[-1] = 0.7  # so that every query is supported
-    found = MarginalStrategy(tuple(sizes), weights, norm)
-    rows = []
-    for mask, weight in enumerate(weights):
-        own = [np.eye(s) if mask >> i & 1 else np.ones((1, s)) for i, s in enumerate(sizes)]
-        if weight > 0:
-            rows.append(weight * reduce(np.kron, own))
-    workload = asked(rng, sizes)
-    same_as_dense(found, Strategy(np.vstack(rows), norm), workload)
-    estimated(found, np.vstack(rows), rng)
-
-
-def test_marginals_that_tell_nothing_of_a_query() -> None:
-    only_first = MarginalStrategy((2, 3), np.array([0.0, 1.0, 0.0, 0.0]))
-    assert only_first.supports(marginals((2, 3), (0,)))
-    assert not only_first.supports(marginals((2, 3), (1,)))
-    assert np.isinf(only_first.variances(marginals((2, 3), (1,)))).tolist() == [False] * 2 + [True] * 3
-    assert only_first.total_error(marginals((2, 3), (1,))) == np.inf
+def test_what_is_not_measured_is_not_supported() -> None:
+    for found in (
+        ProductStrategy((Strategy(np.eye(2)), Strategy(np.ones((1, 3))))),
+        MarginalStrategy((2, 3), np.array([0.0, 1.0, 0.0, 0.0])),
+    ):
+        assert found.supports(workload_of((2, 3), "it"))
+        asked = workload_of((2, 3), "it", "ti")
+        assert not found.supports(asked) and found.total_error(asked) == np.inf
+        assert np.isinf(found.variances(asked)).tolist() == [False] * 2 + [True] * 3
 
 
 def test_sums_over_sets(rng: np.random.Generator) -> None:
@@ -147,9 +112,8 @@ def test_sums_over_sets(rng: np.random.Generator) -> None:
     assert energies(workload).sum() == pytest.approx(np.trace(workload.gram))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
+def test_messages(subtests: pytest.Subtests) -> None:
+    for make, message in [
         (lambda: ProductStrategy((Strategy(np.eye(2), 1), Strategy(np.eye(2), 2))), "have the norms [1, 2]"),
         (lambda: ProductStrategy(()), "have the norms []"),
         (
@@ -163,12 +127,11 @@ def test_sums_over_sets(rng: np.random.Generator) -> None:
         (lambda: union(shares=(1.0, 0.0)), "must be positive and finite"),
         (lambda: union(sizes=(2, 3)), "differ in norm or in the number of cells"),
         (lambda: union().variances(Workload.from_matrix(np.eye(2))), "the workload is a matrix"),
-    ],
-)
-def test_messages(make: Callable[[], object], message: str) -> None:
-    with pytest.raises((OptionError, UnsuitableError)) as raised:
-        make()
-    assert message in raised.value.message
+    ]:
+        with subtests.test(message):
+            with pytest.raises((OptionError, UnsuitableError)) as raised:
+                make()
+            assert message in raised.value.message
 
 
 def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2)) -> UnionStrategy:
@@ -190,3 +153,22 @@ def test_estimates_answer_what_is_supported_only(rng: np.random.Generator) -> No
     matrix = found.implicit().matrix()
     estimated(found, matrix, rng)
     assert np.linalg.matrix_rank(matrix) == 6
+
+
+TAIL = 8.0  # standard errors that no normal error of thousands is beyond
+
+
+@pytest.mark.quick
+def test_errors_are_those_of_the_weights_however_far_apart(rng: np.random.Generator) -> None:
+    """Differences of 1 / λ lost all digits: errors were a thousand times the standard error."""
+    for _ in range(12):
+        weights = np.concatenate([[0.0], 10.0 ** rng.uniform(-15, 0, 3)])
+        strategy, workload = MarginalStrategy((3, 5), weights), workload_of((3, 5), "it", "ii")
+        x = rng.integers(0, 10**6, 15).astype(float)
+        noise = rng.normal(size=strategy.p)
+        matrix, queries = strategy.implicit().matrix(), workload.matrix
+        # Without noise the truth; with it, errors of the size that is stated.
+        size = float(np.abs(queries @ x).max())
+        np.testing.assert_allclose(queries @ strategy.estimate(matrix @ x), queries @ x, atol=1e-9 * size)
+        errors = np.abs(queries @ strategy.estimate(noise))
+        assert (errors <= TAIL * np.sqrt(strategy.variances(workload))).all()

@@ -1,19 +1,23 @@
-"""Strategies on a row space: what the law of forms has no room for."""
+"""Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-from __future__ import annotations
+Guards sector_strategy.py, sectorwise_strategy.py and strategy_on_sectors.py.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import tolerances
+from few_ways import few_ways
 from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, WorkloadError
+from mmopt.privacy.rounding.counted_tables import WholeTable
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.sectors.measured.sector_operators import DenseOperator
-from mmopt.strategies import SectorStrategy
+from mmopt.strategies import SectorStrategy, SectorwiseStrategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix, total
 
 
 def near(found: object, expected: object) -> None:
@@ -21,21 +25,22 @@ def near(found: object, expected: object) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 3), (4, 3)])
 def test_errors_and_answers_of_equal_attributes_are_those_of_the_matrix(
-    rng: np.random.Generator, k: int, d: int
+    subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
-    strategy = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1), 0.3)
-    workload, a = prefixes((d,) * k), strategy.implicit().matrix()
-    inverse = workload.queries @ np.linalg.pinv(a)
-    noisy = rng.normal(size=strategy.p)
-    for own in (strategy, as_matrix(strategy)):
-        near(own.variances(workload), np.square(inverse).sum(axis=1))
-        near(own.squared_error(workload), np.square(inverse).sum())
-        near(own.answers_from(workload, noisy), inverse @ noisy)
-    assert strategy.fields().keys() == as_matrix(strategy).fields().keys()
-    fields = {name: own for name, own in strategy.fields().items() if name != "form"}
-    near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
+    for k, d in [(2, 4), (3, 3), (4, 3)]:
+        with subtests.test(k=k, d=d):
+            strategy = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1), 0.3)
+            workload, a = prefixes((d,) * k), strategy.implicit().matrix()
+            inverse = workload.queries @ np.linalg.pinv(a)
+            noisy = rng.normal(size=strategy.p)
+            for own in (strategy, as_matrix(strategy)):
+                near(own.variances(workload), np.square(inverse).sum(axis=1))
+                near(own.squared_error(workload), np.square(inverse).sum())
+                near(own.answers_from(workload, noisy), inverse @ noisy)
+            assert strategy.fields().keys() == as_matrix(strategy).fields().keys()
+            fields = {name: own for name, own in strategy.fields().items() if name != "form"}
+            near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
 
 
 def test_of_sets_of_three_attributes_and_weights_of_rows(rng: np.random.Generator) -> None:
@@ -50,7 +55,6 @@ def test_of_sets_of_three_attributes_and_weights_of_rows(rng: np.random.Generato
     near(strategy.answers_from(workload, noisy), inverse @ noisy)
 
 
-@pytest.mark.draws(2)
 def test_values_that_are_alike(rng: np.random.Generator) -> None:
     strategy, workload = with_rests(rng)
     a = strategy.implicit().matrix()
@@ -112,3 +116,101 @@ def test_refused(rng: np.random.Generator) -> None:
         with pytest.raises(OptionError) as error:
             SectorStrategy(own, *arguments)
         assert error.value.message == message
+
+
+SIZES = (3, 2, 4)
+SETS = ((), (0,), (1,), (2,), (0, 2), (1, 2))
+
+
+def drawn(rng: np.random.Generator, sizes: tuple[int, ...] = SIZES) -> SectorwiseStrategy:
+    """Rows about bases of their own, some of negative entries."""
+    rows = tuple(np.eye(n)[1:] + rng.uniform(-0.4, 0.4, (n - 1, n)) for n in sizes)
+    return SectorwiseStrategy(rows, SETS, rng.uniform(0.3, 2.0, len(SETS)))
+
+
+def asked(sizes: tuple[int, ...] = SIZES) -> Workload:
+    """Different queries of the same attributes, one product with weights of rows."""
+    first, second, third = sizes
+    ends = predicates(np.eye(third)[[0, -1]])
+    products = [
+        Product((prefix(first), total(second), prefix(third)), weight=2.0),
+        Product((identity(first), total(second), ends)).normalised(),
+        Product((total(first), identity(second), prefix(third))),
+        Product((total(first), total(second), total(third)), weight=0.5),
+    ]
+    return Workload.from_products(few_ways(sizes, (1,), prefix).domain, products)
+
+
+@pytest.mark.quick
+def test_variances_and_estimates_are_those_of_least_squares(rng: np.random.Generator) -> None:
+    for _ in range(2):
+        strategy, workload = drawn(rng), asked()
+        inverse = np.linalg.pinv(strategy.implicit().matrix())
+        expected = np.square(workload.queries @ inverse).sum(axis=1)
+        assert strategy.variances(workload) == pytest.approx(expected, rel=tolerances.RECOMPUTED)
+        total_error = float(workload.weights @ expected)
+        assert strategy.squared_error(workload) == pytest.approx(total_error, rel=tolerances.RECOMPUTED)
+        noisy = rng.normal(size=strategy.p)
+        answers = workload.queries @ inverse @ noisy
+        np.testing.assert_allclose(strategy.answers_from(workload, noisy), answers, atol=1e-9)
+
+
+def test_integers_answer_from_tables_and_have_no_bias(rng: np.random.Generator) -> None:
+    workload = asked()
+    integer = round_any(drawn(rng), workload)
+    assert integer.tables == ((0, 2), (1, 2))
+    counts = rng.integers(0, 50, workload.n)
+    exact = integer.answers_of(WholeTable(counts, SIZES))
+    k = np.column_stack([integer.answers(unit) for unit in np.eye(workload.n, dtype=np.int64)])
+    np.testing.assert_array_equal(exact, k @ counts)
+    ends = np.cumsum([part.rows for part in integer.parts])[:-1]
+    lengths = [int(np.square(rows.astype(object)).sum(axis=0).max()) for rows in np.split(k, ends)]
+    assert integer.squared_sensitivities() == lengths
+    np.testing.assert_allclose(integer.estimate(exact), workload.answers(counts), rtol=1e-9)
+
+
+def test_over_many_cells_nothing_is_of_their_number(rng: np.random.Generator) -> None:
+    """10^40 cells, of which three attributes are asked: as over the cells of these three."""
+    others = (10,) * 37
+    few, workload = drawn(rng), asked()
+    many = SectorwiseStrategy((*few.matrices, *(np.zeros((0, 10)) for _ in others)), SETS, few.weights)
+    domain = few_ways((*SIZES, *others), (1,), prefix).domain
+    products = [Product((*p.factors, *map(total, others)), weight=p.weight) for p in workload.products or ()]
+    wide = Workload.from_products(domain, products)
+    assert many.n > 10**37 and many.p == few.p
+    np.testing.assert_allclose(many.variances(wide), few.variances(workload), rtol=tolerances.RECOMPUTED)
+    assert many.squared_error(wide) == pytest.approx(few.squared_error(workload), rel=tolerances.RECOMPUTED)
+    assert many.sensitivity == few.sensitivity
+
+
+def test_a_query_of_attributes_that_are_not_measured_together(rng: np.random.Generator) -> None:
+    strategy = drawn(rng)
+    pair = few_ways(SIZES, (1,), prefix) + few_ways(SIZES, (2,), prefix, weights=False)
+    variances = strategy.variances(pair)
+    at = sum(SIZES) + np.arange(SIZES[0] * SIZES[1])  # the products of the first two attributes
+    assert np.isinf(variances[at][:2]).any() and np.isfinite(variances[: sum(SIZES)]).all()
+    assert not strategy.supports(pair)
+    with pytest.raises(OptionError) as refused:
+        strategy.answers_from(pair, np.zeros(strategy.p))
+    assert refused.value.message == "the strategy does not support the queries whose answers are asked"
+    with pytest.raises(WorkloadError) as unrounded:
+        round_any(strategy, pair)
+    assert unrounded.value.message.startswith("the strategy does not support the workload")
+
+
+def test_what_is_no_strategy(subtests: pytest.Subtests) -> None:
+    for changed, message in [
+        ({"matrices": (np.ones((1, 3)),)}, "the rows of attribute 0 and the constant are dependent"),
+        (
+            {"matrices": (np.array([[1.0, np.nan, 0.0]]),)},
+            "the matrix of attribute 0 has NaN or infinite entries",
+        ),
+        ({"sets": ((0,), (0,))}, "the sets of attributes repeat, or are not ascending places of attributes"),
+        ({"sets": ((), (1,))}, "the sets of attributes repeat, or are not ascending places of attributes"),
+        ({"weights": [1.0, 0.0]}, "the weights must be 2 finite numbers above 0, one for each set"),
+    ]:
+        with subtests.test(changed=changed, message=message):
+            given = {"matrices": (np.eye(3)[1:],), "sets": ((), (0,)), "weights": [1.0, 1.0]} | changed
+            with pytest.raises(OptionError) as refused:
+                SectorwiseStrategy(**given)
+            assert refused.value.message == message

@@ -1,15 +1,13 @@
 """Strategies in factors, rounded factor by factor: against the same matrices written out."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from privacy.rounding.test_integer_dense import domain
+from privacy.rounding.test_integer_dense import UNSUPPORTED
 
 from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
@@ -23,6 +21,7 @@ from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.strategies.union_strategy import UnionStrategy
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import all_range, identity, prefix, total
 
@@ -34,7 +33,7 @@ FORMS = ("product", "union", "marginals")
 def workload() -> Workload:
     """A marginal, ranges of the last attribute by the first, and prefixes."""
     return Workload.from_products(
-        domain(*SIZES),
+        domain_of(*SIZES),
         [
             Product((identity(2), total(3), all_range(5)), "ranges"),
             Product((total(2), identity(3), total(5)), "middle"),
@@ -77,10 +76,6 @@ def privacy_of(norm: int, epsilon: float = 0.5) -> Privacy:
     return Privacy(epsilon=epsilon, delta=None if norm == 1 else 1e-6)
 
 
-def kron(matrices: object) -> np.ndarray:
-    return reduce(np.kron, matrices)
-
-
 def dense_parts(integer: object, cells: int = 30) -> list[np.ndarray]:
     """The integer rows of each part, from answers on single cells."""
     rows = np.column_stack([integer.answers(unit) for unit in np.eye(cells, dtype=np.int64)])
@@ -88,105 +83,43 @@ def dense_parts(integer: object, cells: int = 30) -> list[np.ndarray]:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("form", FORMS)
-def test_the_integers_are_the_products_and_their_sensitivity_is_exact(form, norm):
-    integer = round_any(strategy_of(form, norm), workload())
-    found = dense_parts(integer)
-    assert integer.rows == sum(map(len, found)) and len(integer.parts) == {"product": 1}.get(form, len(found))
-    for rows, part in zip(found, integer.parts, strict=True):
-        listed = [[int(v) for v in column] for column in rows.T]
-        exact = max(sum(map(abs, c)) if norm == 1 else sum(v * v for v in c) for c in listed)
-        assert part.squared_sensitivity == (exact**2 if norm == 1 else exact)
-        assert part.largest_answer == max(map(max, np.abs(rows).tolist())) * MAX_ROWS < 2**62
-    if isinstance(integer, IntegerFactors):
-        for rows, own in zip(found, integer.factors, strict=True):
-            assert (rows == kron(own)).all()
-    np.testing.assert_array_equal(integer.answers(DATA), np.concatenate(found) @ DATA)
-    assert integer.loss <= FACTORED_LOSS_LIMIT and integer.bias == 0.0
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("form", FORMS)
-def test_without_noise_the_answers_are_exact(form, norm):
+def test_a_plan_has_exact_integers_the_allowed_cost_and_the_errors_of_least_squares(
+    subtests: pytest.Subtests,
+) -> None:
     w = workload()
-    integer = round_any(strategy_of(form, norm), w)
-    np.testing.assert_allclose(integer.estimate(integer.answers(DATA)), w.answers(DATA), atol=1e-7)
-
-
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("form", FORMS)
-def test_the_cost_of_all_parts_is_what_is_allowed(form, norm):
-    found = plan(workload(), strategy_of(form, norm), privacy_of(norm))
-    costs = []
-    for part in found.integer.parts:
-        ratio = Fraction(part.squared_sensitivity) / Fraction(part.relative * found.scale) ** 2
-        costs.append(ratio / 2 if norm == 2 else Fraction(math.isqrt(part.squared_sensitivity)))
-        if norm == 1:
-            costs[-1] /= Fraction(part.relative * found.scale)
-    claimed = found.epsilon if norm == 1 else found.rho
-    assert sum(costs) <= Fraction(claimed) == pytest.approx(sum(costs), rel=1e-12)
-    assert found.epsilon <= found.allowed == pytest.approx(found.epsilon, rel=1e-9)
-    count = {"product": 1, "union": 2, "marginals": 3}[form]
-    words = f"; the costs of {count} measurements add up (composition)"
-    assert found.theorem.endswith(words) == (count > 1)
-
-
-@pytest.mark.some(1, "form")
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("form", FORMS)
-def test_standard_errors_are_those_of_least_squares_or_a_little_more(form, norm):
-    w = workload()
-    found = plan(w, strategy_of(form, norm), privacy_of(norm))
-    noise = deviations(found.law, found.integer, found.scale)
-    rows = np.vstack([r / d for r, d in zip(dense_parts(found.integer), noise, strict=True)])
-    exact = np.sqrt(Strategy(rows).variances(w))
-    np.testing.assert_allclose(found.standard_errors, exact, rtol=1e-9 if form != "union" else 1e-6)
-    # Without coefficients, a union of parts loses what it could tell of their common total.
-    bound = found.integer.standard_errors(noise)
-    assert (exact <= bound * (1 + 1e-9)).all() and (form != "union" or (bound > 1.05 * exact).any())
-
-
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("form", FORMS)
-def test_rounding_costs_next_to_nothing(form, norm):
-    w, strategy = workload(), strategy_of(form, norm)
-    found = plan(w, strategy, privacy_of(norm))
-    unit = math.sqrt(2.0) / 0.5 if norm == 1 else 1.0 / math.sqrt(2 * found.rho)
-    before = unit * strategy.sensitivity * np.sqrt(strategy.variances(w))
-    assert (found.standard_errors <= before * (1 + 5e-3)).all()
-    if form != "union" and (
-        norm == 2 or form == "marginals"
-    ):  # of norm 1, simpler integers are better than random rows
-        np.testing.assert_allclose(found.standard_errors, before, rtol=5e-3)
-
-
-@pytest.mark.some(1, "form")
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("form", FORMS)
-def test_simulated_errors_have_at_most_the_predicted_spread(form, norm):
-    w = workload()
-    found = plan(w, strategy_of(form, norm), privacy_of(norm))
-    truth = w.answers(DATA)
-    runs = [measure(found, DATA, simulate_seed=seed) for seed in range(200)]
-    errors = np.array([run.estimates - truth for run in runs]) / found.standard_errors
-    assert np.abs(errors.mean(axis=0)).max() < 5 / math.sqrt(200)
-    assert (errors**2).mean(axis=0).max() < 1 + 5 * math.sqrt(5 / 200)
-    covered = np.mean([(run.low <= truth) & (truth <= run.high) for run in runs])
-    assert covered >= 0.94
-
-
-@pytest.mark.some(1, "form")
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("form", FORMS)
-def test_opendp_noise_end_to_end(form, norm):
-    w = workload()
-    found = plan(w, strategy_of(form, norm), privacy_of(norm))
-    answers = measure(found, DATA)
-    assert answers.private
-    assert (np.abs(answers.estimates - w.answers(DATA)) < 40 * answers.standard_errors).all()
-    assert found.integer.hash != round_any(strategy_of(form, 3 - norm), w).hash or form == "marginals"
+    for form, norm in product(FORMS, (1, 2)):
+        with subtests.test(form=form, norm=norm):
+            found = plan(w, strategy_of(form, norm), privacy_of(norm))
+            integer, parts = found.integer, dense_parts(found.integer)
+            assert integer.rows == sum(map(len, parts))
+            assert len(integer.parts) == {"product": 1}.get(form, len(parts))
+            costs = []
+            for rows, part in zip(parts, integer.parts, strict=True):
+                listed = [[int(v) for v in column] for column in rows.T]
+                exact = max(sum(abs(v) ** norm for v in c) for c in listed)
+                assert part.squared_sensitivity == (exact**2 if norm == 1 else exact)
+                assert part.largest_answer == max(map(max, np.abs(rows).tolist())) * MAX_ROWS < 2**62
+                scale = Fraction(part.relative * found.scale)
+                costs.append(exact / scale if norm == 1 else exact / scale**2 / 2)
+            if isinstance(integer, IntegerFactors):
+                for rows, own in zip(parts, integer.factors, strict=True):
+                    assert (rows == reduce(np.kron, own)).all()
+            np.testing.assert_array_equal(integer.answers(DATA), np.concatenate(parts) @ DATA)
+            np.testing.assert_allclose(integer.estimate(integer.answers(DATA)), w.answers(DATA), atol=1e-7)
+            assert integer.loss <= FACTORED_LOSS_LIMIT and integer.bias == 0.0
+            claimed = found.epsilon if norm == 1 else found.rho
+            assert sum(costs) <= Fraction(claimed) == pytest.approx(sum(costs), rel=1e-12)
+            assert found.epsilon <= found.allowed == pytest.approx(found.epsilon, rel=1e-9)
+            words = f"; the costs of {len(costs)} measurements add up (composition)"
+            assert found.theorem.endswith(words) == (len(costs) > 1)
+            noise = deviations(found.law, integer, found.scale)
+            rows = np.vstack([r / d for r, d in zip(parts, noise, strict=True)])
+            exact = np.sqrt(Strategy(rows).variances(w))
+            rtol = 1e-9 if form != "union" else 1e-6
+            np.testing.assert_allclose(found.standard_errors, exact, rtol=rtol)
+            # Without coefficients, a union of parts loses what it could tell of their common total.
+            bound = integer.standard_errors(noise)
+            assert (exact <= bound * (1 + 1e-9)).all() and (form != "union" or (bound > 1.05 * exact).any())
 
 
 def test_much_noise_does_not_disturb_the_least_squares():
@@ -231,7 +164,7 @@ def test_the_loss_of_a_factor_is_that_of_its_worst_query():
 
 def test_many_dense_factors_are_refused_with_what_they_would_lose():
     rng = np.random.default_rng(4)
-    w = Workload.from_products(domain(*[3] * 9), [Product(tuple(identity(3) for _ in range(9)))])
+    w = Workload.from_products(domain_of(*[3] * 9), [Product(tuple(identity(3) for _ in range(9)))])
     dense = columns_normalised(rng.normal(size=(3, 3)), 2)
     with pytest.raises(WorkloadError) as caught:
         round_any(ProductStrategy((dense,) * 9), w)
@@ -240,44 +173,36 @@ def test_many_dense_factors_are_refused_with_what_they_would_lose():
         ", the limit is 1.1\n  too many attributes are measured in detail for 64-bit integers; "
         "'--templates marginals' needs no bits"
     )
-    four = Workload.from_products(domain(*[3] * 4), [Product(tuple(identity(3) for _ in range(4)))])
+    four = Workload.from_products(domain_of(*[3] * 4), [Product(tuple(identity(3) for _ in range(4)))])
     assert 1.0 < round_any(ProductStrategy((dense,) * 4), four).loss < FACTORED_LOSS_LIMIT
 
 
-def test_refusals():
+def test_refusals(subtests: pytest.Subtests) -> None:
     w = workload()
-    matrix = Workload.from_matrix(np.tri(30))
-    other = MarginalStrategy((3, 2, 5), np.ones(8), 1)
-    unsupported = (
-        "the strategy does not support the workload: some query is no combination of its rows\n"
-        "  solve the strategy for this workload"
-    )
     totals = ProductStrategy(tuple(Strategy(np.ones((1, n)), 1) for n in SIZES))
-    weights = np.zeros(8)
-    weights[0] = 1.0
-    cases = [
-        (WorkloadError, (totals, w), unsupported),
-        (WorkloadError, (MarginalStrategy(SIZES, weights, 1), w), unsupported),
-        (WorkloadError, (other, w), "the strategy has cells (3, 2, 5), the workload (2, 3, 5)"),
+    one_too_many = ProductStrategy(tuple(Strategy(np.eye(n), 1) for n in (*SIZES, 4)))
+    total_alone, uneven = np.eye(8)[0], np.array([1e-160, *np.zeros(6), 1.0])
+    for strategy, message in (
+        (totals, UNSUPPORTED),
+        (MarginalStrategy(SIZES, total_alone, 1), UNSUPPORTED),
         (
-            WorkloadError,
-            (MarginalStrategy(SIZES, np.array([1e-160, *np.zeros(6), 1.0]), 1), w),
+            MarginalStrategy((3, 2, 5), np.ones(8), 1),
+            "the strategy has cells (3, 2, 5), the workload (2, 3, 5)",
+        ),
+        (
+            MarginalStrategy(SIZES, uneven, 1),
             "the weights of the marginals go from 1e-160 to 1, the least may be 1e-08 of the largest\n"
             "  leave out marginals of next to no weight",
         ),
-        (
-            WorkloadError,
-            (ProductStrategy(tuple(Strategy(np.eye(n), 1) for n in (*SIZES, 4))), w),
-            "the strategy has cells (2, 3, 5, 4), the workload (2, 3, 5)",
-        ),
-        (
-            UnsuitableError,
-            (strategy_of("product", 1), matrix),
-            "the workload is a matrix, and strategies by attribute need a union of products\n"
-            "  write it as products over attributes, or solve it over all cells",
-        ),
-    ]
-    for kind, arguments, message in cases:
-        with pytest.raises(kind) as caught:
-            round_any(*arguments)
-        assert str(caught.value) == message
+        (one_too_many, "the strategy has cells (2, 3, 5, 4), the workload (2, 3, 5)"),
+    ):
+        with subtests.test(message):
+            with pytest.raises(WorkloadError) as caught:
+                round_any(strategy, w)
+            assert str(caught.value) == message
+    with pytest.raises(UnsuitableError) as unsuitable:
+        round_any(strategy_of("product", 1), Workload.from_matrix(np.tri(30)))
+    assert str(unsuitable.value) == (
+        "the workload is a matrix, and strategies by attribute need a union of products\n"
+        "  write it as products over attributes, or solve it over all cells"
+    )

@@ -1,7 +1,5 @@
 """Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -11,8 +9,6 @@ import tolerances
 from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.mechanism import measure, plan
-from mmopt.privacy import Privacy
 from mmopt.privacy.rounding import integer_cores
 from mmopt.privacy.rounding.integer_equal_core import EqualCore
 from mmopt.privacy.rounding.integer_sectors import IntegerSectors, round_sectors
@@ -54,7 +50,7 @@ def check(strategy: SectorStrategy, workload: Workload, rng: np.random.Generator
     return integer
 
 
-@pytest.mark.quick
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 3), (4, 3), (5, 2)])
 def test_of_equal_attributes(rng: np.random.Generator, k: int, d: int) -> None:
     strategy, workload = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1)), prefixes((d,) * k)
@@ -63,6 +59,7 @@ def test_of_equal_attributes(rng: np.random.Generator, k: int, d: int) -> None:
     assert by_blocks.squared_sensitivity >= as_one.squared_sensitivity and by_blocks.hash != as_one.hash
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 5])
 def test_rounding_of_equal_attributes_is_charged_to_magnitudes(rng: np.random.Generator, k: int) -> None:
     """Signs by the number of attributes of rows and columns turn entries of the Gram matrix alone."""
@@ -79,6 +76,7 @@ def test_rounding_of_equal_attributes_is_charged_to_magnitudes(rng: np.random.Ge
     assert turned.form.rounding == pytest.approx(core.form.rounding, rel=tolerances.ROUNDING)
 
 
+@pytest.mark.quick
 def test_of_other_attributes(rng: np.random.Generator) -> None:
     sizes, sets = (2, 3, 4, 2), [(0, 1), (1, 2), (2, 3)]
     own = layout(rng, sizes, sets)
@@ -86,21 +84,20 @@ def test_of_other_attributes(rng: np.random.Generator) -> None:
     check(strategy_of(own, core), prefixes(sizes, sets), rng)
 
 
-@pytest.mark.draws(3)
 def test_tables_of_columns_have_the_largest_one(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As over more cells than are looked at one by one; also of entries that need the whole of 64 bits."""
-    sizes, sets = (2, 3, 4, 2), [(0, 1, 2), (2, 3)]
-    own = layout(rng, sizes, sets)
-    strategy = strategy_of(own, DenseOperator(np.eye(own.size) + rng.uniform(-0.1, 0.1, (own.size,) * 2)))
-    exact = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
-    monkeypatch.setattr(integer_cores, "_FEW", 0)
-    found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
-    assert exact <= found <= exact * (1 + LOOSE)
+    for _ in range(3):
+        sizes, sets = (2, 3, 4, 2), [(0, 1, 2), (2, 3)]
+        own = layout(rng, sizes, sets)
+        strategy = strategy_of(own, DenseOperator(np.eye(own.size) + rng.uniform(-0.1, 0.1, (own.size,) * 2)))
+        exact = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
+        monkeypatch.setattr(integer_cores, "_FEW", 0)
+        found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
+        assert exact <= found <= exact * (1 + LOOSE)
 
 
-@pytest.mark.draws(2)
 def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measured by one row a value: the same Gram matrix as of an orthonormal basis."""
     strategy, workload = with_rests(rng)
@@ -164,14 +161,3 @@ def test_over_cells_that_cannot_be_counted(rng: np.random.Generator) -> None:
     for cell in rng.integers(0, d, (20, k)):
         column = integer.answers_of(Tables(cell[None], d)).astype(object)
         assert (column**2).sum() <= integer.squared_sensitivity
-
-
-def test_released_with_the_errors_that_are_planned(rng: np.random.Generator) -> None:
-    workload = prefixes((3,) * 3)
-    strategy = strategy_of(pairs(rng, 3, 3), equal_operator(rng, 3, 2))
-    planned = plan(workload, strategy, Privacy(rho=0.5))
-    x = rng.integers(0, 50, workload.n)
-    drawn = [measure(planned, x, simulate_seed=seed).estimates for seed in range(60)]
-    off = (np.array(drawn) - workload.answers(x)) / planned.standard_errors
-    assert 0.5 < np.square(off).mean() < 2.0
-    assert measure(planned, x).private

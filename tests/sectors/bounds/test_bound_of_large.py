@@ -1,7 +1,5 @@
 """Bounds at product measures by resolvents, against decompositions over the cells."""
 
-from __future__ import annotations
-
 import math
 from functools import reduce
 
@@ -35,45 +33,47 @@ def mixed(sizes: tuple[int, int, int], rng: np.random.Generator) -> Workload:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(3)
 def test_resolvents_and_means_are_those_over_the_cells(rng: np.random.Generator) -> None:
-    sizes = (3, 4, 5)
-    workload = mixed(sizes, rng)
-    products = products_of_few(workload)
-    factors = [rng.dirichlet(np.full(n, 3.0)) for n in sizes]
-    measure = reduce(np.kron, factors)
-    _, singular, rows = np.linalg.svd(dense(workload) * np.sqrt(measure), full_matrices=False)
-    gram = pair_gram(products, factors)
-    assert gram.trace == pytest.approx((singular**2).sum(), rel=tolerances.RECOMPUTED)
-    for shift in (1e-3, 1.0, 1e2):
-        share, _ = resolvent(gram, shift)
-        assert share == pytest.approx((singular**2 / (singular**2 + shift)).sum(), rel=tolerances.RECOMPUTED)
-    found = product_bound(products, factors)
-    exact = singular.sum() ** 2
-    assert exact * (1 - tolerances.RESOLVENTS) <= found.bound <= exact
-    # f by the same inequality in place of the square root, so that only rounding remains
-    root = rational_root(gram.least, gram.trace)
-    below = root.at(singular**2).sum()
-    assert found.bound == pytest.approx((below * (1 - SLACK)) ** 2, rel=SLACK / 4)
-    lengths = (rows.T**2 @ root.at(singular**2)) / measure
-    lengths = (lengths / (lengths @ measure)).reshape(sizes)
-    for i, mean in enumerate(found.means):
-        others = [np.ones(n) if j == i else factors[j] for j, n in enumerate(sizes)]
-        axes = tuple(j for j in range(3) if j != i)
-        outside = reduce(np.multiply.outer, others)
-        assert mean == pytest.approx((lengths * outside).sum(axis=axes), rel=1e-6)
+    for _ in range(2):
+        sizes = (3, 4, 5)
+        workload = mixed(sizes, rng)
+        products = products_of_few(workload)
+        factors = [rng.dirichlet(np.full(n, 3.0)) for n in sizes]
+        measure = reduce(np.kron, factors)
+        _, singular, rows = np.linalg.svd(dense(workload) * np.sqrt(measure), full_matrices=False)
+        gram = pair_gram(products, factors)
+        assert gram.trace == pytest.approx((singular**2).sum(), rel=tolerances.RECOMPUTED)
+        for shift in (1e-3, 1.0, 1e2):
+            share, _ = resolvent(gram, shift)
+            assert share == pytest.approx(
+                (singular**2 / (singular**2 + shift)).sum(), rel=tolerances.RECOMPUTED
+            )
+        found = product_bound(products, factors)
+        exact = singular.sum() ** 2
+        assert exact * (1 - tolerances.RESOLVENTS) <= found.bound <= exact
+        # f by the same inequality in place of the square root, so that only rounding remains
+        root = rational_root(gram.least, gram.trace)
+        below = root.at(singular**2).sum()
+        assert found.bound == pytest.approx((below * (1 - SLACK)) ** 2, rel=SLACK / 4)
+        lengths = (rows.T**2 @ root.at(singular**2)) / measure
+        lengths = (lengths / (lengths @ measure)).reshape(sizes)
+        for i, mean in enumerate(found.means):
+            others = [np.ones(n) if j == i else factors[j] for j, n in enumerate(sizes)]
+            axes = tuple(j for j in range(3) if j != i)
+            outside = reduce(np.multiply.outer, others)
+            assert mean == pytest.approx((lengths * outside).sum(axis=axes), rel=1e-6)
 
 
-@pytest.mark.draws(3)
 def test_the_rational_root_is_below_the_root(rng: np.random.Generator) -> None:
-    least = float(10 ** rng.uniform(-6, 0))
-    largest = least * float(10 ** rng.uniform(0.1, 8))
-    for step in (0.6, 1.2):
-        root = rational_root(least, largest, step)
-        x = np.exp(rng.uniform(math.log(least) - 9, math.log(largest), 5000))
-        x = np.append(x, [0.0, least, largest])
-        assert (root.at(x) <= np.sqrt(x)).all()
-        assert root.at(np.array([largest])) >= math.sqrt(largest) * (1 - 2 * tolerances.RESOLVENTS)
+    for _ in range(3):
+        least = float(10 ** rng.uniform(-6, 0))
+        largest = least * float(10 ** rng.uniform(0.1, 8))
+        for step in (0.6, 1.2):
+            root = rational_root(least, largest, step)
+            x = np.exp(rng.uniform(math.log(least) - 9, math.log(largest), 5000))
+            x = np.append(x, [0.0, least, largest])
+            assert (root.at(x) <= np.sqrt(x)).all()
+            assert root.at(np.array([largest])) >= math.sqrt(largest) * (1 - 2 * tolerances.RESOLVENTS)
 
 
 def test_the_rational_root_keeps_off_where_it_touches() -> None:
@@ -82,17 +82,17 @@ def test_the_rational_root_keeps_off_where_it_touches() -> None:
     assert 2 * SLACK_OF_ROOT >= 1 - found >= SLACK_OF_ROOT / 2
 
 
-@pytest.mark.parametrize(("sizes", "best"), [((10, 10), 719.6935), ((6,) * 3, 915.633), ((6,) * 4, 2664.895)])
-def test_best_product_measures(sizes: tuple[int, ...], best: float) -> None:
+def test_best_product_measures(subtests: pytest.Subtests) -> None:
     """The figures are those of dense searches over product measures."""
-    found = best_product_bound(up_to(sizes, 2))
-    assert best * (1 - tolerances.RESOLVENTS) <= found.bound <= best * (1 + 1e-6)
-    assert max(np.abs(mean - 1).max() for mean in found.means) < 1e-2
+    for sizes, best in [((10, 10), 719.6935), ((6,) * 3, 915.633), ((6,) * 4, 2664.895)]:
+        with subtests.test(sizes=sizes):
+            found = best_product_bound(up_to(sizes, 2))
+            assert best * (1 - tolerances.RESOLVENTS) <= found.bound <= best * (1 + 1e-6)
+            assert max(np.abs(mean - 1).max() for mean in found.means) < 1e-2
 
 
-@pytest.mark.parametrize(
-    ("workload", "message"),
-    [
+def test_other_products_are_refused(subtests: pytest.Subtests) -> None:
+    for workload, message in [
         (
             up_to((2, 3, 2), 3),
             "attributes 0, 1, 2 are looked at together, expected two at most\n"
@@ -106,10 +106,8 @@ def test_best_product_measures(sizes: tuple[int, ...], best: float) -> None:
             "attributes 0, 1 are looked at together, by products that differ\n"
             "  this bound takes products of one or two attributes, one for each two of them",
         ),
-    ],
-    ids=["three attributes", "two products"],
-)
-def test_other_products_are_refused(workload: Workload, message: str) -> None:
-    with pytest.raises(WorkloadError) as caught:
-        best_product_bound(workload)
-    assert str(caught.value) == message
+    ]:
+        with subtests.test(message):
+            with pytest.raises(WorkloadError) as caught:
+                best_product_bound(workload)
+            assert str(caught.value) == message

@@ -14,6 +14,8 @@ from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.count_halves import compositions
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.quick
 @pytest.mark.draws(5)

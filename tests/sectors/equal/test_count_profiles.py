@@ -10,6 +10,8 @@ from tolerances import SHAPE
 from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.measures import Mixture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.quick
 @pytest.mark.draws(2)

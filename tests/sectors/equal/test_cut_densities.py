@@ -16,6 +16,8 @@ from mmopt.sectors.equal.cut_densities import CutLaw, law_of_cut
 from mmopt.sectors.equal.sampled_values import law_of
 from mmopt.sectors.measures import Mixture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.quick
 @pytest.mark.draws(3)

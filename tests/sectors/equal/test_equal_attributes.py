@@ -30,6 +30,8 @@ from mmopt.testing.census_workloads import products_on
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
+pytestmark = pytest.mark.slow
+
 SHAPES = [(2, 2), (2, 4), (3, 2), (3, 3), (4, 3), (5, 2), (5, 3)]
 
 

@@ -14,6 +14,8 @@ from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.quick
 @pytest.mark.draws(3)

@@ -14,6 +14,8 @@ from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.count_halves import compositions
 from mmopt.sectors.equal.largest_by_counts import largest_by_counts
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.quick
 @pytest.mark.draws(8)

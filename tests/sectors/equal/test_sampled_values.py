@@ -15,6 +15,8 @@ from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal.sampled_values import law_of, law_of_product, products_of
 from mmopt.sectors.measures import Mixture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.quick
 @pytest.mark.draws(3)

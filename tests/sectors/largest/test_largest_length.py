@@ -1,7 +1,5 @@
 """The largest sum of tables is not below that of any cell, in exact arithmetic, however it is found."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 
@@ -45,35 +43,36 @@ def exact_values(shape: tuple[int, ...], tables: Given) -> dict[tuple[int, ...],
 
 
 @pytest.mark.quick
-@pytest.mark.draws(8)
-@pytest.mark.parametrize("easy", [2e6, 12.0, 0.0])
 def test_no_cell_is_larger_and_one_is_as_large(
-    rng: np.random.Generator, easy: float, monkeypatch: pytest.MonkeyPatch
+    subtests: pytest.Subtests, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By elimination at once, by branching down to few cells, and by branching alone."""
-    monkeypatch.setattr(largest_length, "EASY", easy)
-    shape = shape_of(rng)
-    tables = drawn(rng, shape)
-    truth = max(exact_values(shape, tables).values())
-    size = sum(float(np.abs(t).max()) for t in tables.values())
-    found = largest_of_tables(shape, tables, 0.0, 60.0)
-    assert Fraction(found.upper) >= truth
-    assert found.upper <= float(truth) + 2e-9 * abs(float(truth)) + ROUNDING * size
-    assert abs(found.lower - float(truth)) <= 2e-9 * abs(float(truth)) + ROUNDING * size
-    assert found.is_closed
-    at = sum(float(t[tuple(found.cell[list(axes)])]) for axes, t in tables.items())
-    assert abs(at - found.lower) <= ROUNDING * size
+    for easy in [2e6, 12.0, 0.0]:
+        monkeypatch.setattr(largest_length, "EASY", easy)
+        with subtests.test(easy=easy):
+            for _ in range(8):
+                shape = shape_of(rng)
+                tables = drawn(rng, shape)
+                truth = max(exact_values(shape, tables).values())
+                size = sum(float(np.abs(t).max()) for t in tables.values())
+                found = largest_of_tables(shape, tables, 0.0, 60.0)
+                assert Fraction(found.upper) >= truth
+                assert found.upper <= float(truth) + 2e-9 * abs(float(truth)) + ROUNDING * size
+                assert abs(found.lower - float(truth)) <= 2e-9 * abs(float(truth)) + ROUNDING * size
+                assert found.is_closed
+                at = sum(float(t[tuple(found.cell[list(axes)])]) for axes, t in tables.items())
+                assert abs(at - found.lower) <= ROUNDING * size
 
 
 @pytest.mark.quick
-@pytest.mark.draws(10)
 def test_without_time_the_bound_is_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(largest_length, "EASY", 0.0)
-    shape = (3, 4, 2, 3)
-    tables = drawn(rng, shape, most=2)
-    found = largest_of_tables(shape, tables, 0.0, -1.0)
-    assert Fraction(found.upper) >= max(exact_values(shape, tables).values())
-    assert found.lower <= found.upper < np.inf
+    for _ in range(10):
+        shape = (3, 4, 2, 3)
+        tables = drawn(rng, shape, most=2)
+        found = largest_of_tables(shape, tables, 0.0, -1.0)
+        assert Fraction(found.upper) >= max(exact_values(shape, tables).values())
+        assert found.lower <= found.upper < np.inf
     # Further tables of which nothing can be decided without time.
     many = {axes: rng.normal(size=(6, 6)) for axes in itertools.combinations(range(8), 2)}
     late = largest_of_tables((6,) * 8, many, 0.0, -1.0)
@@ -101,39 +100,36 @@ def test_a_chain_of_many_attributes_is_eliminated(rng: np.random.Generator) -> N
     assert found.lower == pytest.approx(best.max(), rel=ROUNDING)
 
 
-def test_no_table_and_no_attribute() -> None:
+def test_no_table_no_attribute_and_no_number() -> None:
     constant = largest_of_tables((3, 1), {(): np.array(1.5), (1,): np.array([0.25])}, 0.0, 60.0)
     assert 1.75 <= constant.upper <= 1.75 + 1e-12
     assert constant.lower == 1.75
     assert constant.cell.shape == (2,)
-
-
-def test_what_is_no_number_has_no_bound() -> None:
-    found = largest_of_tables((2, 2), {(0, 1): np.array([[0.0, np.nan], [1.0, 2.0]])}, 0.0, 60.0)
-    assert found.upper == np.inf
-    assert not found.is_closed
+    unknown = largest_of_tables((2, 2), {(0, 1): np.array([[0.0, np.nan], [1.0, 2.0]])}, 0.0, 60.0)
+    assert unknown.upper == np.inf and not unknown.is_closed
 
 
 @pytest.mark.quick
-@pytest.mark.draws(20)
 def test_what_is_done_to_tables_leaves_their_sum_but_for_what_is_counted(rng: np.random.Generator) -> None:
-    shape = shape_of(rng)
-    given = drawn(rng, shape)
-    truth = exact_values(shape, given)
-    whole = tables_of(shape, given, 0.0)
-    moved = shifted(whole, separators(whole.arrays), 3, 0.0)
-    assert moved.upper <= whole.upper + whole.slack
-    for tables in (whole, moved):
-        assert_is(truth, tables)
-    axis = int(np.argmax(shape))
-    value = int(rng.integers(shape[axis]))
-    part = {cell: f for cell, f in truth.items() if cell[axis] == value}
-    least = {v: max(f for cell, f in truth.items() if cell[axis] == v) for v in range(shape[axis])}
-    if shape[axis] > 1:
-        assert all(
-            Fraction(float(b)) + Fraction(moved.slack) >= least[v] for v, b in enumerate(uppers(moved, axis))
-        )
-        assert_is({(*c[:axis], 0, *c[axis + 1 :]): f for c, f in part.items()}, fixed(moved, axis, value))
+    for _ in range(10):
+        shape = shape_of(rng)
+        given = drawn(rng, shape)
+        truth = exact_values(shape, given)
+        whole = tables_of(shape, given, 0.0)
+        moved = shifted(whole, separators(whole.arrays), 3, 0.0)
+        assert moved.upper <= whole.upper + whole.slack
+        for tables in (whole, moved):
+            assert_is(truth, tables)
+        axis = int(np.argmax(shape))
+        value = int(rng.integers(shape[axis]))
+        part = {cell: f for cell, f in truth.items() if cell[axis] == value}
+        least = {v: max(f for cell, f in truth.items() if cell[axis] == v) for v in range(shape[axis])}
+        if shape[axis] > 1:
+            assert all(
+                Fraction(float(b)) + Fraction(moved.slack) >= least[v]
+                for v, b in enumerate(uppers(moved, axis))
+            )
+            assert_is({(*c[:axis], 0, *c[axis + 1 :]): f for c, f in part.items()}, fixed(moved, axis, value))
 
 
 def assert_is(truth: dict[tuple[int, ...], Fraction], tables: TableSum) -> None:
@@ -174,49 +170,49 @@ def test_tables_within_others_are_spread_over_them() -> None:
     }
 
 
-@pytest.mark.draws(5)
 def test_elimination_and_a_cell_of_it(rng: np.random.Generator) -> None:
-    shape = shape_of(rng)
-    tables = tables_of(shape, drawn(rng, shape), 0.0)
-    steps, entries = elimination(tables.arrays, tables.sizes)
-    assert entries <= 2 * np.prod(shape, dtype=float) or len(shape) == 1
-    value, cell = largest_by_elimination(tables, steps)
-    assert abs(value - values_of(tables, cell[None, :])[0]) <= 2 * tables.slack
+    for _ in range(5):
+        shape = shape_of(rng)
+        tables = tables_of(shape, drawn(rng, shape), 0.0)
+        steps, entries = elimination(tables.arrays, tables.sizes)
+        assert entries <= 2 * np.prod(shape, dtype=float) or len(shape) == 1
+        value, cell = largest_by_elimination(tables, steps)
+        assert abs(value - values_of(tables, cell[None, :])[0]) <= 2 * tables.slack
 
 
-@pytest.mark.draws(5)
-def test_climbed_cells_cannot_be_bettered_by_one_change(rng: np.random.Generator) -> None:
-    shape = (3, 4, 2, 5)
-    tables = tables_of(shape, drawn(rng, shape), 0.0)
-    cells = climbed(tables, scattered(shape, 7))
-    assert cells.shape == (7, 4)
-    values = values_of(tables, cells)
-    for axis, size in enumerate(shape):
-        for value in range(size):
-            changed = cells.copy()
-            changed[:, axis] = value
-            assert (values_of(tables, changed) <= values + 2 * tables.slack).all()
-
-
-def test_scattered_cells_are_of_the_domain_and_differ() -> None:
-    cells = scattered((2, 3, 50), 40)
-    assert ((cells >= 0) & (cells < (2, 3, 50))).all()
-    assert len(np.unique(cells, axis=0)) > 30
+def test_climbed_cells_cannot_be_bettered_by_one_change_and_scattered_ones_differ(
+    rng: np.random.Generator,
+) -> None:
+    scattered_cells = scattered((2, 3, 50), 40)
+    assert ((scattered_cells >= 0) & (scattered_cells < (2, 3, 50))).all()
+    assert len(np.unique(scattered_cells, axis=0)) > 30
+    for _ in range(2):
+        shape = (3, 4, 2, 5)
+        tables = tables_of(shape, drawn(rng, shape), 0.0)
+        cells = climbed(tables, scattered(shape, 7))
+        assert cells.shape == (7, 4)
+        values = values_of(tables, cells)
+        for axis, size in enumerate(shape):
+            for value in range(size):
+                changed = cells.copy()
+                changed[:, axis] = value
+                assert (values_of(tables, changed) <= values + 2 * tables.slack).all()
 
 
 @pytest.mark.quick
-@pytest.mark.draws(5)
 def test_tables_of_all_pairs(rng: np.random.Generator) -> None:
     """Much is moved between them, and an attribute that goes leaves tables that are there already."""
-    shape = (2, 3, 3, 2)
-    given = {
-        (i, j): rng.normal(size=(shape[i], shape[j])) for i, j in itertools.combinations(range(len(shape)), 2)
-    }
-    truth = exact_values(shape, given)
-    whole = tables_of(shape, given, 0.0)
-    moved = shifted(whole, separators(whole.arrays), 5, 0.0)
-    assert_is(truth, moved)
-    assert max(truth.values()) <= Fraction(moved.upper) + Fraction(moved.slack)
-    assert moved.upper < whole.upper
-    found = largest_of_tables(shape, given, 0.0, 60.0)
-    assert float(max(truth.values())) <= found.upper <= float(max(truth.values())) + 1e-12
+    for _ in range(5):
+        shape = (2, 3, 3, 2)
+        given = {
+            (i, j): rng.normal(size=(shape[i], shape[j]))
+            for i, j in itertools.combinations(range(len(shape)), 2)
+        }
+        truth = exact_values(shape, given)
+        whole = tables_of(shape, given, 0.0)
+        moved = shifted(whole, separators(whole.arrays), 5, 0.0)
+        assert_is(truth, moved)
+        assert max(truth.values()) <= Fraction(moved.upper) + Fraction(moved.slack)
+        assert moved.upper < whole.upper
+        found = largest_of_tables(shape, given, 0.0, 60.0)
+        assert float(max(truth.values())) <= found.upper <= float(max(truth.values())) + 1e-12

@@ -1,7 +1,5 @@
 """Queries by orbits: squares add up to the workload's, a variance is that of each query of an orbit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

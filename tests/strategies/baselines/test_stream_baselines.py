@@ -1,15 +1,12 @@
 """Noise filters: the square root is one, buffers do better on prefix sums, and both are Toeplitz."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
+from strategies.asked import marginals_of
 
-from mmopt import Attribute, Domain, Strategy, Workload, solve
+from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.strategies.baselines.stream_baselines import buffered_column, root_column
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
 
 
 def filtered(column: np.ndarray) -> np.ndarray:
@@ -23,20 +20,22 @@ def worth(column: np.ndarray) -> float:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("n", [1, 2, 17])
-def test_the_square_root_of_the_prefix_sums(n: int) -> None:
-    root = filtered(root_column(n))
-    assert root @ root == pytest.approx(np.tri(n), abs=1e-12)
-    column = np.cumsum(root_column(n) ** 2)
-    assert worth(root_column(n)) == pytest.approx(column.sum() * column[-1])
+def test_the_square_root_of_the_prefix_sums(subtests: pytest.Subtests) -> None:
+    for n in [1, 2, 17]:
+        with subtests.test(n=n):
+            root = filtered(root_column(n))
+            assert root @ root == pytest.approx(np.tri(n), abs=1e-12)
+            column = np.cumsum(root_column(n) ** 2)
+            assert worth(root_column(n)) == pytest.approx(column.sum() * column[-1])
 
 
-@pytest.mark.parametrize("n", [2, 24])
-def test_buffers_come_near_the_best_filter_and_more_are_no_worse(n: int) -> None:
-    best = solve(Workload.from_matrix(np.tri(n)), "toeplitz_strategy").objective
-    found = [worth(buffered_column(n, buffers)) for buffers in (1, 2, 3)]
-    assert found[2] <= found[1] * (1 + 1e-6) and found[1] <= found[0] * (1 + 1e-6)
-    assert best * (1 - 1e-6) <= found[2] <= best * 1.001 < worth(root_column(n))
+def test_buffers_come_near_the_best_filter_and_more_are_no_worse(subtests: pytest.Subtests) -> None:
+    for n in [2, 24]:
+        with subtests.test(n=n):
+            best = solve(Workload.from_matrix(np.tri(n)), "toeplitz_strategy").objective
+            found = [worth(buffered_column(n, buffers)) for buffers in (1, 2, 3)]
+            assert found[2] <= found[1] * (1 + 1e-6) and found[1] <= found[0] * (1 + 1e-6)
+            assert best * (1 - 1e-6) <= found[2] <= best * 1.001 < worth(root_column(n))
 
 
 def test_a_buffered_filter_decays_in_as_many_ways_as_it_has_buffers() -> None:
@@ -46,12 +45,11 @@ def test_a_buffered_filter_decays_in_as_many_ways_as_it_has_buffers() -> None:
     assert column[0] == 1.0 and values[2] <= 1e-9 * values[0] < values[1]
 
 
-@pytest.mark.parametrize("name", ["square_root", "blt", "blt(buffers=1)"])
-def test_steps_are_the_cells_of_one_attribute(name: str) -> None:
-    workload = Workload.from_matrix(np.tri(9))
-    rows = baseline(name, workload).matrix
-    assert rows.shape == (9, 9) and not np.triu(rows, 1).any()
-    assert np.linalg.norm(rows, axis=0).argmax() == 0
-    two = Domain([Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))])
-    several = Workload.from_products(two, [Product([f.prefix(2), f.prefix(2)])])
-    assert evaluate(name, several).reason == "its steps are the cells of one attribute, the workload has 2"
+def test_steps_are_the_cells_of_one_attribute(subtests: pytest.Subtests) -> None:
+    for name in ["square_root", "blt", "blt(buffers=1)"]:
+        with subtests.test(name=name):
+            rows = baseline(name, Workload.from_matrix(np.tri(9))).matrix
+            assert rows.shape == (9, 9) and not np.triu(rows, 1).any()
+            assert np.linalg.norm(rows, axis=0).argmax() == 0
+            reason = evaluate(name, marginals_of((2, 2), (0, 1))).reason
+            assert reason == "its steps are the cells of one attribute, the workload has 2"
