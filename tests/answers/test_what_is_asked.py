@@ -32,19 +32,20 @@ DICTIONARY = {
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("form", ["file.yaml", "file.workload", "file", "request", "dictionary"])
-def test_a_file_says_all_of_it(form: str, tmp_path: Path) -> None:
-    workload: WorkloadLike = DICTIONARY
-    if form != "dictionary":
-        workload = tmp_path / form
-        workload.write_text(TEXT)
-    if form == "request":
-        workload = mmopt.load_request(workload)
-    what = asked(workload)
-    assert what.privacy == Privacy(rho=0.5) and str(what.neighbours) == "replace-one"
-    assert what.table == TableOptions(table="people")
-    other = asked(workload, {"epsilon": 1}, "add-remove")
-    assert other.privacy == Privacy(epsilon=1.0) and other.neighbours == ADD_REMOVE
+def test_a_file_says_all_of_it(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for form in ["file.yaml", "file.workload", "file", "request", "dictionary"]:
+        with subtests.test(form):
+            workload: WorkloadLike = DICTIONARY
+            if form != "dictionary":
+                workload = tmp_path / form
+                workload.write_text(TEXT)
+            if form == "request":
+                workload = mmopt.load_request(workload)
+            what = asked(workload)
+            assert what.privacy == Privacy(rho=0.5) and str(what.neighbours) == "replace-one"
+            assert what.table == TableOptions(table="people")
+            other = asked(workload, {"epsilon": 1}, "add-remove")
+            assert other.privacy == Privacy(epsilon=1.0) and other.neighbours == ADD_REMOVE
 
 
 def test_a_workload_says_neither() -> None:

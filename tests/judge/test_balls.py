@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,24 +18,23 @@ def sixty_digits() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("digits", [60, 120])
-@pytest.mark.parametrize(
-    "singular",
-    [(1, 1, 1, 1), (3, 2, 1, 0), (2.0**60, 1, 2.0**-60, 2.0**-60), (1 + 2.0**-50, 1, 1 - 2.0**-50, 0)],
-    ids=["equal", "rank 3", "graded", "close"],
-)
-def test_nuclear_norms_are_enclosed_tightly(singular: tuple[float, ...], digits: int) -> None:
+def test_nuclear_norms_are_enclosed_tightly(subtests: pytest.Subtests) -> None:
     """Of U diag(s) V with rational orthogonal factors, wide, tall and square."""
-    v = np.ones(4) / 2
-    reflection = np.eye(4) - 2 * np.outer(v, v)
-    wide = np.kron(reflection @ np.diag(singular), np.array([[3.0, 4.0]]))  # singular values 5 s
-    with ctx.workdps(digits):
-        turned = balls.matrix(wide) * balls.matrix(np.kron(reflection, np.eye(2)))
-        truth = 5 * sum((arb(s) for s in singular), arb(0))
-        for a in (turned, turned.transpose()):
-            found = balls.nuclear(a)
-            assert found.contains(truth)
-            assert found.rad() < truth * arb(10) ** -15
+    for digits, singular in itertools.product(
+        [60, 120],
+        [(1, 1, 1, 1), (3, 2, 1, 0), (2.0**60, 1, 2.0**-60, 2.0**-60), (1 + 2.0**-50, 1, 1 - 2.0**-50, 0)],
+    ):
+        with subtests.test(f"{singular}, {digits}"):
+            v = np.ones(4) / 2
+            reflection = np.eye(4) - 2 * np.outer(v, v)
+            wide = np.kron(reflection @ np.diag(singular), np.array([[3.0, 4.0]]))  # singular values 5 s
+            with ctx.workdps(digits):
+                turned = balls.matrix(wide) * balls.matrix(np.kron(reflection, np.eye(2)))
+                truth = 5 * sum((arb(s) for s in singular), arb(0))
+                for a in (turned, turned.transpose()):
+                    found = balls.nuclear(a)
+                    assert found.contains(truth)
+                    assert found.rad() < truth * arb(10) ** -15
 
 
 def test_a_root_is_enclosed() -> None:

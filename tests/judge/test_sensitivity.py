@@ -10,7 +10,7 @@ from judge.measured import exact_sensitivity
 from mmopt import Strategy
 
 ABOVE = 1e-14  # relative: rounding up of sums of this length
-DRAWS = 200
+DRAWS = 100
 
 
 def adversarial(rng: np.random.Generator) -> np.ndarray:
@@ -42,14 +42,16 @@ def check(a: np.ndarray, norm: int) -> None:
         assert printed <= truth * balls.exact(1 + ABOVE) ** norm
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_no_sensitivity_is_below_the_exact_one(rng: np.random.Generator, norm: int) -> None:
-    for _ in range(DRAWS):
-        check(adversarial(rng), norm)
+def test_no_sensitivity_is_below_the_exact_one(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for norm in [1, 2]:
+        with subtests.test(str(norm)):
+            for _ in range(DRAWS):
+                check(adversarial(rng), norm)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("norm", [1, 2])
-def test_nor_of_fifteen_thousand(rng: np.random.Generator, norm: int) -> None:
-    for _ in range(15_000):
-        check(adversarial(rng), norm)
+@pytest.mark.nightly
+def test_nor_of_fifteen_thousand(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for norm in [1, 2]:
+        with subtests.test(str(norm)):
+            for _ in range(15_000):
+                check(adversarial(rng), norm)

@@ -83,7 +83,7 @@ def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:
 @pytest.mark.parametrize(
     "program",
     [
-        *(pytest.param(k, marks=pytest.mark.slow) if k == "eigen_design" else k for k in KINDS),
+        *(pytest.param(k, marks=pytest.mark.nightly) if k == "eigen_design" else k for k in KINDS),
         "certified",
         "closed",
     ],

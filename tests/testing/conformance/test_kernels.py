@@ -42,7 +42,7 @@ def test_a_kernel_conforms(kernel: str, program: str) -> None:
     assert report.notes == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("reduce", [True, False])
 @pytest.mark.parametrize(("kernel", "program"), CLAIMED)
 def test_a_kernel_conforms_on_all_problems(kernel: str, program: str, reduce: bool) -> None:
