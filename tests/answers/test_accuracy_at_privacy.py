@@ -1,7 +1,5 @@
 """Accuracy before any data: that of the plan and of the release, and of what releases do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ PRIVACIES = {
     "rho": Privacy(rho=0.4),
     "weak": Privacy(8.0, 1e-2),
 }
-SIMULATED = 500
 
 
 def drawn_workload(rng: np.random.Generator) -> Workload:
@@ -92,13 +89,6 @@ def test_releases_have_the_errors_predicted(rng: np.random.Generator) -> None:
     w = drawn_workload(rng)
     name = str(rng.choice(list(PRIVACIES)[:3]))
     check_errors(w, accuracy(w, PRIVACIES[name]), rng, 200)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("privacy", ["epsilon at a delta", "pure", "rho"])
-def test_five_hundred_releases_have_the_errors_predicted(privacy: str, rng: np.random.Generator) -> None:
-    w = drawn_workload(rng)
-    check_errors(w, accuracy(w, PRIVACIES[privacy]), rng, SIMULATED)
 
 
 @pytest.mark.some(1)

@@ -1,6 +1,4 @@
-"""The default strategy: the better of both noises, what is said of the other, when it is not sought."""
-
-from __future__ import annotations
+"""The default strategy (also over more cells than can be listed): the better of both noises, what is said of the other, when it is not sought."""
 
 import itertools
 from collections.abc import Callable
@@ -8,14 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_workloads import random_workload
+from few_attributes import up_to
+from random_workloads import domain_of, random_workload
 
-from mmopt import Privacy, PrivacyError, Program, Solution, Workload, solve
+from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, solve
 from mmopt.answers import default_strategy as module
 from mmopt.answers.default_strategy import default_strategy, default_words, offer
-from mmopt.errors import Error, WorkloadError
+from mmopt.errors import Error, TooLargeError, WorkloadError
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Neighbours
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor_blocks as f
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)
@@ -173,13 +174,43 @@ def test_words_say_what_is_considered() -> None:
 
 
 def test_above_so_many_cells_laplace_noise_is_by_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    from random_workloads import domain_of
-
-    from mmopt.workloads import Product
-    from mmopt.workloads.blocks import factor_blocks as f
-
     monkeypatch.setattr(module, "MOST_CELLS", 8)
     w = Workload.from_products(domain_of(3, 4), [Product((f.identity(3), f.prefix(4)))])
     said: list[str] = []
     choice = default_strategy(w, Privacy(epsilon=1.0), say=said.append)
     assert choice.best.solution.program.startswith("template ") and said[0].startswith("template: ")
+
+
+# Over more cells than can be listed nothing is sought that is then refused.
+NO_LAPLACE = (
+    "Laplace noise has no strategy over 10^20 cells of 20 attributes: products of strategies list the cells, "
+    "weights of marginals go up to 16 attributes"
+)
+
+
+@pytest.mark.quick
+def test_pure_epsilon_over_many_attributes_names_what_to_use() -> None:
+    said: list[str] = []
+    with pytest.raises(TooLargeError) as caught:
+        default_strategy(up_to((10,) * 20, 2), Privacy(epsilon=1.0), say=said.append)
+    assert str(caught.value) == (
+        f"{NO_LAPLACE}\n"
+        "  allow Gaussian noise, which takes queries of few attributes over any number of cells: "
+        "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'"
+    )
+    assert said == []
+
+
+def test_over_cells_that_are_not_listed_only_marginals_are_sought() -> None:
+    said: list[str] = []
+    choice = default_strategy(up_to((10,) * 10, 2), Privacy(epsilon=1.0), say=said.append)
+    assert said == ["template: marginals", "template: bound"]
+    assert choice.best.plan.integer.tables is not None  # and so it is measured
+    assert len(choice.best.plan.standard_errors) == choice.best.plan.workload.m
+
+
+def test_both_noises_say_why_there_is_one() -> None:
+    """Marginals of 20 attributes: Gaussian noise by l2_strategy in closed form."""
+    found = accuracy(up_to((3,) * 40, 1, f.identity), {"epsilon": 1.0, "delta": 1e-6}, solved=solve)
+    assert found.words.startswith("l2_strategy with Gaussian noise: rmse ")
+    assert "Laplace noise" in found.words.split("; ", 1)[1]

@@ -1,7 +1,5 @@
 """Folders that are releases, changed ones, old ones, none (read_folder.py); their plans (saved_plan.py)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Refined answers: rules that hold, errors that do not grow, optima that are proved, folders that say so."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time
@@ -126,13 +124,6 @@ def test_without_the_total_in_the_queries_no_number_of_rows_is_claimed() -> None
     assert counts == pytest.approx([5.25, 994.75], abs=1e-4)
     assert found.objective == pytest.approx(0.0, abs=1e-6) and found.bound <= found.objective
     assert found.status.feasible and found.gap is not None and found.gap <= NEAR
-
-
-def test_large_counts_keep_their_digits(rng: np.random.Generator) -> None:
-    counts = np.array([0, 3, 10**7, 0, 5 * 10**6, 1])
-    release = of(counts, 5, np.vstack([np.eye(6), np.tri(6)]), epsilon=1.0)
-    about = release.refine(totals=float(counts.sum())).manifest["refined"]
-    assert about["gap"] <= NEAR and about["grade"] == "proved"
 
 
 @pytest.mark.quick

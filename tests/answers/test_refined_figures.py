@@ -1,7 +1,5 @@
 """Figures of refined answers against least squares in rational numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from fractions import Fraction

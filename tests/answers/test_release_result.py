@@ -1,7 +1,5 @@
 """``Release``: its answers, its picture, its covariances, its folder and the way back."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 

@@ -1,7 +1,5 @@
 """What a workload file says beside its queries holds, however it is passed; arguments go before it."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -58,12 +56,6 @@ def test_a_budget_is_of_one_kind() -> None:
     with pytest.raises(OptionError) as caught:
         mmopt.budget(DICTIONARY, delta=1e-6, pure=True)
     assert str(caught.value) == "delta and pure are two kinds of budget\n  leave one of them out"
-
-
-def test_what_delta_alone_covers_costs_nothing_and_saves_nothing() -> None:
-    """It was divided by zero here."""
-    least = mmopt.budget(mmopt.Domain.of(sex=["F", "M"]).marginal("sex", within=1e6), delta=0.01)
-    assert least.cost == 0.0 and least.savings(least.shares).tolist() == [0.0, 0.0]
 
 
 def test_queries_with_a_target_keep_their_names() -> None:

@@ -1,7 +1,5 @@
 """Rounding that keeps totals and hierarchies."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forged and false figures: the judge refutes them, so that its silence means something."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

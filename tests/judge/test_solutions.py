@@ -1,7 +1,5 @@
 """Every shipped program on workloads that are hard in one way: each figure is what it is called."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -11,8 +11,6 @@ draws the noise, writes the folder, confirms. Linux: boundaries are found by ptr
 before each system call that changes a file or folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

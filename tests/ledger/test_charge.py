@@ -1,7 +1,5 @@
 """One release: what refuses it, what it spends, and what is said when it fails afterwards."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import sqlite3
@@ -12,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
-from mmopt.ledger import Bill, Charge, Ledger, charge_in_errors, ledger_file
+from mmopt.errors import LedgerError, OptionError, PrivacyError
+from mmopt.ledger import Bill, Charge, Ledger, ledger_file
 from mmopt.ledger.account import Account
 
 HASH = "ab" * 32
@@ -219,24 +217,6 @@ def test_what_is_no_name_is_refused(file: Path, subtests: pytest.Subtests) -> No
             with pytest.raises(OptionError) as caught:
                 Bill.to(file, name)
             assert caught.value.message == said
-
-
-def test_a_failure_after_spending_says_what_was_spent(file: Path) -> None:
-    charge = spent(file, 0.125)
-    words = (
-        f"rho 0.125 was spent before: entry 1 of the ledger '{file}' counts, whatever became of the release"
-    )
-    assert charge.words == words
-    with pytest.raises(DataError) as caught, charge_in_errors(charge):
-        raise DataError("no", hint="try")
-    assert str(caught.value) == f"no\n  try\n  {words}"
-    for error in (KeyboardInterrupt(), OSError(28, "No space left on device")):
-        with pytest.raises(type(error)) as other, charge_in_errors(charge):
-            raise error
-        assert other.value.__notes__ == [words]
-    with pytest.raises(DataError) as caught, charge_in_errors(None):
-        raise DataError("no")
-    assert str(caught.value) == "no"
 
 
 def test_a_folder_that_cannot_be_confirmed_is_complete_and_said_to_be(file: Path) -> None:

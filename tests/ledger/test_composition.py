@@ -1,7 +1,5 @@
 """What many releases cost together (composition.py), and the words for it (explanation.py): by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

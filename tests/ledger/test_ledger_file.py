@@ -1,7 +1,5 @@
 """The file: what is read is what was spent, and what was damaged is refused."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """``mmopt.Ledger``: created, listed, exported, explained."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

@@ -1,14 +1,12 @@
 """The columns of an accuracy: a value a query, what was asked beside what is had."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
 from random_workloads import domain_of
 
-from mmopt import OptionError, Privacy, Strategy, Workload, plan
+from mmopt import Privacy, Strategy, Workload, plan
 from mmopt.mechanism.accuracy_columns import accuracy_columns
 from mmopt.workloads import Product, Wish
 from mmopt.workloads.blocks import factor_blocks as f
@@ -63,9 +61,3 @@ def test_whole_answers_have_whole_half_widths() -> None:
         found = plan(W, Strategy(np.eye(3), norm), privacy)
         widths = found.intervals(0.95).widths
         np.testing.assert_array_equal(widths, np.rint(widths))
-
-
-@pytest.mark.quick
-def test_a_confidence_outside_is_refused() -> None:
-    with pytest.raises(OptionError, match=r"^confidence is 1\.5, expected a number above 0 and below 1"):
-        accuracy_columns(plan(W, Strategy(np.eye(3)), Privacy(rho=1.0)), 1.5)

@@ -1,7 +1,5 @@
 """Answers as they are published: rounded far below their errors, intervals never narrower."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The covariance of released estimates: against the law, and against what simulated releases do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from mechanism.test_intervals import release

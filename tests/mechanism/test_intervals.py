@@ -1,7 +1,5 @@
 """The printed coverage against the law that is drawn: exactly where it can be summed, else by releases."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools
@@ -250,7 +248,7 @@ def test_whole_numbers_are_of_queries_of_whole_numbers():
 def test_a_count_with_much_noise_is_covered_as_printed(subtests):
     """|z| <= t of whole z, summed; a normal quantile of 491.95 covers 491, and that too seldom."""
     for scale, (norm, confidence) in itertools.product(
-        [251.0, 400.0, 1000.0, 3e4], [(2, 0.5), (2, 0.95), (1, 0.9), (1, 0.95)]
+        [251.0, 456.0, 1000.0, 3e4], [(2, 0.5), (2, 0.95), (1, 0.9), (1, 0.95)]
     ):
         with subtests.test(f"{norm}, {scale}, {confidence}"):
             privacy = Privacy(rho=1 / (2 * scale**2)) if norm == 2 else Privacy(epsilon=1 / scale)
@@ -261,13 +259,6 @@ def test_a_count_with_much_noise_is_covered_as_printed(subtests):
             covered = weights[np.abs(k) <= interval.widths[0]].sum() / weights.sum()
             assert confidence <= interval.coverage[0] <= covered + 1e-9 <= interval.coverage[0] + 0.01
             assert not interval.is_exact or covered == pytest.approx(interval.coverage[0], abs=1e-6)
-
-
-def test_laplace_noise_of_neither_kind_is_covered_as_printed():
-    """456 is too many for a lattice and too few for a continuous law: blurred, it was off by 1e-4."""
-    width, coverage, is_exact = _half_width((1.0,), (456.0,), (1,), LAPLACE_NOISE, 0.9)
-    exact = 1 - 2 * math.exp(-(math.floor(width) + 1) / 456) / (1 + math.exp(-1 / 456))
-    assert 0.9 <= coverage <= exact <= coverage + 0.01 and not is_exact
 
 
 @pytest.mark.quick

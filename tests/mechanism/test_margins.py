@@ -1,7 +1,5 @@
 """What is claimed lies above the exact cost, by the room left for the library that draws the noise."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

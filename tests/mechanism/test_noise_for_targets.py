@@ -1,7 +1,5 @@
 """Noise that targets and wishes set: every one held, by as much noise as that allows, at the cost claimed."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Relative errors by simulation: closed forms, with and without normalised rows, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A strategy that came from anywhere: adopted, repaired, charged, bounded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Multipliers from elsewhere for a program without a certificate: a bound read off its lines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Points from elsewhere: by name, as columns of an exported file, with and without multipliers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

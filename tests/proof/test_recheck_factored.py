@@ -1,7 +1,5 @@
 """A template's strategy rechecked: every figure again from its factors, and the bound searched anew."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 

@@ -1,7 +1,5 @@
 """Any change of a saved result's claims is found by a recheck."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A saved result is rechecked without a solver, and any change of a claim is found."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The check of certificates: right ones hold, wrong ones are found, with the numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a known number says of a value, and of an interval that a value lies in."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmopt.testing.known_optima import Figure, holds, meets, starred

@@ -1,7 +1,5 @@
 """Shipped certificates hold at other values of the parameters than those that a file states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The registry: every problem can be built, and what is known of it is so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

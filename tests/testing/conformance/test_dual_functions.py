@@ -1,7 +1,5 @@
 """Derivatives that are right pass, wrong ones are found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Conformance: good solvers pass, and for every check there is a broken one that fails it."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from dataclasses import replace

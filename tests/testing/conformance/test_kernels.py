@@ -1,7 +1,5 @@
 """The kernels against the registry, as the programs that they claim."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmopt.language import Program

@@ -1,7 +1,5 @@
 """The command line of the conformance check."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
