@@ -11,6 +11,7 @@ import pytest
 
 import mmopt
 from mmopt import Ledger
+from mmopt.answers import release_result
 from mmopt.answers.charged_release import data_set_name
 from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
 from mmopt.mechanism import measurement, release_folder
@@ -20,6 +21,12 @@ DOMAIN = mmopt.Domain.of(sex=["F", "M"])
 ASKED = DOMAIN.marginal("sex")
 PEOPLE = {"sex": ["F", "M", "F"], "region": ["north", "south", "north"]}
 SOLUTION = mmopt.solve(ASKED, "l2_strategy")
+
+
+@pytest.fixture(autouse=True)
+def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing one takes longer than all else, and charges nothing."""
+    monkeypatch.setattr(release_result, "has_matplotlib", lambda: False)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The default strategy (also over more cells than can be listed): the better of both noises, what is said of the other, when it is not sought."""
+"""The default strategy, over more cells than can be listed too: the better of both noises, and words."""
 
 import itertools
 from collections.abc import Callable

@@ -25,6 +25,7 @@ from mmopt.proof import certify
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
+PAIR = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
 NEAR = 1e-6  # relative: the gap that is proved on these
 
 
@@ -338,20 +339,15 @@ def test_cells_that_no_query_tells_apart_are_one_count() -> None:
 
 
 def test_totals_are_numbers_of_one_query_each(subtests: pytest.Subtests) -> None:
-    for totals in ["21", True, {(0, 1): 12}, {True: 3}, {0: None}]:
-        with subtests.test(str(totals)):
-            workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
-            release = mmopt.release({"a": [1, 2, 2]}, workload, {"rho": 1.0}, simulate_seed=1)
-            with pytest.raises(OptionError, match="expected a"):
-                release.refine(totals=totals)
+    release = mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, simulate_seed=1)
+    for totals in ("21", True, {(0, 1): 12}, {True: 3}, {0: None}):
+        with subtests.test(str(totals)), pytest.raises(OptionError, match="expected a"):
+            release.refine(totals=totals)
 
 
 def test_no_total_is_known_of_persons_whose_rows_are_left_out() -> None:
-    workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
     unit = {"column": "who", "rows": 1}
-    release = mmopt.release(
-        {"a": [1, 2], "who": ["x", "x"]}, workload, {"rho": 1.0}, unit=unit, simulate_seed=1
-    )
+    release = mmopt.release({"a": [1, 2], "who": ["x", "x"]}, PAIR, {"rho": 1.0}, unit=unit, simulate_seed=1)
     with pytest.raises(OptionError) as refused:
         release.refine(totals=2)
     assert str(refused.value) == (
@@ -374,15 +370,13 @@ def test_a_release_of_several_measurements_is_refined(tmp_path: Path) -> None:
 
 def test_a_solution_that_says_too_much_is_not_released() -> None:
     """Its figures stand in the manifest: a bound that was written into a file is no bound."""
-    workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
-    forged = replace(mmopt.solve(workload, "l2_strategy"), bound=12345.0)
+    forged = replace(mmopt.solve(PAIR, "l2_strategy"), bound=12345.0)
     with pytest.raises(ResultError, match="the solution does not hold: bound is 12345 in the file"):
-        mmopt.release({"a": [1, 2, 2]}, workload, {"rho": 1.0}, solution=forged)
+        mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, solution=forged)
 
 
 def test_a_total_of_more_rows_than_are_counted_is_refused() -> None:
-    workload = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
-    release = mmopt.release({"a": [1, 2, 2]}, workload, {"rho": 1.0}, simulate_seed=1)
+    release = mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, simulate_seed=1)
     with pytest.raises(OptionError) as refused:
         release.refine(totals=1e15)
     assert str(refused.value) == (
