@@ -1,7 +1,5 @@
 """Accuracy before any data: that of the plan and of the release, and of what releases do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ PRIVACIES = {
     "rho": Privacy(rho=0.4),
     "weak": Privacy(8.0, 1e-2),
 }
-SIMULATED = 500
 
 
 def drawn_workload(rng: np.random.Generator) -> Workload:
@@ -29,19 +26,20 @@ def drawn_workload(rng: np.random.Generator) -> Workload:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("privacy", PRIVACIES.values(), ids=PRIVACIES.keys())
-def test_it_is_the_plan_s_and_the_release_s(privacy: Privacy) -> None:
-    w = Workload.from_products(domain_of(4), [Product((f.prefix(4),)), Product((f.identity(4),))])
-    found = accuracy(w, privacy, confidence=0.9)
-    again = plan(w, found.solution, privacy)
-    columns = found.errors.to_dict()
-    assert columns["standard_error"] == again.standard_errors.tolist()
-    answers = measure(again, np.array([3, 1, 4, 1]), 5, 0.9)
-    assert columns["standard_error"] == answers.standard_errors.tolist()
-    assert (found.rmse, found.chosen) == (again.rmse, found.words)
-    half_widths = (answers.high - answers.low) / 2
-    assert columns["half_width"] == pytest.approx(half_widths.tolist(), rel=1e-12)
-    assert found.confidence == 0.9 and repr(found) == f"Accuracy({found.words})"
+def test_it_is_the_plan_s_and_the_release_s(subtests: pytest.Subtests) -> None:
+    for privacy in PRIVACIES.values():
+        with subtests.test(str(privacy)):
+            w = Workload.from_products(domain_of(4), [Product((f.prefix(4),)), Product((f.identity(4),))])
+            found = accuracy(w, privacy, confidence=0.9)
+            again = plan(w, found.solution, privacy)
+            columns = found.errors.to_dict()
+            assert columns["standard_error"] == again.standard_errors.tolist()
+            answers = measure(again, np.array([3, 1, 4, 1]), 5, 0.9)
+            assert columns["standard_error"] == answers.standard_errors.tolist()
+            assert (found.rmse, found.chosen) == (again.rmse, found.words)
+            half_widths = (answers.high - answers.low) / 2
+            assert columns["half_width"] == pytest.approx(half_widths.tolist(), rel=1e-12)
+            assert found.confidence == 0.9 and repr(found) == f"Accuracy({found.words})"
 
 
 @pytest.mark.quick
@@ -56,13 +54,17 @@ def test_a_solution_is_spoken_of_as_it_is() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, float("nan")])
-def test_a_confidence_that_is_none_is_refused_before_a_solve(confidence: float) -> None:
-    def solved(*_: Any) -> Any:
-        raise AssertionError
+def test_a_confidence_that_is_none_is_refused_before_a_solve(subtests: pytest.Subtests) -> None:
+    for confidence in [0.0, 1.0, 1.5, float("nan")]:
+        with subtests.test(str(confidence)):
 
-    with pytest.raises(OptionError, match=r"^confidence is "):
-        accuracy(Workload.from_matrix(np.eye(2)), Privacy(rho=1.0), confidence=confidence, solved=solved)
+            def solved(*_: Any) -> Any:
+                raise AssertionError
+
+            with pytest.raises(OptionError, match=r"^confidence is "):
+                accuracy(
+                    Workload.from_matrix(np.eye(2)), Privacy(rho=1.0), confidence=confidence, solved=solved
+                )
 
 
 def check_errors(w: Workload, found: Any, rng: np.random.Generator, releases: int) -> None:
@@ -82,22 +84,14 @@ def check_errors(w: Workload, found: Any, rng: np.random.Generator, releases: in
         assert abs(each.mean() - 1) < 6 * spread, (found.words, each.mean(), spread)
 
 
-@pytest.mark.draws(2)
+@pytest.mark.draws(1)
 def test_releases_have_the_errors_predicted(rng: np.random.Generator) -> None:
     w = drawn_workload(rng)
     name = str(rng.choice(list(PRIVACIES)[:3]))
     check_errors(w, accuracy(w, PRIVACIES[name]), rng, 200)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("privacy", ["epsilon at a delta", "pure", "rho"])
-@pytest.mark.draws(10)
-def test_five_hundred_releases_have_the_errors_predicted(privacy: str, rng: np.random.Generator) -> None:
-    w = drawn_workload(rng)
-    check_errors(w, accuracy(w, PRIVACIES[privacy]), rng, SIMULATED)
-
-
-@pytest.mark.draws(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("pure", [False, True])
 def test_releases_are_within_what_was_wished_for(rng: np.random.Generator, pure: bool) -> None:
     """Of 400 releases a wish at 80 % fails in 80 at most, and in five deviations more with luck."""

@@ -1,18 +1,17 @@
 """A release that is charged: what comes before, what after, and what is said when it fails between."""
 
-from __future__ import annotations
-
 import json
 import os
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import mmopt
 from mmopt import Ledger
+from mmopt.answers import release_result
 from mmopt.answers.charged_release import data_set_name
 from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
 from mmopt.mechanism import measurement, release_folder
@@ -22,6 +21,12 @@ DOMAIN = mmopt.Domain.of(sex=["F", "M"])
 ASKED = DOMAIN.marginal("sex")
 PEOPLE = {"sex": ["F", "M", "F"], "region": ["north", "south", "north"]}
 SOLUTION = mmopt.solve(ASKED, "l2_strategy")
+
+
+@pytest.fixture(autouse=True)
+def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing one takes longer than all else, and charges nothing."""
+    monkeypatch.setattr(release_result, "has_matplotlib", lambda: False)
 
 
 @pytest.fixture
@@ -63,6 +68,7 @@ def test_a_release_is_charged_and_its_folder_confirmed(ledger: Path, tmp_path: P
     assert Ledger.load(ledger).account.entries == (entry,)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("first", ["refined", "release"])
 def test_refined_answers_confirm_the_release_that_they_hold(ledger: Path, tmp_path: Path, first: str) -> None:
     """Whichever folder is the first: that of refined answers has the release's, of which it says the hash."""
@@ -98,11 +104,9 @@ def test_a_part_is_counted_alone_and_said(ledger: Path) -> None:
     assert dict(release.rows())["ledger"] == (
         "entry 1 of the data set 'people', part 'north' of 'region': rho 0.5 spent of 0.5, 0 left after it"
     )
-    # 2, 0 and not 2, 1: of the noise a standard deviation is at most 1.
-    sums = np.zeros(2)
-    for seed in range(200):
-        sums += released(ledger, 0.5, part="south", simulate_seed=seed).answers["estimate"]
-    assert np.abs(sums / 200 - [0, 1]).max() < 0.5
+    # 0, 1 and not 2, 1: at so large a rho there is no noise to speak of.
+    ample = Ledger.create(ledger.with_name("ample"), "people", rho=1e4, partition="region").path
+    assert released(ample, 1e4, part="south").answers["estimate"] == pytest.approx([0, 1], abs=0.1)
     released(ledger, 0.5, part="south")
     with pytest.raises(PrivacyError):
         released(ledger, 0.125)
@@ -120,11 +124,6 @@ def test_simulated_noise_spends_nothing_and_is_refused_alike(ledger: Path) -> No
     with pytest.raises(LedgerError):
         released(ledger, data_set="adults", simulate_seed=1)
     assert ledger.read_bytes() == before
-
-
-def test_laplace_noise_costs_half_its_square(ledger: Path) -> None:
-    release = mmopt.release(PEOPLE, ASKED, {"epsilon": 0.5}, ledger=ledger, data_set="people")
-    assert release.manifest["ledger"]["spent"] == release.manifest["privacy"]["epsilon"] ** 2 / 2 <= 0.125
 
 
 def test_what_is_refused_is_refused_before_rows_are_read(ledger: Path, tmp_path: Path) -> None:
@@ -211,33 +210,25 @@ def test_nothing_of_the_data_is_in_the_ledger(ledger: Path, tmp_path: Path) -> N
     assert ours == theirs and "1234" not in ours
 
 
-@pytest.mark.parametrize(
-    ("data", "table", "name"),
-    [
+def test_a_data_set_is_called_by_its_table(subtests: pytest.Subtests) -> None:
+    for data, table, name in [
         ("people.csv", None, "people"),
         (Path("a/people.2020.csv.gz"), None, "people"),
         ("shop.duckdb", "customers", "customers"),
         ("postgresql://me:secret@host/shop", "customers", "customers"),
-    ],
-)
-def test_a_data_set_is_called_by_its_table(data: object, table: str | None, name: str) -> None:
-    assert data_set_name(data, table) == name
+    ]:
+        with subtests.test(name):
+            assert data_set_name(data, table) == name
 
 
-@pytest.mark.parametrize("data", [PEOPLE, "postgresql://me:secret@host/shop", ".csv"], ids=str)
-def test_what_has_no_name_needs_one(ledger: Path, data: object) -> None:
-    for call in (lambda: data_set_name(data, None), lambda: released(ledger, data=data, data_set=None)):
-        with pytest.raises(OptionError) as caught:
-            call()
-        assert str(caught.value) == (
-            "a release that is charged to a ledger names its data set, and this table has no name\n"
-            "  say which it is: --data-set NAME (data_set= in Python)"
-        )
-
-
-def test_the_manifest_is_the_one_that_is_confirmed(ledger: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    """The hash is of the file as it stands there."""
-    folder = released(ledger).save(tmp_path / "out")
-    (entry,) = Ledger.load(ledger).account.entries
-    manifest = (folder / release_folder.MANIFEST_FILE).read_bytes()
-    assert entry.manifest_hash == sha256(manifest).hexdigest()
+def test_what_has_no_name_needs_one(ledger: Path, subtests: pytest.Subtests) -> None:
+    for data in [PEOPLE, "postgresql://me:secret@host/shop", ".csv"]:
+        with subtests.test(str(data)):
+            unnamed = partial(released, ledger, data=data, data_set=None)
+            for call in (partial(data_set_name, data, None), unnamed):
+                with pytest.raises(OptionError) as caught:
+                    call()
+                assert str(caught.value) == (
+                    "a release that is charged to a ledger names its data set, and this table has no name\n"
+                    "  say which it is: --data-set NAME (data_set= in Python)"
+                )

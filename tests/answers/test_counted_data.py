@@ -1,7 +1,5 @@
 """A release over more cells than there are numbers of 64 bits, from a table of rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

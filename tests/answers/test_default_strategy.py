@@ -1,20 +1,22 @@
-"""The default strategy: the better of both noises, what is said of the other, when it is not sought."""
+"""The default strategy, over more cells than can be listed too: the better of both noises, and words."""
 
-from __future__ import annotations
-
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_workloads import random_workload
+from few_attributes import up_to
+from random_workloads import domain_of, random_workload
 
-from mmopt import Privacy, PrivacyError, Program, Solution, Workload, solve
+from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, solve
 from mmopt.answers import default_strategy as module
 from mmopt.answers.default_strategy import default_strategy, default_words, offer
-from mmopt.errors import Error, WorkloadError
+from mmopt.errors import Error, TooLargeError, WorkloadError
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Neighbours
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor_blocks as f
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)
@@ -31,7 +33,6 @@ def weighted_error(workload: Workload, name: str, privacy: Privacy) -> float:
     return float(np.average(np.square(plan.standard_errors), weights=workload.weights))
 
 
-@pytest.mark.draws(2)
 def test_the_default_is_the_better_of_both_noises(rng: np.random.Generator) -> None:
     """Whether the other was solved or skipped, at privacies from next to none to next to all."""
     w = without_targets(random_workload(rng))
@@ -50,19 +51,23 @@ def test_the_default_is_the_better_of_both_noises(rng: np.random.Generator) -> N
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("privacy", [BOTH, Privacy(30.0, 1e-3), Privacy(0.05, 0.4)], ids=str)
-def test_laplace_noise_that_is_skipped_is_not_better(privacy: Privacy, neighbours: str) -> None:
+def test_laplace_noise_that_is_skipped_is_not_better(subtests: pytest.Subtests) -> None:
     """At a large epsilon noise on integers has much less variance than 2 / epsilon²."""
-    for w in (TRI, Workload.from_matrix(np.eye(5)), Workload.from_matrix(np.vstack([np.eye(4), np.ones(4)]))):
-        choice = default_strategy(w, privacy, Neighbours.of(neighbours))
-        laplace = offer(w, solve(w, "p_identity"), privacy, Neighbours.of(neighbours))
-        assert choice.best.cost <= laplace.cost * (1 + 1e-12)
-        for reason in choice.reasons:
-            assert neighbours == "add-remove", "the bound is on columns, not on their differences"
-            least = float(reason.removeprefix("Laplace noise: rmse ").split(" or more")[0])
-            assert reason.endswith(" or more (proved)")
-            assert least <= laplace.plan.rmse
+    privacies = (BOTH, Privacy(30.0, 1e-3), Privacy(0.05, 0.4))
+    for rows in (np.tri(6), np.eye(5), np.vstack([np.eye(4), np.ones(4)])):
+        w = Workload.from_matrix(rows)
+        solutions = {name: solve(w, name) for name in ("l2_strategy", "p_identity")}
+        for privacy, neighbours in itertools.product(privacies, ("add-remove", "replace-one")):
+            with subtests.test(f"{len(rows)} queries, {privacy}, {neighbours}"):
+                unit = Neighbours.of(neighbours)
+                choice = default_strategy(w, privacy, unit, solved=lambda _, p: solutions[p.name])  # noqa: B023
+                laplace = offer(w, solutions["p_identity"], privacy, unit)
+                assert choice.best.cost <= laplace.cost * (1 + 1e-12)
+                for reason in choice.reasons:
+                    assert neighbours == "add-remove", "the bound is on columns, not on their differences"
+                    least = float(reason.removeprefix("Laplace noise: rmse ").split(" or more")[0])
+                    assert reason.endswith(" or more (proved)")
+                    assert least <= laplace.plan.rmse
 
 
 @pytest.mark.quick
@@ -169,13 +174,43 @@ def test_words_say_what_is_considered() -> None:
 
 
 def test_above_so_many_cells_laplace_noise_is_by_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    from random_workloads import domain_of
-
-    from mmopt.workloads import Product
-    from mmopt.workloads.blocks import factor_blocks as f
-
     monkeypatch.setattr(module, "MOST_CELLS", 8)
     w = Workload.from_products(domain_of(3, 4), [Product((f.identity(3), f.prefix(4)))])
     said: list[str] = []
     choice = default_strategy(w, Privacy(epsilon=1.0), say=said.append)
     assert choice.best.solution.program.startswith("template ") and said[0].startswith("template: ")
+
+
+# Over more cells than can be listed nothing is sought that is then refused.
+NO_LAPLACE = (
+    "Laplace noise has no strategy over 10^20 cells of 20 attributes: products of strategies list the cells, "
+    "weights of marginals go up to 16 attributes"
+)
+
+
+@pytest.mark.quick
+def test_pure_epsilon_over_many_attributes_names_what_to_use() -> None:
+    said: list[str] = []
+    with pytest.raises(TooLargeError) as caught:
+        default_strategy(up_to((10,) * 20, 2), Privacy(epsilon=1.0), say=said.append)
+    assert str(caught.value) == (
+        f"{NO_LAPLACE}\n"
+        "  allow Gaussian noise, which takes queries of few attributes over any number of cells: "
+        "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'"
+    )
+    assert said == []
+
+
+def test_over_cells_that_are_not_listed_only_marginals_are_sought() -> None:
+    said: list[str] = []
+    choice = default_strategy(up_to((10,) * 10, 2), Privacy(epsilon=1.0), say=said.append)
+    assert said == ["template: marginals", "template: bound"]
+    assert choice.best.plan.integer.tables is not None  # and so it is measured
+    assert len(choice.best.plan.standard_errors) == choice.best.plan.workload.m
+
+
+def test_both_noises_say_why_there_is_one() -> None:
+    """Marginals of 20 attributes: Gaussian noise by l2_strategy in closed form."""
+    found = accuracy(up_to((3,) * 40, 1, f.identity), {"epsilon": 1.0, "delta": 1e-6}, solved=solve)
+    assert found.words.startswith("l2_strategy with Gaussian noise: rmse ")
+    assert "Laplace noise" in found.words.split("; ", 1)[1]

@@ -1,6 +1,4 @@
-"""Folders that are releases, halves of one, changed ones, old ones and none."""
-
-from __future__ import annotations
+"""Folders that are releases, changed ones, old ones, none (read_folder.py); their plans (saved_plan.py)."""
 
 import hashlib
 import json
@@ -9,24 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from answers.test_release_result import released
+from answers.test_release_result import ASKED, released
 
 from mmopt.answers import load_release
 from mmopt.errors import ResultError
+from mmopt.workloads import Workload
 
 PRIVACY = released(3).manifest["privacy"]
 CHANGED = "\n  it was changed since; copy it again from where it was released"
 HINT = "\n  name a folder that 'mmopt release --out' or Release.save wrote"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return released(3).save(tmp_path / "out")
-
-
-def refusal(folder: Path) -> str:
+def refusal(folder: Path, workload: Workload | None = None) -> str:
     with pytest.raises(ResultError) as caught:
-        load_release(folder)
+        load_release(folder, workload)
     return str(caught.value)
 
 
@@ -60,9 +54,8 @@ def test_what_is_no_release(tmp_path, folder):
     assert refusal(folder) == f"'{folder}/manifest.json' lacks privacy, noise{HINT}"
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
+def test_a_manifest_with_other_values(again, subtests):
+    for key, value in [
         ("privacy", {}),
         ("privacy", 3),
         ("workload", {"hash": "", "queries": "many", "cells": 1}),
@@ -73,52 +66,53 @@ def test_what_is_no_release(tmp_path, folder):
         ("privacy", {**PRIVACY, "delta": -1.0}),
         ("private", "yes"),
         ("time", 3),
-    ],
-)
-def test_a_manifest_with_other_values(folder, key, value):
-    changed(folder, **{key: value})
-    assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+    ]:
+        with subtests.test(f"{key}, {value}"):
+            folder = again()
+            changed(folder, **{key: value})
+            assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
 
 
 SUM = {"sha256": ""}
 
 
-@pytest.mark.parametrize(
-    "listed",
-    [
+def test_a_list_of_files_that_is_none(folder, subtests):
+    for listed in [
         *([], {}, {"answers.csv": 1}, {"answers.csv": SUM}, {"answers.parquet": SUM}, None),
         {"answers.csv": SUM, "answers.parquet": {}},
         {"answers.csv": SUM, "answers.parquet": SUM, "../up": SUM},
-    ],
-)
-def test_a_list_of_files_that_is_none(folder, listed):
-    changed(folder, files=listed)
-    assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
+    ]:
+        with subtests.test(str(listed)):
+            changed(folder, files=listed)
+            assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", ["answers.csv", "answers.parquet", "answers.svg", "strategy.npz"])
-def test_a_file_that_was_changed_or_lost_is_named(folder, name):
-    path = folder / name
-    data = path.read_bytes()
-    path.write_bytes(data[:-3] + b"9" + data[-2:])
-    found, told = (hashlib.sha256(each).hexdigest() for each in (path.read_bytes(), data))
-    assert refusal(folder) == (
-        f"'{path}' is not the file that was released: its SHA-256 is {found[:16]}…, the manifest says "
-        f"{told[:16]}…\n  it was changed since; copy it again from where it was released"
-    )
-    path.unlink()
-    assert refusal(folder) == (
-        f"'{folder}' is not whole: its manifest lists {name}, which cannot be read\n"
-        "  copy the folder again from where it was released"
-    )
+def test_a_file_that_was_changed_or_lost_is_named(again, subtests):
+    for name in ["answers.csv", "answers.parquet", "answers.svg", "strategy.npz"]:
+        with subtests.test(name):
+            folder = again()
+            path = folder / name
+            data = path.read_bytes()
+            path.write_bytes(data[:-3] + b"9" + data[-2:])
+            found, told = (hashlib.sha256(each).hexdigest() for each in (path.read_bytes(), data))
+            assert refusal(folder) == (
+                f"'{path}' is not the file that was released: its SHA-256 is {found[:16]}…, the manifest "
+                f"says {told[:16]}…{CHANGED}"
+            )
+            path.unlink()
+            assert refusal(folder) == (
+                f"'{folder}' is not whole: its manifest lists {name}, which cannot be read\n"
+                "  copy the folder again from where it was released"
+            )
 
 
-@pytest.mark.parametrize("data", [b"", b"PAR1", b"query,label\n1,2\n"])
-def test_answers_that_cannot_be_read(folder, data):
-    (folder / "answers.parquet").write_bytes(data)
-    listed_again(folder)
-    assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"
+def test_answers_that_cannot_be_read(folder, subtests):
+    for data in [b"", b"PAR1", b"query,label\n1,2\n"]:
+        with subtests.test(str(data)):
+            (folder / "answers.parquet").write_bytes(data)
+            listed_again(folder)
+            assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"
 
 
 def test_a_release_of_version_0_1_0_loads(folder):
@@ -143,35 +137,31 @@ def test_a_release_of_version_0_1_0_loads(folder):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("key", "told", "found"),
-    [
+def test_a_manifest_that_claims_something_else_than_the_answers(folder, subtests):
+    for key, told, found in [
         ("guarantee", "pure epsilon", "(epsilon, delta)"),
         ("epsilon", 0.01, "1.0"),
         ("epsilon", None, "1.0"),
         ("delta", 1e-30, "1e-06"),
         ("rho", 1e-9, str(PRIVACY["rho"])),
         ("neighbours", "replace-one", "add-remove"),
-    ],
-)
-def test_a_manifest_that_claims_something_else_than_the_answers(folder, key, told, found):
-    changed(folder, privacy={**PRIVACY, key: told})
-    assert refusal(folder) == (
-        f"'{folder}' contradicts itself: {key} is {told} by its manifest, {found} by its answers{CHANGED}"
-    )
+    ]:
+        with subtests.test(f"{key}, {told}"):
+            changed(folder, privacy={**PRIVACY, key: told})
+            assert refusal(folder) == (
+                f"'{folder}' contradicts itself: {key} is {told} by its manifest, {found} by its answers"
+                f"{CHANGED}"
+            )
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("is_old", [False, True])
-def test_simulated_answers_are_not_private_whatever_the_manifest_says(folder, is_old):
-    if is_old:
-        (folder / "answers.parquet").unlink()
-        changed(folder, private=True, files=None, format="mmopt release 1")
-    else:
-        changed(folder, private=True)
-    assert refusal(folder) == (
-        f"'{folder}' contradicts itself: private is true by its manifest, false by its answers{CHANGED}"
-    )
+def test_simulated_answers_are_not_private_whatever_the_manifest_says(folder):
+    said = f"'{folder}' contradicts itself: private is true by its manifest, false by its answers{CHANGED}"
+    changed(folder, private=True)
+    assert refusal(folder) == said
+    (folder / "answers.parquet").unlink()
+    changed(folder, files=None, format="mmopt release 1")
+    assert refusal(folder) == said
 
 
 @pytest.mark.quick
@@ -183,3 +173,38 @@ def test_two_files_of_answers_that_differ(folder):
     assert refusal(folder) == (
         f"'{folder}' contradicts itself: answers.csv and answers.parquet hold other answers{CHANGED}"
     )
+
+
+def test_another_strategy_than_was_measured_is_not_believed(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    own = manifest["strategy"]["hash"]
+    changed(folder, strategy={**manifest["strategy"], "hash": "0" * 64})
+    assert refusal(folder, ASKED) == (
+        f"the strategy in '{folder}' gives other integers than were measured: their hash is {own[:16]}…, the "
+        f"manifest says {'0' * 16}…\n"
+        f"  it was released by mmopt {manifest['versions']['mmopt']}, on other versions of libraries"
+    )
+
+
+@pytest.mark.quick
+def test_with_the_workload_whatever_follows_from_the_plan_is_compared(folder, subtests):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    rho, scale = manifest["privacy"]["rho"], manifest["noise"]["scale"]
+    assert load_release(folder).plan is None and load_release(folder, ASKED).plan is not None
+    for part, name, told, said in (
+        ("noise", "scale", scale / 2, f"this noise costs rho {4 * rho!r}, the release claims {rho!r}"),
+        ("noise", "scale", 2 * scale, "the noise of its manifest has other standard errors than its answers"),
+        ("strategy", "sensitivity", 1.0, None),
+        ("strategy", "norm", "L1", None),
+        ("strategy", "parts", [], None),
+        ("strategy", "rows", 1, None),
+        ("privacy", "theorem", "magic", None),
+        ("privacy", "sensitivity", "none", None),
+        ("privacy", "not_covered", "", None),
+        ("privacy", "scaled", "down", None),
+    ):
+        with subtests.test(f"{name}, {told}"):
+            changed(folder, **{**manifest, part: {**manifest[part], name: told}})
+            found = refusal(folder, ASKED)
+            said = said or f"{part} {name} is {told!r} by its manifest, "
+            assert found.startswith(f"'{folder}' contradicts itself: {said}") and found.endswith(CHANGED)

@@ -1,8 +1,7 @@
 """Figures of refined answers against least squares in rational numbers."""
 
-from __future__ import annotations
-
 import dataclasses
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -53,35 +52,32 @@ def squares(answers: list[Fraction], estimates: Array, errors: Array) -> Fractio
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("size", [1e2, 1e6, 1e8])
-@pytest.mark.parametrize("noise", [0.0, 1.0, 20.0])
-@pytest.mark.parametrize("known", [False, True])
-def test_no_figure_is_better_than_it_is(
-    size: float, noise: float, known: bool, rng: np.random.Generator
-) -> None:
+def test_no_figure_is_better_than_it_is(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
     """Whatever the estimates are: released ones add up, those of an edited folder may not."""
-    matrix = np.vstack([np.eye(6), np.kron(np.eye(3), np.ones(2)), np.kron(np.ones(3), np.eye(2))])
-    counts = np.rint(size * rng.uniform(1.0, 2.0, 6))
-    errors = rng.uniform(0.3, 3.0, len(matrix))
-    estimates = matrix @ (counts + rng.normal(size=6)) + noise * errors * rng.normal(size=len(matrix))
-    sums, totals = np.ones((int(known), 6)), np.full(int(known), counts.sum())
-    near = nearest_counts(matrix, estimates, errors, sums, totals)
-    answers = matrix @ near.counts
-    optimal = best(matrix, estimates, errors, sums, totals)
-    least = squares(optimal, estimates, errors)
-    slack = Fraction(1e-6 / 0.3) if known else 0  # totals are kept up to 1e-6, and may be used up
-    for written in (answers, np.round(answers, 1), None):
-        figures = figures_of(matrix, estimates, errors, sums, totals, near, written)
-        shown = fractions(answers if written is None else written)
-        assert figures.bound <= least
-        assert figures.gap <= (1e-6 if size < 1e8 and not known else 1e-4) or (
-            written is not None and written is not answers
-        )
-        if written is None:
-            continue
-        assert figures.objective >= squares(shown, estimates, errors)
-        far = max(abs(a - b) / s for a, b, s in zip(shown, optimal, fractions(errors), strict=True))
-        assert far <= Fraction(figures.distance) + slack
+    for size, noise, known in itertools.product([1e2, 1e6, 1e8], [0.0, 1.0, 20.0], [False, True]):
+        with subtests.test(f"{size:g}, {noise}, {known}"):
+            matrix = np.vstack([np.eye(6), np.kron(np.eye(3), np.ones(2)), np.kron(np.ones(3), np.eye(2))])
+            counts = np.rint(size * rng.uniform(1.0, 2.0, 6))
+            errors = rng.uniform(0.3, 3.0, len(matrix))
+            estimates = matrix @ (counts + rng.normal(size=6)) + noise * errors * rng.normal(size=len(matrix))
+            sums, totals = np.ones((int(known), 6)), np.full(int(known), counts.sum())
+            near = nearest_counts(matrix, estimates, errors, sums, totals)
+            answers = matrix @ near.counts
+            optimal = best(matrix, estimates, errors, sums, totals)
+            least = squares(optimal, estimates, errors)
+            slack = Fraction(1e-6 / 0.3) if known else 0  # totals are kept up to 1e-6, and may be used up
+            for written in (answers, np.round(answers, 1), None):
+                figures = figures_of(matrix, estimates, errors, sums, totals, near, written)
+                shown = fractions(answers if written is None else written)
+                assert figures.bound <= least
+                assert figures.gap <= (1e-6 if size < 1e8 and not known else 1e-4) or (
+                    written is not None and written is not answers
+                )
+                if written is None:
+                    continue
+                assert figures.objective >= squares(shown, estimates, errors)
+                far = max(abs(a - b) / s for a, b, s in zip(shown, optimal, fractions(errors), strict=True))
+                assert far <= Fraction(figures.distance) + slack
 
 
 def test_an_edited_estimate_is_no_perfect_fit(rng: np.random.Generator) -> None:

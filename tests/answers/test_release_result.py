@@ -1,7 +1,5 @@
 """``Release``: its answers, its picture, its covariances, its folder and the way back."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 
@@ -43,9 +41,8 @@ def same(one: Release, two: Release) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("seed", [None, 3])
-def test_what_is_saved_is_loaded_again(tmp_path, seed):
-    found = released(seed)
+def test_what_is_saved_is_loaded_again(tmp_path):
+    found = released()
     folder = found.save(tmp_path / "out")
     names = ["answers.csv", "answers.parquet", "answers.svg", "manifest.json", "strategy.npz"]
     assert sorted(os.listdir(folder)) == names
@@ -98,19 +95,17 @@ def test_queries_are_asked_for_by_number_slice_and_label():
         assert np.allclose(found.covariance(asked), whole[np.ix_(rows, rows)], rtol=1e-12), asked
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
+def test_queries_that_are_not_there(subtests):
+    for asked, said in [
         (8, "there is no query 8, expected 0 to 7"),
         ([0, -9], "there is no query -9, expected 0 to 7"),
         (1.5, "a query is asked for by float, expected its number or its label"),
         ("sex=G", "there is no query 'sex=G'\n  did you mean 'sex=M'?"),
-    ],
-)
-def test_queries_that_are_not_there(asked, said):
-    with pytest.raises(OptionError) as caught:
-        released(3).covariance(asked)
-    assert str(caught.value) == said
+    ]:
+        with subtests.test(said):
+            with pytest.raises(OptionError) as caught:
+                released(3).covariance(asked)
+            assert str(caught.value) == said
 
 
 def test_a_label_of_two_queries_and_a_release_without_its_queries(tmp_path):

@@ -4,37 +4,10 @@ Nothing of mmopt is used here. Doubles go in exactly. A comparison of balls is t
 ``decided`` raises the precision until one side of it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpz, nmod_mat
-
-__all__ = [
-    "Undecided",
-    "columns_squared",
-    "decided",
-    "diagonal",
-    "doubles",
-    "exact",
-    "gram",
-    "greatest",
-    "identity",
-    "independent_rows",
-    "is_positive_definite",
-    "largest_column",
-    "matrix",
-    "nuclear",
-    "psd_root",
-    "reals",
-    "root",
-    "row_sum_norm",
-    "rows_squared",
-    "scaled",
-    "smallest",
-    "stacked",
-]
 
 DIGITS = (60, 120, 240, 480)
 """Digits that are tried in turn: never fewer than fifty."""
@@ -65,9 +38,6 @@ def decided(compare: Callable[[], tuple[arb, arb]]) -> bool:
             if left.is_finite() and abs(left - right) < abs(right) * SAME:
                 return True
     raise Undecided(f"{seen}?")
-
-
-# -- numbers and matrices --------------------------------------------------------------------------------
 
 
 def exact(x: float) -> fmpq:
@@ -157,9 +127,6 @@ def identity(n: int) -> arb_mat:
     return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
-# -- rank and definiteness -------------------------------------------------------------------------------
-
-
 def independent_rows(a: np.ndarray) -> list[int]:
     """Rows that are independent over the rationals, by elimination modulo a prime: of that rank at least.
 
@@ -208,9 +175,6 @@ def _is_nearly_whitened(a: arb_mat) -> bool:
     except np.linalg.LinAlgError:
         return False
     return bool(row_sum_norm(m * a * m.transpose() - identity(a.nrows())) < 0.5)
-
-
-# -- spectra ---------------------------------------------------------------------------------------------
 
 
 def _right_vectors(a: arb_mat) -> arb_mat:

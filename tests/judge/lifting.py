@@ -3,8 +3,6 @@
 Written from the data's definition alone (README and docstrings of what is saved), in balls.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,8 +10,6 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 from judge import balls
-
-__all__ = ["factors", "orbits", "value", "vector"]
 
 Fields = Mapping[str, Any]
 
@@ -66,9 +62,6 @@ def _objects(a: np.ndarray) -> np.ndarray:
     out = np.empty(a.shape, dtype=object)
     out.ravel()[:] = [arb(x) for x in a.ravel().tolist()]
     return out
-
-
-# -- by component ----------------------------------------------------------------------------------------
 
 
 def _split(fields: Fields) -> arb_mat:

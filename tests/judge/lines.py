@@ -3,8 +3,6 @@
 Atoms mean what ``language/atom_cases.py`` says. Values are arb or object arrays of these.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,8 +23,6 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     Relation,
 )
-
-__all__ = ["lines_of", "objective_of", "value"]
 
 Env = Mapping[str, Any]
 

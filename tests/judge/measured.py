@@ -10,9 +10,6 @@ import numpy as np
 from flint import arb, arb_mat, fmpq
 from judge import balls
 
-__all__ = ["ROUNDING", "Asked", "Measured", "exact_sensitivity"]
-
-
 ROUNDING = 2e-9
 """What of a query, relatively, may lie outside the span of a strategy: mmopt states half of it."""
 

@@ -3,16 +3,12 @@
 A set is saved with the strategy: its kind, rows or steps of one person, steps between two of these.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any
 
 from flint import arb, arb_mat
 from judge import balls
-
-__all__ = ["SINGLE", "bound_for", "sensitivity_to"]
 
 SINGLE = {"kind": "add-remove"}
 

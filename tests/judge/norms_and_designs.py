@@ -1,7 +1,5 @@
 """Factorisation norms, optimal designs and the common mechanism, by hand, and points of another solver."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 
@@ -12,8 +10,6 @@ from judge import balls
 from judge.programs import RULES as PROGRAMS, Formula, Point, Rule, dot, roots, total
 from judge.rivals import FULL, RIVALS as STRATEGIES, Rival, solved
 from scipy.optimize import nnls
-
-__all__ = ["RIVALS", "RULES"]
 
 
 def _variances(p: Point, x: arb_mat) -> list[arb]:
@@ -236,9 +232,6 @@ RULES = {
         lambda p: K**2 * _weighed("sensitivity", None)(p) * p.asked.weighted().nrows(),
     ),
 }
-
-
-# -- another solver ----------------------------------------------------------------------------------------
 
 
 def _largest(errors: list[cp.Expression]) -> cp.Expression:

@@ -5,8 +5,6 @@ gives and evaluates the objective there; ``proved`` evaluates the certificate at
 program that maximises both change sides. Nothing of a program file is read, and nothing of mmopt is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,27 +14,6 @@ import numpy as np
 from flint import arb, arb_mat
 from judge import balls, lifting
 from judge.measured import Asked, Measured
-
-__all__ = [
-    "RULES",
-    "Point",
-    "Rule",
-    "by_trace",
-    "design_value",
-    "design_weights",
-    "dot",
-    "forth_value",
-    "group_value",
-    "grouped",
-    "l2_certificate",
-    "reconstruction_before",
-    "reconstruction_value",
-    "separate",
-    "separate_value",
-    "soft",
-    "strategy_of",
-    "weighted_value",
-]
 
 Formula = Callable[["Point"], arb]
 
@@ -121,8 +98,6 @@ class Point:
     def parameter(self, name: str, default: float) -> arb:
         return arb(float(np.asarray(self.fields["givens"].get(name, default))))
 
-    # -- design queries ------------------------------------------------------------------------------
-
     def leaning(self, design: arb_mat) -> list[arb]:
         """c: how much the workload leans on each of the independent design queries."""
         w = self.asked.weighted()
@@ -135,8 +110,6 @@ class Point:
         c = [float(x.mid()) for x in self.leaning(design)]
         kept = sorted(np.argsort(c)[len(c) - count :])
         return arb_mat([design.tolist()[i] for i in kept])
-
-    # -- covariance programs ---------------------------------------------------------------------------
 
     @cached_property
     def basis(self) -> arb_mat:
@@ -169,9 +142,6 @@ def strategy_of(fields: Mapping[str, Any]) -> Measured:
     if "form" in fields:
         return Measured.balls(lifting.factors(fields), int(fields["norm"]))
     return Measured.dense(np.asarray(fields["matrix"]), int(fields["norm"]))
-
-
-# -- total error under (ε, δ) ----------------------------------------------------------------------------
 
 
 def by_trace(x: arb_mat, gram: arb_mat) -> arb:
@@ -241,9 +211,6 @@ def _targets_l2(p: Point) -> tuple[arb_mat, arb_mat]:
     queries, targets = p.asked.targeted()
     v = balls.scaled(queries, left=[1 / c for c in targets])
     return v, balls.gram(v)
-
-
-# -- weights of design queries ---------------------------------------------------------------------------
 
 
 def _absolute(a: arb_mat, power: int) -> arb_mat:
@@ -384,9 +351,6 @@ def _design_bound(p: Point) -> arb:
     return dot(y.entries(), root.entries()) ** 2 / (worst * total(mu))
 
 
-# -- accuracy targets ------------------------------------------------------------------------------------
-
-
 def _cost_at_targets(p: Point, sigma: arb_mat, scale: bool = False) -> arb:
     """The largest cost once the noise is scaled: into the targets, or (scale) just to them."""
     ratio = balls.greatest(p.ratios(sigma))
@@ -467,9 +431,6 @@ def _softmax_step_bound(p: Point) -> arb:
     own = [x * c for x, c in zip(q, p.asked.targeted()[1], strict=True)]
     entropies = _entropy(cost) / p.parameter("t1", 1) + _entropy(own) / p.parameter("t2", 1)
     return 2 * p.fidelity(cost, q) + entropies
-
-
-# -- others ----------------------------------------------------------------------------------------------
 
 
 def _min_error(p: Point) -> arb:
@@ -564,9 +525,6 @@ def _forth_bound(p: Point) -> arb:
     )
     gain = entries_squared(r) + dot(y.entries(), v.entries()) - entries_squared(y) / (4 * beta)
     return gain - near * dot(t.entries(), (t + 2 * s).entries()) - reach
-
-
-# -- the table -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

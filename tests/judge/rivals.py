@@ -6,8 +6,6 @@ made feasible and evaluated in balls. A point is only an attack when it is nearl
 best of several.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import cvxpy as cp
@@ -32,15 +30,10 @@ from judge.programs import (
     weighted_value,
 )
 
-__all__ = ["FULL", "RIVALS", "Rival", "least_total_error", "solved"]
-
 Array = np.ndarray
 Rival = Callable[[Point], arb]
 STEPS = 4000
 FULL = 1e-7  # of the identity, mixed into a Gram matrix so that it has an inverse
-
-
-# -- strategies for total error: the fixed point of design §4 ----------------------------------------------
 
 
 def fixed_point(w: Array, steps: int = STEPS) -> Array:
@@ -81,9 +74,6 @@ def _weighted_l2(p: Point) -> arb:
     v = balls.scaled(queries, left=[1 / c for c in targets])
     x = fixed_point(balls.doubles(v))
     return balls.smallest([_trace(v, _completed(x)), _trace(v, x + FULL * np.eye(len(x)))])
-
-
-# -- accuracy targets --------------------------------------------------------------------------------------
 
 
 def solved(problem: cp.Problem) -> None:
@@ -151,9 +141,6 @@ def _soft(p: Point) -> arb:
     return soft(costs, t1) + soft(ratios, t2)
 
 
-# -- weights of design queries -----------------------------------------------------------------------------
-
-
 def _weights(c: Sequence[arb], seen: Array, power: int) -> list[arb]:
     """Nearly best u > 0 for Σ c / u^power with seen.T @ u <= 1."""
     amounts = np.array([float(x) for x in c])
@@ -200,9 +187,6 @@ def _design(p: Point) -> arb:
     scale = np.linalg.norm(v)
     solved(cp.Problem(cp.Minimize(sum(cp.matrix_frac(row / scale, x) for row in v)), [(d * d).T @ u <= 1]))
     return design_value(p, balls.reals(np.where(u.value > 1e-9, u.value, 0.0)))
-
-
-# -- others ------------------------------------------------------------------------------------------------
 
 
 def _laplace_strategies(p: Point) -> arb:

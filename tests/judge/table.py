@@ -1,10 +1,6 @@
 """All shipped programs: by hand (``RULES``), and by another solver (``RIVALS``)."""
 
-from __future__ import annotations
-
 from judge import norms_and_designs, programs, rivals
-
-__all__ = ["RIVALS", "RULES"]
 
 RULES = {**programs.RULES, **norms_and_designs.RULES}
 RIVALS = {**rivals.RIVALS, **norms_and_designs.RIVALS}

@@ -1,7 +1,5 @@
 """Every shipped program on workloads that are hard in one way: each figure is what it is called."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from mmopt import Program, Solution, SolverError, certify, solve
 from mmopt.language import program_names
 from mmopt.strategies.baselines import baseline
 
-# Seconds, not milliseconds: with the slow tests.
+# Seconds, not milliseconds: with the nightly tests, as are other workloads than QUICK ones.
 DEAR = ("low_rank", "low_rank_gaussian", "min_error")
 # Eigen-queries of this workload do not support it in doubles, and no solver gets through; mmopt says so.
 REFUSED = {
@@ -44,16 +42,22 @@ FAR = (
 LAPLACE = ("low_rank", "min_error", "p_identity")
 
 
-def pairs(quick: bool) -> list[object]:
-    found = []
-    for case, program in itertools.product(DENSE, sorted(RULES)):
-        early = case in QUICK and program not in DEAR
-        if early == quick and (case, program) not in REFUSED:
-            found.append(pytest.param(case, program, id=f"{program}-{case}"))
-    return found
+PAIRS = [
+    pytest.param(
+        *pair, marks=pytest.mark.nightly if pair[0] not in QUICK or pair[1] in DEAR else (), id="-".join(pair)
+    )
+    for pair in itertools.product(DENSE, sorted(RULES))
+    if pair not in REFUSED
+]
 
 
-def held(case: str, program: str) -> None:
+def test_every_shipped_program_has_its_formulas_here() -> None:
+    assert set(RULES) == set(RIVALS) == set(program_names())
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize(("case", "program"), PAIRS)
+def test_no_figure_is_refuted(case: str, program: str) -> None:
     asked = DENSE[case]()
     workload = asked.workload
     np.testing.assert_array_equal(workload.queries, asked.rows)
@@ -66,23 +70,16 @@ def held(case: str, program: str) -> None:
     assert refuted(judge(solution, workload, own), estimates=True) == []
 
 
-def test_every_shipped_program_has_its_formulas_here() -> None:
-    assert set(RULES) == set(RIVALS) == set(program_names())
-
-
-@pytest.mark.some(18)
-@pytest.mark.parametrize(("case", "program"), pairs(quick=True))
-def test_no_figure_is_refuted(case: str, program: str) -> None:
-    held(case, program)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("case", "program"), pairs(quick=False))
-def test_nor_on_the_other_workloads(case: str, program: str) -> None:
-    held(case, program)
-
-
-def attacked(case: str, program: str) -> None:
+@pytest.mark.some(4)
+@pytest.mark.parametrize(
+    ("case", "program"),
+    [
+        pytest.param(case, program, marks=pytest.mark.nightly if program in DEAR else ())
+        for case, program in itertools.product(ATTACKED, sorted(RULES))
+        if program not in DEAR or case == "prefix"
+    ],
+)
+def test_no_other_solver_goes_below_a_bound(case: str, program: str) -> None:
     workload = DENSE[case]().workload
     verdict, above = attack(solve(workload, program), workload, RIVALS[program])
     assert verdict.holds, str(verdict)
@@ -90,24 +87,7 @@ def attacked(case: str, program: str) -> None:
         assert above < NEAR
 
 
-@pytest.mark.some(13)
-@pytest.mark.parametrize(
-    ("case", "program"), [(c, p) for c in ATTACKED[:2] for p in sorted(RULES) if p not in DEAR]
-)
-def test_no_other_solver_goes_below_a_bound(case: str, program: str) -> None:
-    attacked(case, program)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("case", "program"),
-    [(ATTACKED[2], p) for p in sorted(RULES) if p not in DEAR] + [("prefix", p) for p in DEAR],
-)
-def test_nor_elsewhere(case: str, program: str) -> None:
-    attacked(case, program)
-
-
-@pytest.mark.some(6)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("case", ["prefix", "fractions", "repeated columns", "weighted"])
 @pytest.mark.parametrize("name", ["identity", "workload", "hierarchical", "wavelet"])
 def test_baselines_that_are_certified(case: str, name: str) -> None:

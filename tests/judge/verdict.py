@@ -6,8 +6,6 @@ with mmopt. An upper value must not be below the truth, a lower one not above it
 README states one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,8 +18,6 @@ from judge.measured import ROUNDING, Asked, Measured, exact_sensitivity
 from judge.neighbourhoods import SINGLE, bound_for, sensitivity_to
 from judge.programs import Point, l2_certificate, strategy_of
 from judge.table import RULES
-
-__all__ = ["Verdict", "attack", "judge", "refuted"]
 
 TARGET = 1e-10
 """What a variance may be above its target, relatively: the tolerance of feasibility."""

@@ -1,7 +1,5 @@
 """Workloads that are hard in one way each, with the rows that the judge builds for itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,8 +8,6 @@ import numpy as np
 from mmopt import Attribute, Domain, Workload
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as words
-
-__all__ = ["DENSE", "PRODUCTS", "Case", "over"]
 
 Array = np.ndarray
 

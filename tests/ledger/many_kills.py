@@ -11,8 +11,6 @@ draws the noise, writes the folder, confirms. Linux: boundaries are found by ptr
 before each system call that changes a file or folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json
@@ -59,6 +57,13 @@ def release(ledger: Path, folder: Path) -> int:
     return DONE
 
 
+def warmed_up(folder: Path) -> None:
+    """One release here, so that forked ones find all imported that they need."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mmopt.Ledger.create(folder / "warm.ledger", "people", rho=COST)
+    assert release(folder / "warm.ledger", folder / "warm") == DONE
+
+
 def forked(work: Callable[[], int]) -> int:
     """A process that does this and nothing else; its id."""
     pid = os.fork()
@@ -94,8 +99,6 @@ def consistent(ledger: Path, folders: Path) -> Counter[str]:
     seen["spent, no folder"] = len(by_number)
     return seen
 
-
-# -- at every write boundary
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -149,12 +152,13 @@ def boundaries(pid: int, inside: Path) -> Iterator[str]:
                     yield f"file {call}"
 
 
-def kill_at_every_boundary(folder: Path) -> dict[str, int]:
-    """A release is killed before its first, second, … change; what became of them."""
+def kill_at_every_boundary(folder: Path, every: int = 1) -> dict[str, int]:
+    """A release is killed before its first, second, … change, or so many further; what became of them."""
+    warmed_up(folder)
     seen = Counter[str]()
     last = ""
     order = ["nothing spent", "spent, no folder", "written, not confirmed", "released"]
-    for count in range(10_000):
+    for count in range(0, 10_000, every):
         inside = folder / str(count)
         releases = inside / "releases"
         releases.mkdir(parents=True)
@@ -186,11 +190,9 @@ def kill_at_every_boundary(folder: Path) -> dict[str, int]:
     raise AssertionError("a release that does not end")
 
 
-# -- at random moments
-
-
 def kill_at_random(folder: Path, kills: int, seed: int) -> dict[str, int]:
     """So many releases from one ledger, each killed at a moment up to a little after its end."""
+    warmed_up(folder)
     rng = np.random.default_rng(seed)
     ledger, releases = folder / "people.ledger", folder / "releases"
     releases.mkdir(parents=True)
@@ -213,11 +215,9 @@ def kill_at_random(folder: Path, kills: int, seed: int) -> dict[str, int]:
     return {**outcomes, **consistent(ledger, releases)}
 
 
-# -- two at once
-
-
 def pairs_at_once(folder: Path, pairs: int) -> dict[str, int]:
     """Two processes release what is left for one: one does, and the other is refused."""
+    warmed_up(folder)
     outcomes = Counter[str]()
     for number in range(pairs):
         ledger, releases = folder / f"{number}.ledger", folder / f"releases-{number}"
@@ -249,8 +249,6 @@ def main(kind: str, folder: str, number: str = "0", seed: str = "0") -> None:
             found = kill_at_random(place, int(number), int(seed))
         case "pairs":
             found = pairs_at_once(place, int(number))
-        case "few":
-            found = {**kill_at_random(place / "r", 5, int(seed)), **pairs_at_once(place / "p", 2)}
         case _:
             sys.exit(__doc__)
     print(json.dumps(found))

@@ -1,6 +1,4 @@
-"""What many releases cost together, against sums by hand over every part."""
-
-from __future__ import annotations
+"""What many releases cost together (composition.py), and the words for it (explanation.py): by hand."""
 
 from fractions import Fraction
 
@@ -20,6 +18,7 @@ from mmopt.ledger.composition import (
     shown,
     spent,
 )
+from mmopt.ledger.explanation import explanation
 from mmopt.privacy.guarantee import zcdp_epsilon
 
 COSTS = st.floats(min_value=0, max_value=1e3, allow_nan=False)
@@ -87,12 +86,13 @@ def test_gaussian_noise_has_no_epsilon():
     )
 
 
-@pytest.mark.parametrize("cost", [float("inf"), float("nan"), -1.0])
-def test_a_cost_that_is_none_is_refused(cost):
-    for measure, given_rho in (("rho", cost), ("epsilon", None)):
-        with pytest.raises(PrivacyError) as caught:
-            cost_in(measure, given_rho, cost)
-        assert str(caught.value) == f"the release costs {cost!r}, which no ledger can add up"
+def test_a_cost_that_is_none_is_refused(subtests):
+    for cost in [float("inf"), float("nan"), -1.0]:
+        with subtests.test(str(cost)):
+            for measure, given_rho in (("rho", cost), ("epsilon", None)):
+                with pytest.raises(PrivacyError) as caught:
+                    cost_in(measure, given_rho, cost)
+                assert str(caught.value) == f"the release costs {cost!r}, which no ledger can add up"
 
 
 def test_parts_that_are_the_same_number_share_an_account():
@@ -122,3 +122,18 @@ def test_the_epsilon_of_a_rho_is_that_of_the_double_above():
     doubles = [above(rho) for rho in rhos]
     assert all(Fraction(double) > rho for double, rho in zip(doubles, rhos, strict=True))
     assert [epsilon_of(rho, 1e-6) for rho in rhos] == [zcdp_epsilon(double, 1e-6) for double in doubles]
+
+
+@pytest.mark.quick
+def test_an_explanation_names_the_theorems_and_the_epsilon():
+    text = "\n".join(explanation(Account(terms(0.5), entries([(0.25, None), (0.125, "a")]))))
+    for words in ("Lemma 1.7", "Proposition 1.4", "McSherry 2009", "Feldman and Zrnic", "rho 0.5 in all"):
+        assert words in text
+    assert epsilon_of(Fraction(0.375), 1e-6) == zcdp_epsilon(0.375, 1e-6)
+    assert (
+        f"rho 0.375, amounts to (epsilon, delta) = ({shown(Fraction(zcdp_epsilon(0.375, 1e-6)))}, 1e-06)"
+        in text
+    )
+    pure = "\n".join(explanation(Account(terms(1.0, "epsilon", None), entries([(0.25, None)]))))
+    assert "basic composition" in pure and "delta = 0" in pure
+    assert "Lemma 1.7" not in pure and "parallel" not in pure

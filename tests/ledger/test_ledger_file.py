@@ -1,7 +1,5 @@
 """The file: what is read is what was spent, and what was damaged is refused."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
@@ -88,40 +86,46 @@ def test_what_is_refused_is_not_spent(ledger: Path) -> None:
     assert ledger.read_bytes() == before
 
 
-@pytest.mark.parametrize("kind", ["ledger", "folder", "dangling link"])
-def test_what_exists_is_not_replaced(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "people.ledger"
-    if kind == "ledger":
-        ledger_file.create(path, TERMS)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(LedgerError) as caught:
-        ledger_file.create(path, TERMS)
-    assert str(caught.value) == (
-        f"'{path}' exists already; a ledger is written to a new file\n"
-        "  what was spent from a ledger stays spent: choose another name for another data set"
-    )
-    assert os.listdir(tmp_path) == ["people.ledger"]
+def test_what_exists_is_not_replaced(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for kind in ["ledger", "folder", "dangling link"]:
+        with subtests.test(kind):
+            parent = tmp_path / kind
+            path = parent / "people.ledger"
+            parent.mkdir()
+            if kind == "ledger":
+                ledger_file.create(path, TERMS)
+            elif kind == "folder":
+                path.mkdir()
+            else:
+                path.symlink_to(tmp_path / "nowhere")
+            with pytest.raises(LedgerError) as caught:
+                ledger_file.create(path, TERMS)
+            assert str(caught.value) == (
+                f"'{path}' exists already; a ledger is written to a new file\n"
+                "  what was spent from a ledger stays spent: choose another name for another data set"
+            )
+            assert os.listdir(parent) == ["people.ledger"]
 
 
-@pytest.mark.parametrize("amount", [Fraction(10**2000), Fraction(1, 10**5000), 2 + Fraction(1, 10**2000)])
-def test_an_amount_that_is_not_read_back_is_not_stored(tmp_path: Path, ledger: Path, amount) -> None:
-    power = 5000 if amount.denominator > 10**2000 else 2000
-    message = (
-        f"an amount cannot be stored whose fraction has a number of about 10^{power}; a ledger holds "
-        "fractions of numbers of at most 2,000 digits"
-    )
-    before = ledger.read_bytes()
-    for changed in ({"total": amount, "declared": amount}, {"total": amount}):
-        with pytest.raises(LedgerError) as caught:
-            ledger_file.create(tmp_path / "new.ledger", replace(TERMS, **changed))
-        assert str(caught.value) == message
-    with pytest.raises(LedgerError) as caught:
-        ledger_file.spend(ledger, replace(ENTRY, spent=amount), all_right)
-    assert str(caught.value) == message and ledger.read_bytes() == before
-    assert os.listdir(tmp_path) == ["people.ledger"]
+def test_an_amount_that_is_not_read_back_is_not_stored(
+    tmp_path: Path, ledger: Path, subtests: pytest.Subtests
+) -> None:
+    for amount in [Fraction(10**2000), Fraction(1, 10**5000), 2 + Fraction(1, 10**2000)]:
+        with subtests.test(f"{amount.numerator.bit_length()}, {amount.denominator.bit_length()} bits"):
+            power = 5000 if amount.denominator > 10**2000 else 2000
+            message = (
+                f"an amount cannot be stored whose fraction has a number of about 10^{power}; a ledger holds "
+                "fractions of numbers of at most 2,000 digits"
+            )
+            before = ledger.read_bytes()
+            for changed in ({"total": amount, "declared": amount}, {"total": amount}):
+                with pytest.raises(LedgerError) as caught:
+                    ledger_file.create(tmp_path / "new.ledger", replace(TERMS, **changed))
+                assert str(caught.value) == message
+            with pytest.raises(LedgerError) as caught:
+                ledger_file.spend(ledger, replace(ENTRY, spent=amount), all_right)
+            assert str(caught.value) == message and ledger.read_bytes() == before
+            assert os.listdir(tmp_path) == ["people.ledger"]
     kept = Fraction(10**2000 - 1, 10**1999)
     ledger_file.create(tmp_path / "new.ledger", replace(TERMS, total=kept, declared=kept))
     assert ledger_file.read(tmp_path / "new.ledger").terms.total == kept
@@ -153,9 +157,6 @@ def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     )
 
 
-# -- no ledger
-
-
 def test_what_is_no_ledger_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.ledger"
     hint = "\n  mmopt ledger create FILE --data-set NAME --rho R"
@@ -180,12 +181,9 @@ def test_another_format_is_named(ledger: Path) -> None:
     )
 
 
-# -- damage
-
-
-@pytest.mark.parametrize(
-    ("statement", "what"),
-    [
+def test_what_was_changed_is_refused(ledger: Path, subtests: pytest.Subtests) -> None:
+    whole = ledger.read_bytes()
+    for statement, what in [
         ("UPDATE entries SET spent = '0' WHERE number = 1", "entry 1 is missing or was changed"),
         ("UPDATE entries SET part = NULL WHERE number = 2", "entry 2 is missing or was changed"),
         ("UPDATE entries SET state = 'released' WHERE number = 2", "entry 2 is missing or was changed"),
@@ -196,17 +194,16 @@ def test_another_format_is_named(ledger: Path) -> None:
         ("UPDATE terms SET declared = '2'", "what it declares was changed"),
         ("UPDATE terms SET total = '0.5'", "a cost in it is no fraction"),
         ("UPDATE terms SET total = '1/0'", "a cost in it is no fraction"),
-        ("UPDATE terms SET total = 1", "a cost in it is no fraction"),
+        # A column of text would make a text of 1, which is a fraction.
+        ("UPDATE terms SET total = x'31'", "a cost in it is no fraction"),
         ("DELETE FROM terms", "it declares no total"),
         ("DROP TABLE terms", "(SQLITE_ERROR)"),
-    ],
-)
-def test_what_was_changed_is_refused(ledger: Path, statement: str, what: str) -> None:
-    if statement[-9:] == "total = 1":  # a column of text would make a text of it, which is a fraction
-        statement = "UPDATE terms SET total = x'31'"
-    edited(ledger, statement)
-    colon = "" if what.startswith("(") else ":"
-    assert refusal(ledger) == f"'{ledger}' is damaged{colon} {what}{WHOLE}"
+    ]:
+        with subtests.test(statement):
+            ledger.write_bytes(whole)
+            edited(ledger, statement)
+            colon = "" if what.startswith("(") else ":"
+            assert refusal(ledger) == f"'{ledger}' is damaged{colon} {what}{WHOLE}"
 
 
 def test_a_total_may_be_lowered_and_not_raised(ledger: Path) -> None:
@@ -220,45 +217,41 @@ def test_a_total_may_be_lowered_and_not_raised(ledger: Path) -> None:
     )
 
 
-@pytest.mark.draws(40)
-def test_zeros_and_lost_ends_are_refused_or_change_nothing(
-    ledger: Path, rng: np.random.Generator, draw: int
-) -> None:
+def test_zeros_and_lost_ends_are_refused_or_change_nothing(ledger: Path, rng: np.random.Generator) -> None:
     """Never another account: what is damaged in a place that is not read may stay unnoticed."""
-    account, data = ledger_file.read(ledger), bytearray(ledger.read_bytes())
-    if draw % 2:
-        data = data[: int(rng.integers(1, len(data)))]
-    else:
-        start, length = int(rng.integers(len(data))), int(rng.choice([1, 8, 512, 4096]))
-        data[start : start + length] = bytes(len(data[start : start + length]))
-    ledger.write_bytes(data)
-    try:
-        found = ledger_file.read(ledger)
-    except LedgerError as error:
-        assert str(ledger) in str(error)
-        with pytest.raises(LedgerError):
-            ledger_file.spend(ledger, ENTRY, all_right)
-        assert ledger.read_bytes() == data
-    else:
-        # The total alone has no checksum: it is a text of one digit here.
-        assert found == account
+    account, whole = ledger_file.read(ledger), ledger.read_bytes()
+    for draw in range(40):
+        data = bytearray(whole)
+        if draw % 2:
+            data = data[: int(rng.integers(1, len(data)))]
+        else:
+            start, length = int(rng.integers(len(data))), int(rng.choice([1, 8, 512, 4096]))
+            data[start : start + length] = bytes(len(data[start : start + length]))
+        ledger.write_bytes(data)
+        try:
+            found = ledger_file.read(ledger)
+        except LedgerError as error:
+            assert str(ledger) in str(error)
+            with pytest.raises(LedgerError):
+                ledger_file.spend(ledger, ENTRY, all_right)
+            assert ledger.read_bytes() == data
+        else:
+            # The total alone has no checksum: it is a text of one digit here.
+            assert found == account
 
 
-@pytest.mark.draws(10)
-def test_bytes_of_what_is_held_are_checked(ledger: Path, rng: np.random.Generator, draw: int) -> None:
+def test_bytes_of_what_is_held_are_checked(ledger: Path, rng: np.random.Generator) -> None:
     """A byte of a cost, a name or a hash, which SQLite's own check does not see."""
-    account, data = ledger_file.read(ledger), bytearray(ledger.read_bytes())
-    places = [data.index(text) + i for text in (b"w.yaml", b"abab", b"1/3", b"people") for i in range(3)]
-    place = int(rng.choice(places))
-    data[place] ^= int(rng.integers(1, 16))
-    ledger.write_bytes(data)
-    with pytest.raises(LedgerError) as caught:
-        ledger_file.read(ledger)
-    assert f"'{ledger}' is damaged: " in str(caught.value)
-    assert len(account.entries) == 2
-
-
-# -- other processes, and what may not be written
+    whole = ledger.read_bytes()
+    for _ in range(10):
+        data = bytearray(whole)
+        places = [data.index(text) + i for text in (b"w.yaml", b"abab", b"1/3", b"people") for i in range(3)]
+        place = int(rng.choice(places))
+        data[place] ^= int(rng.integers(1, 16))
+        ledger.write_bytes(data)
+        with pytest.raises(LedgerError) as caught:
+            ledger_file.read(ledger)
+        assert f"'{ledger}' is damaged: " in str(caught.value)
 
 
 def test_a_ledger_that_is_held_is_waited_for_and_named(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,12 +348,16 @@ def test_entries_that_were_taken_away_are_missed(ledger: Path) -> None:
     assert refusal(ledger) == f"'{ledger}' is damaged: it has 1 entries of 2{WHOLE}"
 
 
-@pytest.mark.parametrize(
-    "what", ["TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END", "VIEW t AS SELECT 1"]
-)
-def test_what_could_undo_a_charge_is_refused(ledger: Path, what: str) -> None:
-    edited(ledger, f"CREATE {what}")
-    assert refusal(ledger) == f"'{ledger}' is damaged: it holds other things than a ledger's tables{WHOLE}"
+def test_what_could_undo_a_charge_is_refused(ledger: Path, subtests: pytest.Subtests) -> None:
+    whole = ledger.read_bytes()
+    for what in ["TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END", "VIEW t AS SELECT 1"]:
+        with subtests.test(what):
+            ledger.write_bytes(whole)
+            edited(ledger, f"CREATE {what}")
+            assert (
+                refusal(ledger)
+                == f"'{ledger}' is damaged: it holds other things than a ledger's tables{WHOLE}"
+            )
 
 
 def test_what_is_written_is_read_before_it_counts(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:

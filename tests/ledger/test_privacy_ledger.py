@@ -1,8 +1,7 @@
 """``mmopt.Ledger``: created, listed, exported, explained."""
 
-from __future__ import annotations
-
 import csv
+import itertools
 import json
 import sqlite3
 from contextlib import closing
@@ -98,9 +97,8 @@ def test_a_ledger_is_exported_to_what_is_not_it(file: Path, tmp_path: Path) -> N
     )
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
+def test_a_total_that_is_none_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for more, said in [
         ({}, "the total is rho None and epsilon None, expected one of the two"),
         ({"rho": 1.0, "epsilon": 1.0}, "the total is rho 1.0 and epsilon 1.0, expected one of the two"),
         ({"rho": 0.0}, "the total rho is 0.0, expected a finite number above 0"),
@@ -108,59 +106,67 @@ def test_a_ledger_is_exported_to_what_is_not_it(file: Path, tmp_path: Path) -> N
         ({"epsilon": float("nan")}, "the total epsilon is nan, expected a finite number above 0"),
         ({"rho": "1"}, "the total rho is '1', expected a finite number above 0"),
         ({"rho": True}, "the total rho is True, expected a finite number above 0"),
-    ],
-    ids=str,
-)
-def test_a_total_that_is_none_is_refused(tmp_path: Path, more, said: str) -> None:
-    with pytest.raises(PrivacyError) as caught:
-        Ledger.create(tmp_path / "l", "people", **more)
-    assert caught.value.message == said and list(tmp_path.iterdir()) == []
+    ]:
+        with subtests.test(said):
+            with pytest.raises(PrivacyError) as caught:
+                Ledger.create(tmp_path / "l", "people", **more)
+            assert caught.value.message == said and list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("power", [309, 3000, 5000])  # of 5000 digits Python prints none
-def test_a_total_beyond_doubles_is_refused(tmp_path: Path, power: int) -> None:
-    total = 10**power
-    for more, said in (
-        ({"rho": total}, f"rho is about 10^{power}, expected at most 1.8e+308, the largest double"),
-        ({"epsilon": total}, f"epsilon is about 10^{power}, expected at most 1.8e+308, the largest double"),
-        ({"rho": -total}, f"rho is about -10^{power}, expected a finite number above 0"),
-    ):
-        with pytest.raises(PrivacyError) as caught:
-            Ledger.create(tmp_path / "l", "people", **more)
-        assert str(caught.value) == f"the total {said}"
-    with pytest.raises(PrivacyError) as caught:
-        Ledger.create(tmp_path / "l", "people", rho=total, epsilon=1)
-    assert caught.value.message == (
-        f"the total is rho about 10^{power} and epsilon 1, expected one of the two"
-    )
-    assert list(tmp_path.iterdir()) == []
+def test_a_total_beyond_doubles_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for power in [309, 3000, 5000]:
+        with subtests.test(str(power)):
+            total = 10**power
+            for more, said in (
+                ({"rho": total}, f"rho is about 10^{power}, expected at most 1.8e+308, the largest double"),
+                (
+                    {"epsilon": total},
+                    f"epsilon is about 10^{power}, expected at most 1.8e+308, the largest double",
+                ),
+                ({"rho": -total}, f"rho is about -10^{power}, expected a finite number above 0"),
+            ):
+                with pytest.raises(PrivacyError) as caught:
+                    Ledger.create(tmp_path / "l", "people", **more)
+                assert str(caught.value) == f"the total {said}"
+            with pytest.raises(PrivacyError) as caught:
+                Ledger.create(tmp_path / "l", "people", rho=total, epsilon=1)
+            assert caught.value.message == (
+                f"the total is rho about 10^{power} and epsilon 1, expected one of the two"
+            )
+            assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("total", [5e-324, 1.7976931348623157e308, 10**308])
-@pytest.mark.parametrize("measure", ["rho", "epsilon"])
-def test_every_total_that_is_a_double_is_read_back_and_explained(tmp_path: Path, total, measure) -> None:
-    Ledger.create(tmp_path / "l", "people", **{measure: total})
-    ledger = Ledger.load(tmp_path / "l")
-    assert ledger.account.terms.total == Fraction(total) and dict(ledger.rows())["spent"] == f"{measure} 0"
-    assert f"allows {measure} " in ledger.explain()
+def test_every_total_that_is_a_double_is_read_back_and_explained(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    for total, measure in itertools.product([5e-324, 1.7976931348623157e308, 10**308], ["rho", "epsilon"]):
+        with subtests.test(f"{measure}, {total:g}"):
+            ledger = Ledger.create(tmp_path / f"{measure} {total:g}", "people", **{measure: total})
+            assert (
+                ledger.account.terms.total == Fraction(total)
+                and dict(ledger.rows())["spent"] == f"{measure} 0"
+            )
+            assert f"allows {measure} " in ledger.explain()
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", {"rows": 2}, {"rows": 1}])
-def test_parts_compose_for_one_row_added_or_removed_alone(tmp_path: Path, neighbours) -> None:
-    with pytest.raises(OptionError) as caught:
-        Ledger.create(tmp_path / "l", "people", rho=1, neighbours=neighbours, partition="region")
-    unit = neighbours if isinstance(neighbours, str) else f"rows {neighbours['rows']}"
-    assert str(caught.value) == (
-        f"the partition 'region' is declared for {unit}, and releases of parts compose in parallel for one "
-        "row added or removed only\n"
-        "  leave the partition out: the rows of a person may stand in several parts, and a replaced row may "
-        "move to another"
-    )
-    ledger = Ledger.create(tmp_path / "l", "people", rho=1, neighbours=neighbours)
-    assert ledger.account.terms.neighbours == unit
-    with pytest.raises(OptionError) as caught:
-        ledger.left_for("north")
-    assert str(caught.value) == f"'{tmp_path / 'l'}' declares no partition, and so no part 'north'"
+def test_parts_compose_for_one_row_added_or_removed_alone(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for neighbours in ["replace-one", {"rows": 2}, {"rows": 1}]:
+        with subtests.test(str(neighbours)):
+            with pytest.raises(OptionError) as caught:
+                Ledger.create(tmp_path / "l", "people", rho=1, neighbours=neighbours, partition="region")
+            unit = neighbours if isinstance(neighbours, str) else f"rows {neighbours['rows']}"
+            assert str(caught.value) == (
+                f"the partition 'region' is declared for {unit}, and releases of parts compose in parallel "
+                "for one row added or removed only\n"
+                "  leave the partition out: the rows of a person may stand in several parts, and a replaced "
+                "row may move to another"
+            )
+            path = tmp_path / unit
+            ledger = Ledger.create(path, "people", rho=1, neighbours=neighbours)
+            assert ledger.account.terms.neighbours == unit
+            with pytest.raises(OptionError) as caught:
+                ledger.left_for("north")
+            assert str(caught.value) == f"'{path}' declares no partition, and so no part 'north'"
 
 
 def test_figures_in_doubles_are_on_the_safe_side(tmp_path: Path) -> None:

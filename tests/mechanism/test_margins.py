@@ -1,7 +1,5 @@
 """What is claimed lies above the exact cost, by the room left for the library that draws the noise."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +9,7 @@ from mmopt import PrivacyError, TooLargeError, Workload, solve
 from mmopt.mechanism.make_plan import plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.calibration import least_scale_by_cost
-from mmopt.privacy.noise import Noise, cost
+from mmopt.privacy.noise import cost
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, root_above
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES
@@ -22,21 +20,24 @@ pytestmark = pytest.mark.quick
 ROOM = 1 + Fraction(1, 2**48)
 
 
-@pytest.mark.draws(4)
 def test_costs_leave_room_for_three_roundings(rng: np.random.Generator) -> None:
-    size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
-    assert Fraction(GAUSSIAN.cost(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
-    assert Fraction(LAPLACE.cost(size**2, scale)) >= ROOM * size / Fraction(scale)
+    for _ in range(4):
+        size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
+        assert Fraction(GAUSSIAN.cost(size, scale)) >= ROOM * Fraction(size) / (2 * Fraction(scale) ** 2)
+        assert Fraction(LAPLACE.cost(size**2, scale)) >= ROOM * size / Fraction(scale)
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 def test_the_least_scale_costs_no_more_than_is_allowed_in_the_last_digit(
-    noise: Noise, rng: np.random.Generator
+    rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:
-    integer = round_any(Strategy(np.eye(3), noise.norm), Workload.from_matrix(np.eye(3)), "add-remove")
-    for allowed in rng.uniform(0.01, 3.0, 200):
-        found = cost(noise, integer.parts, least_scale_by_cost(noise, integer, allowed))
-        assert allowed * (1 - 1e-14) <= found <= allowed
+    for noise in NOISES:
+        with subtests.test(noise.name):
+            integer = round_any(
+                Strategy(np.eye(3), noise.norm), Workload.from_matrix(np.eye(3)), "add-remove"
+            )
+            for allowed in rng.uniform(0.01, 3.0, 200):
+                found = cost(noise, integer.parts, least_scale_by_cost(noise, integer, allowed))
+                assert allowed * (1 - 1e-14) <= found <= allowed
 
 
 def test_a_product_that_leaves_64_bits_is_refused() -> None:
@@ -45,11 +46,11 @@ def test_a_product_that_leaves_64_bits_is_refused() -> None:
             integer_product(np.array([[2**31, 2**31]]), np.array([[size], [size]]))
 
 
-@pytest.mark.parametrize("bits", [0, 1, 26, 31, 52, 53, 70, 200])
-def test_a_root_just_above_a_float_is_not_that_float(bits: int) -> None:
+def test_a_root_just_above_a_float_is_not_that_float() -> None:
     """√(4^b + 1) is above 2^b by less than any digit that is kept."""
-    for squared in (4**bits, 4**bits + 1, 4**bits - 1):
-        assert Fraction(root_above(squared)) ** 2 >= squared
+    for bits in [0, 1, 26, 31, 52, 53, 70, 200]:
+        for squared in (4**bits, 4**bits + 1, 4**bits - 1):
+            assert Fraction(root_above(squared)) ** 2 >= squared
 
 
 def test_targets_that_cost_a_little_more_than_is_allowed_are_refused() -> None:

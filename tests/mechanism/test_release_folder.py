@@ -1,14 +1,15 @@
-from __future__ import annotations
+"""A folder of a release: what its files say, that it is whole or not there, and what it replaces."""
 
 import csv
 import fcntl
 import hashlib
+import itertools
 import json
 import math
 import os
-import subprocess
-import sys
+import shutil
 from datetime import datetime
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -92,6 +93,7 @@ def test_the_parquet_file_holds_the_numbers_of_the_csv_and_says_whose_they_are(t
     found = plan(asked, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))
     answers = measure(found, np.arange(4), confidence=0.9)
     manifest = build_manifest(found, answers)
+    assert manifest["private"] is True and manifest["noise"]["kind"] == "discrete Gaussian"
     folder = write_release(answers, manifest, tmp_path / "release", {"more.txt": b"more"})
     assert (folder / "more.txt").read_bytes() == b"more"
     table = parquet.read_table(folder / "answers.parquet")
@@ -134,31 +136,20 @@ def test_no_exact_fact_of_the_data_reaches_the_folder(tmp_path):
     assert (ANSWERS.standard_errors == other.standard_errors).all()
 
 
-def test_private_answers_say_so(tmp_path):
-    answers = measure(PLAN, np.arange(4))
-    manifest = build_manifest(PLAN, answers)
-    assert manifest["private"] is True
-    assert manifest["noise"]["kind"] == "discrete Gaussian"
-    folder = write_release(answers, manifest, tmp_path / "release")
-    assert "private" not in (folder / "answers.csv").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("number", "error", "text"),
-    [
+def test_numbers_are_rounded_where_arithmetic_rounds(tmp_path, subtests):
+    for number, error, text in [
         (59.99999999999999, 1.4, "60"),
         (-0.333333333333333, 1.4, "-0.333333333333"),
         (2147483646.9999998, 1.4, "2147483647"),
         (2147483646.123456, 1.4, "2147483646.123456"),
         (12.00000000001, 1e-6, "12.00000000001"),
         (0.0, 1.4, "0"),
-    ],
-)
-def test_numbers_are_rounded_where_arithmetic_rounds(tmp_path, number, error, text):
-    one = np.array([number])
-    answers = Answers(("g",), ("q",), one, np.array([error]), one, one, one, 0.95, True)
-    folder = write_release(answers, {}, tmp_path / "release")
-    assert (folder / "answers.csv").read_text(encoding="utf-8").splitlines()[1].split(",")[2] == text
+    ]:
+        with subtests.test(text):
+            one = np.array([number])
+            answers = Answers(("g",), ("q",), one, np.array([error]), one, one, one, 0.95, True)
+            folder = write_release(answers, {}, tmp_path / text)
+            assert (folder / "answers.csv").read_text(encoding="utf-8").splitlines()[1].split(",")[2] == text
 
 
 def test_a_claim_that_protects_nobody_comes_with_a_warning():
@@ -199,18 +190,19 @@ def test_costs_are_shown_rounded_up():
     assert "epsilon = 0.750001 at delta = 1.23456749e-06" in dict(privacy_rows(found))["privacy cost"]
 
 
-@pytest.mark.some(10)
-@pytest.mark.parametrize("form", ["cells", "dense", "marginals", "product"])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("privacy", [Privacy(rho=0.5), Privacy(1.0, 1e-6), Privacy(epsilon=1.0)], ids=str)
-def test_sensitivity_over_scale_is_the_cost(form, neighbours, privacy):
+def test_sensitivity_over_scale_is_the_cost(rng, subtests):
     """Both are of what is drawn, also where that is finer than whole numbers."""
-    asked, strategy, x = release(form, 1 if privacy.is_pure else 2)
-    found = plan(asked, strategy, privacy, neighbours)
-    manifest = build_manifest(found, measure(found, x, simulate_seed=1))
-    ratio = manifest["strategy"]["sensitivity"] / manifest["noise"]["scale"]
-    cost = found.epsilon if privacy.is_pure else found.rho
-    assert cost == pytest.approx(ratio if privacy.is_pure else ratio**2 / 2, rel=1e-9)
+    for form, neighbours in itertools.product(
+        ("cells", "dense", "marginals", "product"), ("add-remove", "replace-one")
+    ):
+        privacy = rng.choice([Privacy(rho=0.5), Privacy(1.0, 1e-6), Privacy(epsilon=1.0)])
+        with subtests.test(f"{form}, {neighbours}, {privacy}"):
+            asked, strategy, x = release(form, 1 if privacy.is_pure else 2)
+            found = plan(asked, strategy, privacy, neighbours)
+            manifest = build_manifest(found, measure(found, x, simulate_seed=1))
+            ratio = manifest["strategy"]["sensitivity"] / manifest["noise"]["scale"]
+            cost = found.epsilon if privacy.is_pure else found.rho
+            assert cost == pytest.approx(ratio if privacy.is_pure else ratio**2 / 2, rel=1e-9)
 
 
 def test_the_folder_has_the_mode_that_the_process_asks_for(tmp_path):
@@ -222,16 +214,18 @@ def test_the_folder_has_the_mode_that_the_process_asks_for(tmp_path):
     assert folder.stat().st_mode & 0o777 == 0o750
 
 
-def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
-    code = (
-        "import os, signal, sys; from mmopt.mechanism import release_folder as folder\n"
-        "from mmopt.results import Frame\n"
-        "os.rename = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "folder.write_release(Frame({'x': [1]}), {}, sys.argv[1])"
-    )
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path, monkeypatch):
     target = tmp_path / "release"
-    subprocess.run([sys.executable, "-c", code, str(target)], check=False)
-    assert len(os.listdir(tmp_path)) == 1
+
+    def killed(source, _):
+        """What is on disk now is all that there will be, and nobody holds it."""
+        shutil.copytree(source, tmp_path / ".release.89abcdef.partial")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OptionError):
+        patch.setattr(os, "rename", killed)
+        write_release(ANSWERS, {}, target)
+    assert os.listdir(tmp_path) == [".release.89abcdef.partial"]
     other = tmp_path / ".other.0123abcd.partial"  # of another release
     held = tmp_path / ".release.0123abcd.partial"  # of one that is being written
     other.mkdir()
@@ -247,17 +241,13 @@ def test_a_release_under_pure_epsilon_says_so():
     found = plan(TRI, Strategy(np.eye(4), 1), Privacy(epsilon=0.5))
     manifest = build_manifest(found, measure(found, np.arange(4), confidence=0.9))
     assert manifest["privacy"] == {
-        "unit": "one row",
-        "neighbours": "add-remove",
+        **build_manifest(PLAN, ANSWERS)["privacy"],
         "guarantee": "pure epsilon",
         "rho": None,
         "epsilon": found.epsilon,
         "delta": 0.0,
         "theorem": found.theorem,
         "sensitivity": "largest L1 norm of a column",
-        "not_covered": "whether the table can be read, and has at most 2147483648 rows; "
-        "whether a row is refused, for cell, and the message that says so",
-        "set_by": "privacy parameters",
     }
     assert manifest["strategy"]["norm"] == "L1"
     assert manifest["noise"]["kind"] == "discrete Laplace"
@@ -271,25 +261,28 @@ def test_a_release_under_pure_epsilon_says_so():
     assert 0.9 <= coverage.min() < coverage.max() < 1
 
 
-@pytest.mark.parametrize("kind", ["folder", "empty folder", "file", "dangling link"])
-def test_an_existing_target_is_refused_and_untouched(tmp_path, kind):
-    target = tmp_path / "release"
-    if kind == "file":
-        target.write_text("mine")
-    elif kind == "dangling link":
-        target.symlink_to(tmp_path / "nowhere")
-    else:
-        target.mkdir()
-        if kind == "folder":
-            (target / "mine").write_text("mine")
-    with pytest.raises(OptionError) as caught:
-        write_release(ANSWERS, build_manifest(PLAN, ANSWERS), target)
-    assert str(caught.value) == (
-        f"'{target}' exists already; a release is written to a new folder\n  name another folder"
-    )
-    assert os.listdir(tmp_path) == ["release"]
-    if kind == "folder":
-        assert os.listdir(target) == ["mine"]
+def test_an_existing_target_is_refused_and_untouched(tmp_path, subtests):
+    for kind in ["folder", "empty folder", "file", "dangling link"]:
+        with subtests.test(kind):
+            parent = tmp_path / kind
+            target = parent / "release"
+            parent.mkdir()
+            if kind == "file":
+                target.write_text("mine")
+            elif kind == "dangling link":
+                target.symlink_to(tmp_path / "nowhere")
+            else:
+                target.mkdir()
+                if kind == "folder":
+                    (target / "mine").write_text("mine")
+            with pytest.raises(OptionError) as caught:
+                write_release(ANSWERS, build_manifest(PLAN, ANSWERS), target)
+            assert str(caught.value) == (
+                f"'{target}' exists already; a release is written to a new folder\n  name another folder"
+            )
+            assert os.listdir(parent) == ["release"]
+            if kind == "folder":
+                assert os.listdir(target) == ["mine"]
 
 
 def test_a_missing_parent_is_refused(tmp_path):
@@ -303,18 +296,18 @@ def test_a_missing_parent_is_refused(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch, failure):
-    def fail(*_):
-        raise failure
-
-    monkeypatch.setattr(os, "rename", fail)
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch, subtests):
     target = tmp_path / "release"
-    with pytest.raises(OptionError if isinstance(failure, OSError) else KeyboardInterrupt) as caught:
-        write_release(ANSWERS, build_manifest(PLAN, ANSWERS), target)
-    if isinstance(failure, OSError):
-        assert str(caught.value) == f"cannot write '{target}': No space left on device"
-    assert os.listdir(tmp_path) == []
+    for failure, raised in (
+        (OSError(28, "No space left on device"), OptionError),
+        (KeyboardInterrupt("stop"), KeyboardInterrupt),
+    ):
+        with subtests.test(repr(failure)):
+            monkeypatch.setattr(os, "rename", mock.Mock(side_effect=failure))
+            with pytest.raises(raised) as caught:
+                write_release(ANSWERS, build_manifest(PLAN, ANSWERS), target)
+            assert str(caught.value) in (f"cannot write '{target}': No space left on device", "stop")
+            assert os.listdir(tmp_path) == []
 
 
 def test_a_manifest_that_is_not_json_writes_nothing(tmp_path):

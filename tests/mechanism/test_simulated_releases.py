@@ -1,8 +1,6 @@
 """Relative errors by simulation: closed forms, with and without normalised rows, and what is refused."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -41,8 +39,10 @@ def skewed(n: int) -> np.ndarray:
     return np.rint(10_000 * counts / counts.sum()).astype(np.int64)
 
 
-def run(w: Workload, s: Strategy, **options: object) -> tuple[Simulated, ...]:
-    plans = [plan(w, s, privacy) for privacy in PRIVACY]
+def run(
+    w: Workload, s: Strategy, privacies: Sequence[Privacy] = PRIVACY[1:], **options: object
+) -> tuple[Simulated, ...]:
+    plans = [plan(w, s, privacy) for privacy in privacies]
     return simulate_errors(w, s, skewed(w.n), plans, **{"trials": 400, **options})  # type: ignore[arg-type]
 
 
@@ -50,7 +50,7 @@ def test_gaussian_errors_against_their_closed_form() -> None:
     """One query a cell: errors are independent normals, mean |z| = √(2/π) σ and relative ones by division."""
     n = 32
     w = Workload.from_matrix(np.eye(n))
-    for own in run(w, Strategy(np.eye(n), 2)):
+    for own in run(w, Strategy(np.eye(n), 2), PRIVACY):
         sigma = own.scale
         continuous = continuous_gaussian_scale(own.privacy.epsilon, own.privacy.delta)
         assert sigma == pytest.approx(continuous, rel=1e-2)  # the exact law of integers, or continuous noise
@@ -68,7 +68,7 @@ def test_gaussian_errors_against_their_closed_form() -> None:
 def test_laplace_errors() -> None:
     """Scale b = sensitivity / ε: mean |z| = b, variance 2 b²."""
     n = 32
-    for own in run(Workload.from_matrix(np.eye(n)), Strategy(np.eye(n), 1)):
+    for own in run(Workload.from_matrix(np.eye(n)), Strategy(np.eye(n), 1), PRIVACY):
         b = 1.0 / own.privacy.epsilon
         assert (own.noise, own.scale, own.whole.expected) == ("Laplace", pytest.approx(b), None)
         drawn = np.sqrt(0.5) / np.sinh(0.5 / b)  # on integers a little less than √2 b
@@ -80,45 +80,36 @@ def test_laplace_errors() -> None:
 def test_normalised_rows_have_less_relative_error() -> None:
     """PVLDB 2012, section 3.4, on skewed data; absolute error is larger, as it must be."""
     w = ranges(64)
-    plain, scaled = solve(w, "l2_strategy"), solve(w.normalised(), "l2_strategy")
-    found = [run(w, s.strategy, trials=400, sanity=1.0) for s in (plain, scaled)]
-    for one, other in zip(*found, strict=True):
+    for program, less, trials in (("l2_strategy", 0.95, 400), ("eigen_design", 1.0, 2)):
+        strategies = [solve(v, program).strategy for v in (w, w.normalised())]
+        (one,), (other,) = (run(w, s, trials=trials, sanity=1.0) for s in strategies)
         margin = FAR * np.hypot(one.whole.spread, other.whole.spread)
-        assert other.whole.relative + margin < one.whole.relative
+        assert trials == 2 or other.whole.relative + margin < one.whole.relative
         assert one.whole.expected is not None and other.whole.expected is not None
-        assert other.whole.expected < 0.95 * one.whole.expected
-        assert other.whole.predicted > one.whole.predicted
-
-
-def test_normalised_rows_help_the_eigen_design_too() -> None:
-    w = ranges(64)
-    plain, scaled = (run(v, solve(v, "eigen_design").strategy, trials=2) for v in (w, w.normalised()))
-    for one, other in zip(plain, scaled, strict=True):
-        assert one.whole.expected is not None and other.whole.expected is not None
-        assert other.whole.expected < one.whole.expected
+        assert other.whole.expected < less * one.whole.expected
         assert other.whole.predicted > one.whole.predicted
 
 
 def test_all_privacies_see_the_same_draws() -> None:
     w = ranges(8)
     s = solve(w, "l2_strategy").strategy
-    one, other = run(w, s, trials=5, seed=3)
+    one, other = run(w, s, PRIVACY, trials=5, seed=3)
     assert other.whole.relative / one.whole.relative == pytest.approx(other.scale / one.scale, rel=ROUNDING)
-    again, _ = run(w, s, trials=5, seed=3)
+    (again,) = run(w, s, PRIVACY[:1], trials=5, seed=3)
     assert again == one
-    assert run(w, s, trials=5, seed=4)[0] != one
+    assert run(w, s, PRIVACY[:1], trials=5, seed=4) != (one,)
 
 
 def test_groups_and_the_order_of_queries(rng: np.random.Generator) -> None:
     w = ranges(8)
     s = solve(w, "l2_strategy").strategy
-    own, _ = run(w, s, trials=7)
+    (own,) = run(w, s, trials=7)
     assert [g.name for g in own.groups] == ["ranges", "cells"] and own.whole.name == "all queries"
     assert [g.queries for g in own.groups] == [36, 8] and own.whole.queries == 44
     mean = sum(g.queries * g.relative for g in own.groups) / 44
     assert own.whole.relative == pytest.approx(mean, rel=ROUNDING)
     order = rng.permutation(w.m)
-    moved, _ = run(Workload.from_matrix(w.queries[order]), s, trials=7)
+    (moved,) = run(Workload.from_matrix(w.queries[order]), s, trials=7)
     for name in ("relative", "spread", "expected", "absolute", "rmse", "predicted"):
         assert getattr(moved.whole, name) == pytest.approx(getattr(own.whole, name), rel=RECOMPUTED)
 
@@ -153,7 +144,7 @@ def test_sanity_bound() -> None:
     """Small counts and negative answers are divided by the bound."""
     w = Workload.from_matrix([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
     x = np.array([3, 1003])
-    planned = [plan(w, Strategy(np.eye(2), 2), privacy) for privacy in PRIVACY]
+    planned = [plan(w, Strategy(np.eye(2), 2), PRIVACY[1])]
     own, *_ = simulate_errors(w, Strategy(np.eye(2), 2), x, planned, trials=2, sanity=100.0)
     assert own.sanity == 100.0
     expected = np.sqrt(2 / np.pi) * own.scale * np.mean([1 / 100, 1 / 1003, np.sqrt(2) / 1000])
@@ -193,8 +184,9 @@ REFUSED: list[tuple[type[Error], str, Callable[[], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "text", "call"), REFUSED, ids=[text[:30] for _, text, _ in REFUSED])
-def test_refused(kind: type[Error], text: str, call: Callable[[], object]) -> None:
-    with pytest.raises(kind) as caught:
-        call()
-    assert caught.value.message == text
+def test_refused(subtests: pytest.Subtests) -> None:
+    for kind, text, call in REFUSED:
+        with subtests.test(text):
+            with pytest.raises(kind) as caught:
+                call()
+            assert caught.value.message == text

@@ -1,7 +1,5 @@
 """Multipliers from elsewhere for a program without a certificate: a bound read off its lines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -55,18 +53,16 @@ def test_bad_multipliers_prove_less_and_a_solve_more() -> None:
     assert best.bound == pytest.approx(2.5, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("multipliers", "said"),
-    [
+def test_refused(subtests: pytest.Subtests) -> None:
+    for multipliers, said in [
         ({"mosst": 1.0}, "no constraint has the multiplier 'mosst'\n  did you mean 'most'?"),
         ({"most": [1.0, 2.0]}, "the multiplier 'most' has shape (2,), expected finite numbers of shape ()"),
-    ],
-)
-def test_refused(multipliers: dict[str, Any], said: str) -> None:
-    with pytest.raises(mmopt.OptionError) as caught:
-        program = mmopt.Program.parse(TEXT)
-        mmopt.certify(program=program, point={"x": [0.0, 0.5, 0.5]}, multipliers=multipliers)
-    assert str(caught.value) == said
+    ]:
+        with subtests.test(said):
+            with pytest.raises(mmopt.OptionError) as caught:
+                program = mmopt.Program.parse(TEXT)
+                mmopt.certify(program=program, point={"x": [0.0, 0.5, 0.5]}, multipliers=multipliers)
+            assert str(caught.value) == said
 
 
 def test_multipliers_that_prove_nothing_are_told() -> None:

@@ -1,7 +1,5 @@
 """Points from elsewhere: by name, as columns of an exported file, with and without multipliers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -29,29 +27,26 @@ def solved(problem: ConicProblem) -> dict[str, Any]:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("workload", "program"),
-    [
+def test_a_point_of_the_exported_problem_is_judged_with_its_own_multipliers(
+    subtests: pytest.Subtests,
+) -> None:
+    for workload, program in [
         (PREFIX, "l2_strategy"),
         (PREFIX, "query_weighting"),
         (PREFIX, "l2_strategy_dual"),
         (TARGETS, "fitness_dual"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_point_of_the_exported_problem_is_judged_with_its_own_multipliers(
-    workload: Workload, program: str
-) -> None:
-    best = solve(workload, program, tolerance=1e-8)
-    point = solved(export(workload, program, "npz").problem)
-    s = certify(workload, program=program, point=point, solve=False)
-    assert s.solver == "given" and s.status.stop == "certified"
-    assert s.objective == pytest.approx(best.objective, rel=1e-6)
-    assert s.gap is not None and -1e-12 <= s.gap < 1e-6
-    # The same by names: nothing is changed any more.
-    again = certify(workload, program=program, point={**s.variables, **s.multipliers}, solve=False)
-    assert (again.objective, again.bound) == (s.objective, pytest.approx(s.bound, rel=1e-12))
-    assert not [line for line in again.warnings if "repaired" in line]
+    ]:
+        with subtests.test(program):
+            best = solve(workload, program, tolerance=1e-8)
+            point = solved(export(workload, program, "npz").problem)
+            s = certify(workload, program=program, point=point, solve=False)
+            assert s.solver == "given" and s.status.stop == "certified"
+            assert s.objective == pytest.approx(best.objective, rel=1e-6)
+            assert s.gap is not None and -1e-12 <= s.gap < 1e-6
+            # The same by names: nothing is changed any more.
+            again = certify(workload, program=program, point={**s.variables, **s.multipliers}, solve=False)
+            assert (again.objective, again.bound) == (s.objective, pytest.approx(s.bound, rel=1e-12))
+            assert not [line for line in again.warnings if "repaired" in line]
 
 
 def test_without_multipliers_a_solver_gives_the_bound() -> None:
@@ -87,9 +82,10 @@ def test_files(tmp_path: Path) -> None:
         assert s.objective == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("point", "said"),
-    [
+def test_points_that_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    for point, said in [
         ({}, f"the point has no 'X', which 'l2_strategy' chooses{HINT}"),
         ({"Y": np.eye(4)}, "'l2_strategy' has no variable 'Y'\n  known: X, columns, d, sensitivity"),
         ({"X": np.eye(3)}, "'X' of the point has shape (3, 3), expected (4, 4)"),
@@ -114,18 +110,15 @@ def test_files(tmp_path: Path) -> None:
         ("text.json", f"{FILE % 'text.json'} is not JSON: Expecting value: line 1 column 1 (char 0)"),
         ("list.json", f"the file 'list.json' for the point holds no object of names{HINT}"),
         ("text.npz", f"{FILE % 'text.npz'} is not an archive of NumPy arrays: File is not a zip file"),
-    ],
-)
-def test_points_that_are_refused(
-    point: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.json").write_text("nothing")
-    (tmp_path / "list.json").write_text("[1, 2]")
-    (tmp_path / "text.npz").write_bytes(b"PK\x03\x04nothing")
-    with pytest.raises(OptionError) as error:
-        certify(PREFIX, program="l2_strategy", point=point)
-    assert str(error.value) == said
+    ]:
+        with subtests.test(said):
+            monkeypatch.chdir(tmp_path)
+            (tmp_path / "text.json").write_text("nothing")
+            (tmp_path / "list.json").write_text("[1, 2]")
+            (tmp_path / "text.npz").write_bytes(b"PK\x03\x04nothing")
+            with pytest.raises(OptionError) as error:
+                certify(PREFIX, program="l2_strategy", point=point)
+            assert str(error.value) == said
 
 
 def test_a_strategy_made_of_multipliers_needs_them() -> None:
@@ -171,26 +164,28 @@ PAIR = Workload.from_matrix(np.eye(2))
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("kind", ["psd", "symmetric"])
-def test_a_point_that_is_not_symmetric_is_refused(kind: str) -> None:
+def test_a_point_that_is_not_symmetric_is_refused(subtests: pytest.Subtests) -> None:
     """Its symmetric part keeps every line, and the objective would read one triangle."""
-    program = Program.parse(OWN.format(kind=kind))
-    with pytest.raises(OptionError) as error:
-        certify(PAIR, program=program, point={"X": [[1.0, -1.9], [1.9, 1.0]]})
-    assert str(error.value) == (
-        f"'X' is declared {kind} and is not symmetric: entry 0, 1 is -1.9 and entry 1, 0 is 1.9, "
-        "in the point\n"
-        "  give a symmetric one, (X + X.T) / 2, say"
-    )
+    for kind in ["psd", "symmetric"]:
+        with subtests.test(kind):
+            program = Program.parse(OWN.format(kind=kind))
+            with pytest.raises(OptionError) as error:
+                certify(PAIR, program=program, point={"X": [[1.0, -1.9], [1.9, 1.0]]})
+            assert str(error.value) == (
+                f"'X' is declared {kind} and is not symmetric: entry 0, 1 is -1.9 and entry 1, 0 is 1.9, "
+                "in the point\n"
+                "  give a symmetric one, (X + X.T) / 2, say"
+            )
 
 
-@pytest.mark.parametrize("kind", ["psd", "symmetric"])
-def test_rounding_of_a_point_is_its_symmetric_part(kind: str) -> None:
-    point = np.array([[1.0, -0.5 - 4e-9], [-0.5 + 4e-9, 1.0]])
-    s = certify(PAIR, program=Program.parse(OWN.format(kind=kind)), point={"X": point}, solve=False)
-    kept = s.variables["X"]
-    assert isinstance(kept, np.ndarray) and np.array_equal(kept, kept.T)
-    assert s.objective == pytest.approx(1.5, rel=1e-10) and verify(s, PAIR).holds
+def test_rounding_of_a_point_is_its_symmetric_part(subtests: pytest.Subtests) -> None:
+    for kind in ["psd", "symmetric"]:
+        with subtests.test(kind):
+            point = np.array([[1.0, -0.5 - 4e-9], [-0.5 + 4e-9, 1.0]])
+            s = certify(PAIR, program=Program.parse(OWN.format(kind=kind)), point={"X": point}, solve=False)
+            kept = s.variables["X"]
+            assert isinstance(kept, np.ndarray) and np.array_equal(kept, kept.T)
+            assert s.objective == pytest.approx(1.5, rel=1e-10) and verify(s, PAIR).holds
 
 
 def test_a_point_of_an_own_program_has_a_derived_bound() -> None:

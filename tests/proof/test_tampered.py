@@ -1,7 +1,5 @@
 """Any change of a saved result's claims is found by a recheck."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
@@ -83,7 +81,7 @@ def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:
 @pytest.mark.parametrize(
     "program",
     [
-        *(pytest.param(k, marks=pytest.mark.slow) if k == "eigen_design" else k for k in KINDS),
+        *(pytest.param(k, marks=pytest.mark.nightly) if k == "eigen_design" else k for k in KINDS),
         "certified",
         "closed",
     ],

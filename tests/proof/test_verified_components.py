@@ -1,7 +1,5 @@
 """A saved solution by component is rechecked on the workload's own components."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,9 +1,5 @@
 """The check of certificates: right ones hold, wrong ones are found, with the numbers."""
 
-from __future__ import annotations
-
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -27,7 +23,7 @@ def changed(old: str, new: str, text: str = L2) -> Program:
     return Program.parse(text.replace(old, new))
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", OWN)
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
     report = check_program(name, seed_of(rng), instances=4)
@@ -50,7 +46,7 @@ def test_the_report_in_words(rng: np.random.Generator) -> None:
     )
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -64,7 +60,7 @@ def test_the_report_in_words(rng: np.random.Generator) -> None:
     ],
 )
 def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> None:
-    report = check_program(changed(RIGHT, wrong), seed_of(rng))
+    report = check_program(changed(RIGHT, wrong), seed_of(rng), instances=2)
     assert not report.holds, str(report)
     assert report.smallest_slack < 0
     assert str(report).startswith("the certificate of 'l2_strategy' is not a lower bound (")
@@ -76,8 +72,10 @@ def test_wrong_certificates_are_found(wrong: str, rng: np.random.Generator) -> N
     [
         ("l2_strategy", "diag(X) <= 1", "diag(X) <= 2"),
         ("fitness_for_use", "<= alpha", "<= 2 * alpha"),
-        ("l2_strategy", RIGHT, f"(1 / 2 + n / 16) * {RIGHT}"),
+        pytest.param("l2_strategy", RIGHT, f"(1 / 2 + n / 16) * {RIGHT}", marks=pytest.mark.slow),
         ("fitness_budget", "(budget * sum(p) * sum(q))", "(sum(p) * sum(q))"),
+        # Taking all targets for the largest one is right when they are equal.
+        ("fitness_for_use", "(sum(p) * (c @ q))", "(sum(p) * min(c) * sum(q))"),
         ("fitness_hybrid", "+ total / sum(c))) @", "+ 2 * total / sum(c))) @"),
     ],
 )
@@ -87,13 +85,6 @@ def test_wrong_for_points_that_the_repair_hides_or_for_many_cells(
     program = changed(old, new, Program.load(name).text)
     report = check_program(program, seed_of(rng), instances=2 if name == "fitness_hybrid" else 5)
     assert not report.holds, str(report)
-
-
-def test_a_certificate_that_is_wrong_for_one_kind_of_query_only(rng: np.random.Generator) -> None:
-    """Taking all targets for the largest one is right when they are equal."""
-    text = Program.load("fitness_for_use").text
-    wrong = changed("(sum(p) * (c @ q))", "(sum(p) * min(c) * sum(q))", text)
-    assert not check_program(wrong, seed_of(rng)).holds
 
 
 def test_a_finding_can_be_recomputed(rng: np.random.Generator) -> None:
@@ -122,22 +113,19 @@ def test_the_seed_repeats_a_report(rng: np.random.Generator) -> None:
     seed = seed_of(rng)
     one, other = (check_program("query_weighting", seed, instances=1) for _ in range(2))
     assert one == other
-    assert check_program("eigen_design").seed != check_program("eigen_design").seed
+    assert check_program("eigen_design", instances=1).seed != check_program("eigen_design", instances=1).seed
 
 
-@pytest.mark.parametrize(
-    "text",
-    [L2[: L2.index("certificate")], Program.load("eigen_design").text],
-    ids=["convex", "procedure"],
-)
-def test_a_program_without_a_certificate(text: str) -> None:
-    program = Program.parse(text)
-    report = check_program(program, seed=1)
-    is_derived = program.klass == "convex"
-    assert report == WeakDualityReport(program.name, 1, has_certificate=False, is_derived=is_derived)
-    assert report.holds
-    read = ": a solve reads its bound off its lines" if is_derived else ""
-    assert str(report) == f"'{program.name}' has no certificate of its own{read}"
+def test_a_program_without_a_certificate(subtests: pytest.Subtests) -> None:
+    for text in [L2[: L2.index("certificate")], Program.load("eigen_design").text]:
+        with subtests.test(text[:40]):
+            program = Program.parse(text)
+            report = check_program(program, seed=1)
+            is_derived = program.klass == "convex"
+            assert report == WeakDualityReport(program.name, 1, has_certificate=False, is_derived=is_derived)
+            assert report.holds
+            read = ": a solve reads its bound off its lines" if is_derived else ""
+            assert str(report) == f"'{program.name}' has no certificate of its own{read}"
 
 
 def test_multipliers_that_start_from_no_dual(rng: np.random.Generator) -> None:
@@ -216,9 +204,3 @@ def test_what_is_refused() -> None:
         check_program("l2_stratgy")
     with pytest.raises(ProgramError):
         check_program(changed("    trace(W @ inv(X) @ W.T)\n\n", "    sum(W @ sqrt(X))\n\n"))
-
-
-def test_a_report_is_frozen() -> None:
-    report = check_program("eigen_design", seed=1)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        report.seed = 2  # type: ignore[misc]

@@ -1,15 +1,12 @@
 """What a known number says of a value, and of an interval that a value lies in."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmopt.testing.known_optima import Figure, holds, meets, starred
 
 
-@pytest.mark.parametrize(
-    ("kind", "low", "high", "agrees"),
-    [
+def test_intervals(subtests: pytest.Subtests) -> None:
+    for kind, low, high, agrees in [
         ("exact", 0.9, 1.1, True),
         ("exact", 1.05, 1.1, False),
         ("exact", 0.9, 0.95, False),
@@ -19,18 +16,18 @@ from mmopt.testing.known_optima import Figure, holds, meets, starred
         ("lower", 2.0, 3.0, True),
         ("lower", 0.9, 1.1, True),
         ("lower", 0.9, 0.95, False),
-    ],
-)
-def test_intervals(kind: str, low: float, high: float, agrees: bool) -> None:
-    assert meets(Figure("source", kind, 1.0, 1e-3), low, high) is agrees
+    ]:
+        with subtests.test(f"{kind}, {low}, {high}"):
+            assert meets(Figure("source", kind, 1.0, 1e-3), low, high) is agrees
 
 
-@pytest.mark.parametrize("kind", ["exact", "upper", "lower"])
-def test_a_number_is_an_interval_without_length(kind: str) -> None:
-    figure = Figure("source", kind, 2.0, 1e-3)
-    assert holds(figure, 2.0)
-    assert holds(figure, 2.001) and holds(figure, 1.999)
-    assert [holds(figure, 1.9), holds(figure, 2.1)] == [kind == "upper", kind == "lower"]
+def test_a_number_is_an_interval_without_length(subtests: pytest.Subtests) -> None:
+    for kind in ["exact", "upper", "lower"]:
+        with subtests.test(kind):
+            figure = Figure("source", kind, 2.0, 1e-3)
+            assert holds(figure, 2.0)
+            assert holds(figure, 2.001) and holds(figure, 1.999)
+            assert [holds(figure, 1.9), holds(figure, 2.1)] == [kind == "upper", kind == "lower"]
 
 
 def test_a_printed_figure_outside_of_the_draws_has_a_star() -> None:

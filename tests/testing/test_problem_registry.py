@@ -1,7 +1,5 @@
 """The registry: every problem can be built, and what is known of it is so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -17,16 +15,17 @@ NAMES = [p.name for p in PROBLEMS]
 SMALL = 16  # cells up to which a known number is solved for here
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_problems_build_at_every_size(name: str) -> None:
-    p = problem(name)
-    for n in (p.size, 2, 3, 7, 30):
-        w = p.workload(n)
-        assert w.has_all_targets and w.m >= 1
-        # A square or a cube has a whole side, so the number of cells is near the one asked for.
-        assert (w.n == p.size) if p.fixed else (0.5 * n <= w.n <= max(8, 2 * n))
-        assert p.workload(n) == w
-    assert p.workload().n == p.size
+def test_problems_build_at_every_size(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        with subtests.test(name):
+            p = problem(name)
+            for n in (p.size, 2, 3, 7, 30):
+                w = p.workload(n)
+                assert w.has_all_targets and w.m >= 1
+                # A square or a cube has a whole side, so the number of cells is near the one asked for.
+                assert (w.n == p.size) if p.fixed else (0.5 * n <= w.n <= max(8, 2 * n))
+                assert p.workload(n) == w
+            assert p.workload().n == p.size
 
 
 def test_problems_differ_and_are_named_as_options_are() -> None:
@@ -36,9 +35,10 @@ def test_problems_differ_and_are_named_as_options_are() -> None:
     assert all(p.tags and p.about for p in PROBLEMS)
 
 
-@pytest.mark.parametrize("p", [p for p in PROBLEMS if "random" in p.tags], ids=lambda p: p.name)
-def test_another_seed_is_another_workload(p: Problem) -> None:
-    assert p.workload(9, seed=1) != p.workload(9, seed=2)
+def test_another_seed_is_another_workload(subtests: pytest.Subtests) -> None:
+    for p in [p for p in PROBLEMS if "random" in p.tags]:
+        with subtests.test(p.name):
+            assert p.workload(9, seed=1) != p.workload(9, seed=2)
 
 
 def is_in_blocks(w: Workload) -> bool:
@@ -56,10 +56,11 @@ TRUE_OF: dict[str, Callable[[Workload], object]] = {
 }
 
 
-@pytest.mark.parametrize("tag", TRUE_OF)
-def test_tags_are_true(tag: str) -> None:
-    tagged = [p for p in PROBLEMS if tag in p.tags]
-    assert tagged and not [p.name for p in tagged if not TRUE_OF[tag](p.workload(16))]
+def test_tags_are_true(subtests: pytest.Subtests) -> None:
+    for tag in TRUE_OF:
+        with subtests.test(tag):
+            tagged = [p for p in PROBLEMS if tag in p.tags]
+            assert tagged and not [p.name for p in tagged if not TRUE_OF[tag](p.workload(16))]
 
 
 def test_matrices() -> None:
@@ -77,7 +78,7 @@ def test_matrices() -> None:
             assert np.count_nonzero(np.diff(np.flatnonzero(side)) > 1) == 0
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("program", "name", "n"),
     [(*key, n) for key, (_, _, values) in EXACT.items() for n in values if n <= SMALL],
@@ -96,7 +97,7 @@ def test_known_optima(program: str, name: str, n: int) -> None:
         assert not meets(figure, found.bound * 1.001, found.objective * 1.001)
 
 
-@pytest.mark.some(16)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
 @pytest.mark.parametrize("p", PROBLEMS, ids=lambda p: p.name)
 def test_closed_forms_bound_the_optimum(program: str, p: Problem) -> None:

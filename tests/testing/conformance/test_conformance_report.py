@@ -1,7 +1,5 @@
 """The report in words."""
 
-from __future__ import annotations
-
 from mmopt.testing import Failure, Report, Skip
 from mmopt.testing.conformance.conformance_report import NOTES_SHOWN, PLACES_SHOWN
 

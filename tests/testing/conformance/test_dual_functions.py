@@ -1,7 +1,5 @@
 """Derivatives that are right pass, wrong ones are found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -39,12 +37,13 @@ def barrier(at: np.ndarray, rng: np.random.Generator) -> Dual:
     )
 
 
-@pytest.mark.parametrize("spread", [0.0, 2.0, 6.0])
-def test_right_ones_pass(spread: float, rng: np.random.Generator) -> None:
+def test_right_ones_pass(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
     """Also where entries of the point differ by many orders of magnitude."""
-    at = 10.0 ** rng.uniform(-spread, 0.0, size=6)
-    assert check_dual(nuclear(np.tri(6), at), rng) == []
-    assert check_dual(barrier(at, rng), rng) == []
+    for spread in [0.0, 2.0, 6.0]:
+        with subtests.test(str(spread)):
+            at = 10.0 ** rng.uniform(-spread, 0.0, size=6)
+            assert check_dual(nuclear(np.tri(6), at), rng) == []
+            assert check_dual(barrier(at, rng), rng) == []
 
 
 def wrong_scale(f: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
@@ -60,33 +59,34 @@ def wrong_entry(f: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray],
     return changed
 
 
-@pytest.mark.parametrize(
-    ("kernel", "program"),
-    [("nuclear", "l2_strategy"), ("weighting", "query_weighting"), ("banded", "banded_strategy")],
-)
-def test_what_a_kernel_climbs(kernel: str, program: str, rng: np.random.Generator) -> None:
-    duals = kernel_duals(kernel)
-    assert duals is not None
-    dual = duals(Workload.from_matrix(np.tri(6)), Program.load(program))
-    assert dual is not None and check_dual(dual, rng) == []
-    assert check_dual(replace(dual, gradient=wrong_scale(dual.gradient)), rng) != []
+def test_what_a_kernel_climbs(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for kernel, program in [
+        ("nuclear", "l2_strategy"),
+        ("weighting", "query_weighting"),
+        ("banded", "banded_strategy"),
+    ]:
+        with subtests.test(kernel):
+            duals = kernel_duals(kernel)
+            assert duals is not None
+            dual = duals(Workload.from_matrix(np.tri(6)), Program.load(program))
+            assert dual is not None and check_dual(dual, rng) == []
+            assert check_dual(replace(dual, gradient=wrong_scale(dual.gradient)), rng) != []
 
 
-@pytest.mark.parametrize("wrong", [wrong_scale, wrong_entry])
-def test_wrong_ones_are_found(
-    wrong: Callable[..., Callable[..., np.ndarray]], rng: np.random.Generator
-) -> None:
-    at = rng.uniform(0.5, 2.0, size=6)
-    one, other = nuclear(np.tri(6), at), barrier(at, rng)
-    for dual in (one, other):
-        found = check_dual(replace(dual, gradient=wrong(dual.gradient)), rng)
-        what, expected, got = found[0]
-        assert what.startswith("derivative along direction ") and expected != got
-    assert other.hessian is not None
-    found = check_dual(replace(other, hessian=wrong(other.hessian)), rng)
-    assert found[-1][0].startswith("second derivative along direction ")
-    uneven = "largest difference between the second derivative and its transpose"
-    assert (found[0][0] == uneven) is (wrong is wrong_entry)
+def test_wrong_ones_are_found(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for wrong in [wrong_scale, wrong_entry]:
+        with subtests.test(wrong.__name__):
+            at = rng.uniform(0.5, 2.0, size=6)
+            one, other = nuclear(np.tri(6), at), barrier(at, rng)
+            for dual in (one, other):
+                found = check_dual(replace(dual, gradient=wrong(dual.gradient)), rng)
+                what, expected, got = found[0]
+                assert what.startswith("derivative along direction ") and expected != got
+            assert other.hessian is not None
+            found = check_dual(replace(other, hessian=wrong(other.hessian)), rng)
+            assert found[-1][0].startswith("second derivative along direction ")
+            uneven = "largest difference between the second derivative and its transpose"
+            assert (found[0][0] == uneven) is (wrong is wrong_entry)
 
 
 def test_a_nan_is_no_derivative(rng: np.random.Generator) -> None:

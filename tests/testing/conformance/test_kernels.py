@@ -1,7 +1,5 @@
 """The kernels against the registry, as the programs that they claim."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmopt.language import Program
@@ -42,7 +40,7 @@ def test_a_kernel_conforms(kernel: str, program: str) -> None:
     assert report.notes == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("reduce", [True, False])
 @pytest.mark.parametrize(("kernel", "program"), CLAIMED)
 def test_a_kernel_conforms_on_all_problems(kernel: str, program: str, reduce: bool) -> None:

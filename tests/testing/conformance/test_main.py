@@ -1,7 +1,5 @@
 """The command line of the conformance check."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -31,9 +29,10 @@ def test_nothing_checked_is_no_success(
     assert capsys.readouterr().out.startswith("'qoco' was not checked: everything was skipped (1 solves")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_mistakes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
+) -> None:
+    for arguments, message in [
         (("--solver", "scss"), "error: there is no solver 'scss'\n  did you mean 'scs'?\n"),
         (("--problems", "prefxi"), "error: there is no problem 'prefxi'\n  did you mean 'prefix'?\n"),
         (("--problems", ","), "error: --problems is ',', expected names separated by commas\n"),
@@ -42,15 +41,8 @@ def test_nothing_checked_is_no_success(
             ("--programs", "l2_strategy", "--problems", "prefix", "-n", "1"),
             "error: problem 'prefix' has at least 2 cells, not 1\n",
         ),
-    ],
-    ids=lambda value: value[-1] if isinstance(value, tuple) else "",
-)
-def test_mistakes(
-    arguments: tuple[str, ...],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert status(monkeypatch, *arguments) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", message)
+    ]:
+        with subtests.test(message):
+            assert status(monkeypatch, *arguments) == 2
+            said = capsys.readouterr()
+            assert (said.out, said.err) == ("", message)

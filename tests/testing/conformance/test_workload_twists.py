@@ -1,7 +1,5 @@
 """The metamorphic cases: what they do to a workload, and when they say nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
