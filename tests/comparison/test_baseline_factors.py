@@ -1,25 +1,18 @@
 """Baselines beside programs: the same units, the right program, every reason, and never below the bound."""
 
-from __future__ import annotations
-
 import math
-import os
-import signal
 import subprocess
-import threading
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from cases import EXAMPLE_4
-from processes import Marked, linux_only, wait_for
+from processes import linux_only
 from strategies.asked import line, random_asked
 from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
 
 from mmopt import (
     ContradictionError,
-    Error,
     OptionError,
     ResultError,
     Workload,
@@ -27,8 +20,10 @@ from mmopt import (
     certify,
     solve,
 )
-from mmopt.comparison import Factors, Isolated, Outcome, isolate, standards
-from mmopt.strategies.baselines import baseline_names, evaluate
+from mmopt.comparison import Isolated, Outcome, standards
+from mmopt.comparison.compared_outcome import Costed
+from mmopt.comparison.worker_processes import Costing
+from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
 from mmopt.workloads.blocks import factor_blocks as f
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
@@ -44,7 +39,6 @@ def refused(name: str) -> Outcome:
     return Outcome(name, "", None, "no targets", "no targets", "does not apply")
 
 
-@pytest.mark.draws(3)
 def test_the_units_are_those_of_the_programs(rng: np.random.Generator, processes: Isolated) -> None:
     workload = random_asked(rng)
     outcomes = [refused("fitness_for_use"), *solved(workload, "l2_strategy", "laplace_weighting")]
@@ -72,17 +66,18 @@ def test_the_units_are_those_of_the_programs(rng: np.random.Generator, processes
     ] * 2
 
 
-@pytest.mark.parametrize(("name", "error"), [("identity", 36.0), ("haar", 21.0)])
-def test_example_4(name: str, error: float, processes: Isolated) -> None:
+def test_example_4(subtests: pytest.Subtests, processes: Isolated) -> None:
     """PVLDB 2012, Example 4: the optimum is 15.018, and what is certified of the baseline is its cost."""
-    (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
-    (found,) = baseline_factors(outcomes, EXAMPLE_4, [name], isolated=processes)
-    assert found.cost is not None and outcome.solution is not None
-    assert found.cost.error == pytest.approx(error, rel=ROUNDING)
-    assert found.cost.error == pytest.approx(certify(EXAMPLE_4, name, solve=False).error, rel=FINE)
-    assert found.cost.rmse == pytest.approx(certify(EXAMPLE_4, name, solve=False).rmse, rel=FINE)
-    assert found.error == pytest.approx(error / 15.01802, rel=PRINTED)
-    assert found.bound == outcome.solution.error_bound
+    for name, error in [("identity", 36.0), ("haar", 21.0)]:
+        with subtests.test(name=name, error=error):
+            (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
+            (found,) = baseline_factors(outcomes, EXAMPLE_4, [name], isolated=processes)
+            assert found.cost is not None and outcome.solution is not None
+            assert found.cost.error == pytest.approx(error, rel=ROUNDING)
+            assert found.cost.error == pytest.approx(certify(EXAMPLE_4, name, solve=False).error, rel=FINE)
+            assert found.cost.rmse == pytest.approx(certify(EXAMPLE_4, name, solve=False).rmse, rel=FINE)
+            assert found.error == pytest.approx(error / 15.01802, rel=PRINTED)
+            assert found.bound == outcome.solution.error_bound
 
 
 def test_one_json_object_each(processes: Isolated) -> None:
@@ -154,67 +149,59 @@ def test_never_below_the_bound(processes: Isolated) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "message"),
-    [
-        ({"names": ["wavlet"]}, OptionError, "there is no baseline 'wavlet'\n  did you mean 'wavelet'?"),
-        ({"time_limit": 0.0}, OptionError, "a time limit is a positive number of seconds, not 0.0"),
-        ({"memory_limit": -1.0}, OptionError, "a memory limit is a positive number of GiB, not -1.0"),
-        (
+def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
+    for case, (arguments, kind, message) in {
+        "name": (
+            {"names": ["wavlet"]},
+            OptionError,
+            "there is no baseline 'wavlet'\n  did you mean 'wavelet'?",
+        ),
+        "time": ({"time_limit": 0.0}, OptionError, "a time limit is a positive number of seconds, not 0.0"),
+        "memory": (
+            {"memory_limit": -1.0},
+            OptionError,
+            "a memory limit is a positive number of GiB, not -1.0",
+        ),
+        "workload": (
             {"workload": EXAMPLE_4},
             ResultError,
             f"the outcomes are for another workload: its hash is {W.hash[:16]}…, that of the one given "
             f"{EXAMPLE_4.hash[:16]}…",
         ),
-    ],
-    ids=["name", "time", "memory", "workload"],
-)
-def test_refused_before_anything_starts(
-    arguments: dict[str, Any], kind: type[Error], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcomes = solved(W, "l2_strategy")
-    monkeypatch.setattr(subprocess, "Popen", None)
-    with pytest.raises(kind) as error:
-        baseline_factors(outcomes, arguments.pop("workload", W), **arguments)
-    assert str(error.value) == message
-
-
-def reasons(found: list[Factors]) -> list[str]:
-    return [one.reason for one in found]
+    }.items():
+        with subtests.test(case), pytest.MonkeyPatch.context() as patch:
+            outcomes = solved(W, "l2_strategy")
+            patch.setattr(subprocess, "Popen", None)
+            with pytest.raises(kind) as error:
+                baseline_factors(outcomes, arguments.pop("workload", W), **arguments)
+            assert str(error.value) == message
 
 
 @linux_only
-def test_one_that_takes_too_long_or_too_much_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    marked = Marked(monkeypatch)
+def test_one_that_takes_too_long_or_too_much_ends_nothing(processes: Isolated) -> None:
     outcomes = pretended(LONG)
-    names = ["greedy_h", "identity"]
-    with Isolated() as isolated:
-        slow, after = baseline_factors(outcomes, LONG, names, time_limit=0.5, isolated=isolated)
-        large, last = baseline_factors(outcomes, LONG, names, memory_limit=0.05, isolated=isolated)
-    assert slow.reason.startswith("stopped after ") and slow.reason.endswith(" by the time limit of 0.5 s")
+    (slow,) = baseline_factors(outcomes, LONG, ["greedy_h"], time_limit=0.01, isolated=processes)
+    assert slow.reason.startswith("stopped after ") and slow.reason.endswith(" by the time limit of 0.01 s")
     assert slow.title == "Binary hierarchy, blocks weighted for the workload (GreedyH)"
-    assert after.cost is not None
+    large, last = baseline_factors(
+        outcomes, LONG, ["greedy_h", "identity"], memory_limit=0.05, isolated=processes
+    )
     assert large.reason == "needed more than 0.05 GiB"
     assert last.cost is not None
-    assert wait_for(lambda: not marked.alive(), 10.0)
 
 
-@linux_only
-def test_ctrl_c_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    marked = Marked(monkeypatch)
-    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 0.2)
+class Interrupted(Isolated):
+    """Ctrl-C is pressed while it evaluates the first baseline."""
 
-    def press() -> None:
-        if wait_for(marked.solving):
-            os.kill(os.getpid(), signal.SIGINT)
+    def cost(self, task: Costing) -> Costed:
+        self.interrupted = True
+        return Costed(Evaluated(task.baseline, "", "", (), "interrupted"), {})
 
-    thread = threading.Thread(target=press)
-    thread.start()
-    stopped, left = baseline_factors(pretended(LONG), LONG, ["greedy_h", "identity"])
-    thread.join()
+
+def test_ctrl_c_gives_what_there_is() -> None:
+    stopped, left = baseline_factors(pretended(LONG), LONG, ["greedy_h", "identity"], isolated=Interrupted())
     assert (stopped.cost, stopped.reason) == (None, "interrupted")
     assert (left.cost, left.reason) == (None, "not evaluated: the comparison was interrupted")
-    assert wait_for(lambda: not marked.alive(), 10.0)
 
 
 def pretended(workload: Workload) -> list[Outcome]:

@@ -1,7 +1,5 @@
 """Programs side by side: what cannot be solved is an entry with its reason."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math
@@ -10,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -119,6 +116,7 @@ def test_outcomes_carry_their_histories() -> None:
     assert one.summary()["history"] == [dict(row) for row in one.solution.history]
 
 
+@pytest.mark.usefixtures("shared")
 def test_what_a_workload_or_a_caller_lacks() -> None:
     own = Program.parse(TEXT.replace(" = workload.root", ""))
     targets, missing = compare(Workload.from_matrix(np.tri(4)), ["fitness_for_use", own])
@@ -187,9 +185,8 @@ def test_formulations_of_a_program_and_of_its_base() -> None:
     assert [str(c) for c in combinations(["l2_strategy"], ["SCS"], 1e-3)] == ["l2_strategy with scs at 0.001"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
+    for arguments, message in [
         ({"programs": ["l2_stratgy"]}, "there is no program 'l2_stratgy'\n  did you mean 'l2_strategy'?"),
         ({"solvers": ["sdp"]}, "there is no solver 'sdp'\n  did you mean 'sdpa'?"),
         ({"tolerances": [1e-4, 2]}, "a tolerance lies between 0 and 1, not 2"),
@@ -201,20 +198,17 @@ def test_formulations_of_a_program_and_of_its_base() -> None:
             {"programs": ["query_weighting"], "givens": {"q": 1.0}},
             "no program compared has a given 'q'\n  did you mean 'Q'?",
         ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
-)
-def test_refused_before_anything_starts(
-    arguments: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subprocess, "Popen", None)
-    with pytest.raises(OptionError) as error:
-        compare(W, **arguments)
-    assert str(error.value).split(" (a program of your own")[0] == message
-    with pytest.raises(TypeError):
-        compare(W, tolerence=1e-3)
+    ]:
+        with subtests.test(arguments=arguments, message=message), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(subprocess, "Popen", None)
+            with pytest.raises(OptionError) as error:
+                compare(W, **arguments)
+            assert str(error.value).split(" (a program of your own")[0] == message
+            with pytest.raises(TypeError):
+                compare(W, tolerence=1e-3)
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -1,7 +1,5 @@
 """The privacy cost of baselines beside programs: the right program and bound, and never below it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

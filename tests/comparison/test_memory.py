@@ -1,7 +1,5 @@
 """Memory of a process: its peak, and a limit."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

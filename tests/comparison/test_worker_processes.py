@@ -1,7 +1,5 @@
 """Messages over a pipe: whole, or not at all."""
 
-from __future__ import annotations
-
 import io
 
 import pytest
@@ -27,18 +25,20 @@ def test_back_and_forth(sent: bytes) -> None:
     assert receive(file) is None
 
 
-@pytest.mark.parametrize("piece", [1, 3, 50, 10_000])
-def test_frames_in_pieces(sent: bytes, piece: int) -> None:
-    buffer, found = bytearray(), b""
-    for start in range(0, len(sent), piece):
-        buffer += sent[start : start + piece]
-        found += b"".join(frames(buffer))
-    assert (found, buffer) == (sent, b"")
+def test_frames_in_pieces(subtests: pytest.Subtests, sent: bytes) -> None:
+    for piece in [1, 3, 50, 10_000]:
+        with subtests.test(piece=piece):
+            buffer, found = bytearray(), b""
+            for start in range(0, len(sent), piece):
+                buffer += sent[start : start + piece]
+                found += b"".join(frames(buffer))
+            assert (found, buffer) == (sent, b"")
 
 
-@pytest.mark.parametrize("missing", [1, 20])
-def test_a_message_that_breaks_off_is_none(sent: bytes, missing: int) -> None:
-    file = io.BytesIO(sent[:-missing])
-    assert [receive(file) for _ in MESSAGES] == [*MESSAGES[:-1], None]
-    buffer = bytearray(sent[:-missing])
-    assert len(list(frames(buffer))) == len(MESSAGES) - 1 and buffer
+def test_a_message_that_breaks_off_is_none(subtests: pytest.Subtests, sent: bytes) -> None:
+    for missing in [1, 20]:
+        with subtests.test(missing=missing):
+            file = io.BytesIO(sent[:-missing])
+            assert [receive(file) for _ in MESSAGES] == [*MESSAGES[:-1], None]
+            buffer = bytearray(sent[:-missing])
+            assert len(list(frames(buffer))) == len(MESSAGES) - 1 and buffer

@@ -1,6 +1,6 @@
 """Cones of curved atoms: as many as cvxpy hands over, and routed to solvers that have them."""
 
-from __future__ import annotations
+import itertools
 
 import numpy as np
 import pytest
@@ -53,38 +53,45 @@ def program(objective: str, line: str = "") -> Program:
 
 
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
-@pytest.mark.parametrize("line", ["", "each: exp(W[j, :] @ x) <= 9 for j in m"])
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_counted_is_handed_over(objective: str, line: str) -> None:
-    instance = bind(program(objective, line), WORKLOAD)
-    sizes = instance.sizes()
-    data, _, _ = lower(instance).problem.get_problem_data("CLARABEL", solver_opts={"use_quad_obj": False})
-    dims = data["dims"]
-    found = cones(instance.checked, sizes)
-    kinds = ("zero", "nonnegative", "second-order", "exponential", "power", "psd")
-    counted = [sum(c.count for c in found if c.kind == kind) for kind in kinds]
-    assert counted == [dims.zero, dims.nonneg, len(dims.soc), dims.exp, len(dims.p3d), len(dims.psd)]
-    assert variables(instance.checked, sizes) == data["c"].size
+def test_counted_is_handed_over(subtests: pytest.Subtests) -> None:
+    for objective, line in itertools.product(OBJECTIVES, ["", "each: exp(W[j, :] @ x) <= 9 for j in m"]):
+        with subtests.test(objective=objective, line=line):
+            instance = bind(program(objective, line), WORKLOAD)
+            sizes = instance.sizes()
+            data, _, _ = lower(instance).problem.get_problem_data(
+                "CLARABEL", solver_opts={"use_quad_obj": False}
+            )
+            dims = data["dims"]
+            found = cones(instance.checked, sizes)
+            kinds = ("zero", "nonnegative", "second-order", "exponential", "power", "psd")
+            counted = [sum(c.count for c in found if c.kind == kind) for kind in kinds]
+            assert counted == [dims.zero, dims.nonneg, len(dims.soc), dims.exp, len(dims.p3d), len(dims.psd)]
+            assert variables(instance.checked, sizes) == data["c"].size
 
 
-@pytest.mark.parametrize("exponent", [0.5, -0.5, 2.0, -1.0, 1.5, 3.0, 1 / 3, 0.25, -2.0, 8.0])
-def test_simple_powers_are_second_order(exponent: float) -> None:
-    assert atom_cones.is_quadratic(exponent)
+def test_simple_powers_are_second_order(subtests: pytest.Subtests) -> None:
+    for exponent in [0.5, -0.5, 2.0, -1.0, 1.5, 3.0, 1 / 3, 0.25, -2.0, 8.0]:
+        with subtests.test(exponent=exponent):
+            assert atom_cones.is_quadratic(exponent)
 
 
-@pytest.mark.parametrize("exponent", [0.3, 2.7, np.pi, 1 + 1e-6, -0.77])
-def test_other_powers_are_power_cones(exponent: float) -> None:
-    assert not atom_cones.is_quadratic(exponent)
-    assert atom_cones.cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
+def test_other_powers_are_power_cones(subtests: pytest.Subtests) -> None:
+    for exponent in [0.3, 2.7, np.pi, 1 + 1e-6, -0.77]:
+        with subtests.test(exponent=exponent):
+            assert not atom_cones.is_quadratic(exponent)
+            assert atom_cones.cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
 
 
 SHORT = "\n".join(line for line in TEXT.split("\n") if "Y" not in line)
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scs", "cvxopt", "qoco"])
-def test_a_quadratic_objective_is_not_lost(solver: str) -> None:
-    s = solve(WORKLOAD, Program.parse(SHORT.format(objective="sum((x - 1)**2)", line="")), solver=solver)
-    np.testing.assert_allclose(s.variables["x"], 1.0, atol=1e-4)
+def test_a_quadratic_objective_is_not_lost(subtests: pytest.Subtests) -> None:
+    for solver in ["clarabel", "scs", "cvxopt", "qoco"]:
+        with subtests.test(solver=solver):
+            s = solve(
+                WORKLOAD, Program.parse(SHORT.format(objective="sum((x - 1)**2)", line="")), solver=solver
+            )
+            np.testing.assert_allclose(s.variables["x"], 1.0, atol=1e-4)
 
 
 BEST = [
@@ -95,21 +102,23 @@ BEST = [
 ]
 
 
-@pytest.mark.parametrize("solver", [None, "scs"])
-@pytest.mark.parametrize(("objective", "best"), BEST)
-def test_exponential_and_power_cones_are_solved(objective: str, best: float, solver: str | None) -> None:
-    text = SHORT.format(objective=objective, line="").replace("diag(x)", "eye(n)")
-    s = solve(WORKLOAD, Program.parse(text), solver=solver)
-    np.testing.assert_allclose(s.variables["x"], best, atol=1e-4)
+def test_exponential_and_power_cones_are_solved(subtests: pytest.Subtests) -> None:
+    for (objective, best), solver in itertools.product(BEST, [None, "scs"]):
+        with subtests.test(objective=objective, best=best, solver=solver):
+            text = SHORT.format(objective=objective, line="").replace("diag(x)", "eye(n)")
+            s = solve(WORKLOAD, Program.parse(text), solver=solver)
+            np.testing.assert_allclose(s.variables["x"], best, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("objective", "solver", "kind"),
-    [("sum(exp(x))", "cvxopt", "exponential"), ("sum(x**2.7)", "qoco", "power")],
-)
-def test_solvers_without_the_cone(objective: str, solver: str, kind: str) -> None:
-    with pytest.raises(SolverError) as refused:
-        solve(WORKLOAD, Program.parse(SHORT.format(objective=objective, line="")), solver=solver)
-    assert str(refused.value) == (
-        f"'trial' does not work with {solver}: it must have the {kind} cone\n  these have it: clarabel, scs"
-    )
+def test_solvers_without_the_cone(subtests: pytest.Subtests) -> None:
+    for objective, solver, kind in [
+        ("sum(exp(x))", "cvxopt", "exponential"),
+        ("sum(x**2.7)", "qoco", "power"),
+    ]:
+        with subtests.test(objective=objective, solver=solver, kind=kind):
+            with pytest.raises(SolverError) as refused:
+                solve(WORKLOAD, Program.parse(SHORT.format(objective=objective, line="")), solver=solver)
+            assert str(refused.value) == (
+                f"'trial' does not work with {solver}: it must have the {kind} cone\n"
+                "  these have it: clarabel, scs"
+            )

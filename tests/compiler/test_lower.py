@@ -1,7 +1,5 @@
 """Lowered problems say what the program says: at fixed points, and in their optimal values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import random_workload
@@ -20,25 +18,27 @@ def optimum(lowered: Lowered) -> float:
     return float(lowered.problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9))
 
 
-@pytest.mark.parametrize("name", CONVEX)
-def test_problems_are_convex_and_named(name: str, rng: np.random.Generator) -> None:
-    instance = bind(Program.load(name), random_workload(rng))
-    lowered = lower(instance)
-    assert lowered.problem.is_dcp()
-    assert set(lowered.variables) == {d.name for d in instance.program.choose}
-    assert set(lowered.constraints) == {c.name for c in instance.program.constraints}
+def test_problems_are_convex_and_named(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for name in CONVEX:
+        with subtests.test(name=name):
+            instance = bind(Program.load(name), random_workload(rng))
+            lowered = lower(instance)
+            assert lowered.problem.is_dcp()
+            assert set(lowered.variables) == {d.name for d in instance.program.choose}
+            assert set(lowered.constraints) == {c.name for c in instance.program.constraints}
 
 
-@pytest.mark.parametrize("name", CONVEX)
-def test_the_objective_at_the_optimum(name: str, rng: np.random.Generator) -> None:
+def test_the_objective_at_the_optimum(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """cvxpy's value of the lowered objective against the evaluator's, at the same point."""
-    w = Workload.from_matrix(rng.normal(size=(8, 6)), targets=rng.uniform(0.5, 2.0, size=8))
-    instance = bind(Program.load(name), w)
-    lowered = lower(instance)
-    value = optimum(lowered)
-    env = {**instance.env, **{n: v.value for n, v in lowered.variables.items()}}
-    assert instance.program.objective is not None
-    assert evaluate(instance.program.objective, env) == pytest.approx(value, rel=1e-6)
+    for name in CONVEX:
+        with subtests.test(name=name):
+            w = Workload.from_matrix(rng.normal(size=(8, 6)), targets=rng.uniform(0.5, 2.0, size=8))
+            instance = bind(Program.load(name), w)
+            lowered = lower(instance)
+            value = optimum(lowered)
+            env = {**instance.env, **{n: v.value for n, v in lowered.variables.items()}}
+            assert instance.program.objective is not None
+            assert evaluate(instance.program.objective, env) == pytest.approx(value, rel=1e-6)
 
 
 TWO_BY_TWO = """\
@@ -134,9 +134,10 @@ strategy
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("op", "sign"), [("<=", "-"), (">=", ""), ("==", "")])
-def test_the_sense_of_a_relation(op: str, sign: str) -> None:
-    text = f"""\
+def test_the_sense_of_a_relation(subtests: pytest.Subtests) -> None:
+    for op, sign in [("<=", "-"), (">=", ""), ("==", "")]:
+        with subtests.test(op=op, sign=sign):
+            text = f"""\
 program own
 title "own"
 source "none"
@@ -152,9 +153,9 @@ subject to
 strategy
     diag(v) norm 2
 """
-    lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.eye(3))))
-    optimum(lowered)
-    assert lowered.variables["v"].value == pytest.approx(np.full(3, 2.0), abs=1e-6)
+            lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.eye(3))))
+            optimum(lowered)
+            assert lowered.variables["v"].value == pytest.approx(np.full(3, 2.0), abs=1e-6)
 
 
 FORMS = """\
@@ -177,15 +178,18 @@ strategy
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    "objective",
-    ["trace(G @ inv(X))", "trace(inv(X) @ G)", "trace(W @ inv(X) @ W.T)", "sum(diag(W @ inv(X) @ W.T))"],
-)
-def test_forms_of_one_objective_have_one_value(objective: str, rng: np.random.Generator) -> None:
-    w = Workload.from_matrix(rng.normal(size=(4, 3)))
-    best = solve(w, "l2_strategy").objective
-    program = Program.parse(FORMS.replace("OBJECTIVE", objective))
-    assert optimum(lower(bind(program, w))) == pytest.approx(best, rel=1e-5)
+def test_forms_of_one_objective_have_one_value(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for objective in [
+        "trace(G @ inv(X))",
+        "trace(inv(X) @ G)",
+        "trace(W @ inv(X) @ W.T)",
+        "sum(diag(W @ inv(X) @ W.T))",
+    ]:
+        with subtests.test(objective=objective):
+            w = Workload.from_matrix(rng.normal(size=(4, 3)))
+            best = solve(w, "l2_strategy").objective
+            program = Program.parse(FORMS.replace("OBJECTIVE", objective))
+            assert optimum(lower(bind(program, w))) == pytest.approx(best, rel=1e-5)
 
 
 def test_the_diagonal_matrix_of_a_product_is_a_matrix() -> None:

@@ -1,7 +1,5 @@
 """Ranges, variables, givens and indices that the sizes of a workload leave nothing for, by their place."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -36,9 +34,8 @@ LESS = "a range may be empty (0), not less: ask about more cells"
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_what_is_not_there_is_refused(subtests: pytest.Subtests) -> None:
+    for words, message in [
         (
             {"objective": "sum(x) + sum(x[i] for i in n - 4)"},
             "own.program:9:27: 'i' runs over n - 4, which is -1 here\n"
@@ -77,22 +74,22 @@ LESS = "a range may be empty (0), not less: ask about more cells"
             "own.program:9:18: an index of 'W' is 5, expected 0 to 2\n"
             "        sum(x[i] * W[5, i] for i in n)\n                     ^\n  entries are counted from 0",
         ),
-    ],
-)
-def test_what_is_not_there_is_refused(words: dict[str, str], message: str) -> None:
-    with pytest.raises(OptionError) as error:
-        bind(own(**words), Workload.from_matrix(np.eye(3)), {"c": 1.0})
-    assert str(error.value) == message
+    ]:
+        with subtests.test(words=words, message=message):
+            with pytest.raises(OptionError) as error:
+                bind(own(**words), Workload.from_matrix(np.eye(3)), {"c": 1.0})
+            assert str(error.value) == message
 
 
-@pytest.mark.parametrize("array", [np.zeros((0, 3)), np.zeros((3, 0))])
-def test_an_empty_given_is_refused(array: np.ndarray) -> None:
-    with pytest.raises(OptionError) as error:
-        bind(own(given="c: matrix[k, p]"), Workload.from_matrix(np.eye(3)), {"c": array})
-    assert str(error.value) == (
-        f"own.program:4:5: the given 'c' has no entries, its shape is {array.shape}\n"
-        "        c: matrix[k, p]\n        ^"
-    )
+def test_an_empty_given_is_refused(subtests: pytest.Subtests) -> None:
+    for array in [np.zeros((0, 3)), np.zeros((3, 0))]:
+        with subtests.test(array=array):
+            with pytest.raises(OptionError) as error:
+                bind(own(given="c: matrix[k, p]"), Workload.from_matrix(np.eye(3)), {"c": array})
+            assert str(error.value) == (
+                f"own.program:4:5: the given 'c' has no entries, its shape is {array.shape}\n"
+                "        c: matrix[k, p]\n        ^"
+            )
 
 
 def test_an_empty_sum_is_zero_and_powers_have_a_bound_each() -> None:
@@ -109,21 +106,19 @@ def test_the_rows_of_a_factor_are_those_of_its_value() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("objective", "line", "least"),
-    [
+def test_rows_that_only_the_numbers_tell_may_stand_in_a_line(subtests: pytest.Subtests) -> None:
+    for objective, line, least in [
         ("sum(x)", "stack(W, 2 * W) @ x >= 2", 6.0),
         ("sum(stack(W, stack(W, W)) @ x)", "x >= 1", 9.0),
         ("sum(x)", "used_rows(W, ones(m)) @ x >= 1", 3.0),
         ("sum(x)", "consecutive(ones(n), 2) @ x >= 1", 2.0),
         ("sum(leading(ones(n), 1) @ x)", "windows(ones(n), 2) @ x >= 1", 1.0),
         ("sum(x)", "row_basis(W) @ x >= 1", 3.0),
-    ],
-)
-def test_rows_that_only_the_numbers_tell_may_stand_in_a_line(objective: str, line: str, least: float) -> None:
-    text = own(objective, line).text.replace("x: vector[n]", "x: vector[n] >= 0")
-    s = solve(np.eye(3), Program.parse(text), givens={"c": 1.0})
-    assert s.objective == pytest.approx(least, abs=1e-6) and s.bound == pytest.approx(least, abs=1e-6)
+    ]:
+        with subtests.test(objective=objective, line=line, least=least):
+            text = own(objective, line).text.replace("x: vector[n]", "x: vector[n] >= 0")
+            s = solve(np.eye(3), Program.parse(text), givens={"c": 1.0})
+            assert s.objective == pytest.approx(least, abs=1e-6) and s.bound == pytest.approx(least, abs=1e-6)
 
 
 def test_such_rows_are_named_where_they_cannot_hold() -> None:

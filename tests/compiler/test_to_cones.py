@@ -1,7 +1,5 @@
 """The cones that are counted before anything is built are the cones that are handed over."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
@@ -60,19 +58,19 @@ def handed(program: Program, workload: Workload) -> tuple[Counter[int], int, int
     return Counter(dims.psd), len(dims.soc), dims.nonneg, dims.zero, data["c"].size
 
 
-@pytest.mark.parametrize("name", [*CONVEX, "more"])
-def test_counted_is_handed_over(name: str, rng: np.random.Generator) -> None:
-    program = Program.parse(MORE) if name == "more" else Program.load(name)
-    for w in (Workload.from_matrix(np.tri(4), targets=np.ones(4)), random_workload(rng)):
-        instance = bind(program, w)
-        psd, soc, nonnegative, zero, unknowns = handed(program, w)
-        assert counted(cones(instance.checked, instance.sizes())) == (psd, soc, nonnegative, zero)
-        assert variables(instance.checked, instance.sizes()) == unknowns
+def test_counted_is_handed_over(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for name in [*CONVEX, "more"]:
+        with subtests.test(name=name):
+            program = Program.parse(MORE) if name == "more" else Program.load(name)
+            for w in (Workload.from_matrix(np.tri(4), targets=np.ones(4)), random_workload(rng)):
+                instance = bind(program, w)
+                psd, soc, nonnegative, zero, unknowns = handed(program, w)
+                assert counted(cones(instance.checked, instance.sizes())) == (psd, soc, nonnegative, zero)
+                assert variables(instance.checked, instance.sizes()) == unknowns
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
+def test_cones_of_the_shipped_programs(subtests: pytest.Subtests) -> None:
+    for name, expected in [
         ("l2_strategy", [("psd", 10, 1, "objective"), ("nonnegative", 1, 5, "sensitivity")]),
         ("l2_strategy_lmi", [("psd", 6, 5, "lmi"), ("nonnegative", 1, 5, "sensitivity")]),
         (
@@ -88,22 +86,20 @@ def test_counted_is_handed_over(name: str, rng: np.random.Generator) -> None:
                 ("nonnegative", 1, 5, "v"),
             ],
         ),
-    ],
-)
-def test_cones_of_the_shipped_programs(name: str, expected: list[tuple[str, int, int, str]]) -> None:
-    instance = bind(Program.load(name), Workload.from_matrix(np.tri(5), targets=np.ones(5)))
-    found = cones(instance.checked, instance.sizes())
-    assert sorted((c.kind, c.size, c.count, c.origin) for c in found) == sorted(expected)
+    ]:
+        with subtests.test(name=name, expected=expected):
+            instance = bind(Program.load(name), Workload.from_matrix(np.tri(5), targets=np.ones(5)))
+            found = cones(instance.checked, instance.sizes())
+            assert sorted((c.kind, c.size, c.count, c.origin) for c in found) == sorted(expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("l2_strategy", {}), ("fitness_for_use", {"privacy": 15, "accuracy": 15})]
-)
-def test_rows_that_a_product_fills(name: str, expected: dict[str, int]) -> None:
+def test_rows_that_a_product_fills(subtests: pytest.Subtests) -> None:
     """With a matrix of 5 x 5 unknowns; the diagonal of an unknown fills nothing."""
-    instance = bind(Program.load(name), Workload.from_matrix(np.tri(5), targets=np.ones(5)))
-    found = cones(instance.checked, instance.sizes())
-    assert {c.origin: c.filled for c in found if c.filled} == expected
+    for name, expected in [("l2_strategy", {}), ("fitness_for_use", {"privacy": 15, "accuracy": 15})]:
+        with subtests.test(name=name, expected=expected):
+            instance = bind(Program.load(name), Workload.from_matrix(np.tri(5), targets=np.ones(5)))
+            found = cones(instance.checked, instance.sizes())
+            assert {c.origin: c.filled for c in found if c.filled} == expected
 
 
 def test_a_low_rank_workload_needs_a_smaller_cone() -> None:
@@ -120,15 +116,18 @@ def test_an_inverse_that_stands_twice_needs_one_cone() -> None:
     assert [(c.size, c.count) for c in blocks] == [(6, 1)]
 
 
-@pytest.mark.parametrize("size", [2, 3])
-def test_a_block_that_exceeds_a_matrix(size: int) -> None:
+def test_a_block_that_exceeds_a_matrix(subtests: pytest.Subtests) -> None:
     """``[[…]] >> M`` is not ``[[…]] >> 0``, also for a block of four numbers (a second-order cone)."""
-    entries = ", ".join(
-        "[" + ", ".join("t" if i == j else "0" for j in range(size)) + "]" for i in range(size)
-    )
-    text = MORE[: MORE.index("subject to")] + f"subject to\n    block: [{entries}] >> 5 * eye({size})\n"
-    text = text.replace("trace(Z)", "trace(Z) + sum(v**2)")
-    text += "    top: diag(X) <= 1\nstrategy\n    factor(X) norm 2\n"
-    lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.tri(3))))
-    lowered.problem.solve(solver="CLARABEL")
-    assert lowered.variables["t"].value == pytest.approx(5.0, rel=1e-6)
+    for size in [2, 3]:
+        with subtests.test(size=size):
+            entries = ", ".join(
+                "[" + ", ".join("t" if i == j else "0" for j in range(size)) + "]" for i in range(size)
+            )
+            text = (
+                MORE[: MORE.index("subject to")] + f"subject to\n    block: [{entries}] >> 5 * eye({size})\n"
+            )
+            text = text.replace("trace(Z)", "trace(Z) + sum(v**2)")
+            text += "    top: diag(X) <= 1\nstrategy\n    factor(X) norm 2\n"
+            lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.tri(3))))
+            lowered.problem.solve(solver="CLARABEL")
+            assert lowered.variables["t"].value == pytest.approx(5.0, rel=1e-6)

@@ -1,7 +1,5 @@
 """Exponentials and logarithms are taken of plain numbers: only then does a program have a scale."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -22,9 +20,9 @@ strategy
 """
 
 
-@pytest.mark.parametrize(
-    ("objective", "power"),
-    [
+def test_arguments_have_no_unit(subtests: pytest.Subtests) -> None:
+    """``power`` of the queries' scale by which the objective grows; None where the lines agree on none."""
+    for objective, power in [
         ("trace(X) + exp(trace(W @ inv(X) @ W.T) / trace(G)) * trace(X)", 0.0),
         ("trace(W @ inv(X) @ W.T) * log(trace(X))", 2.0),
         ("trace(G) * logsumexp(diag(W @ inv(X) @ W.T) / trace(G))", 2.0),
@@ -32,12 +30,12 @@ strategy
         ("exp(trace(W @ inv(X) @ W.T)) + trace(X)", None),
         ("log(trace(G)) * trace(X)", None),
         ("log(trace(W @ X @ W.T) / trace(G)) * trace(polar(G) @ X)", 0.0),
-    ],
-)
-def test_arguments_have_no_unit(objective: str, power: float | None) -> None:
-    """``power`` of the queries' scale by which the objective grows; None where the lines agree on none."""
-    instance = bind(Program.parse(TEXT.format(objective=objective)), Workload.from_matrix(3.0 * np.tri(4)))
-    _, scaling = scale(instance)
-    assert (scaling.scales == {}) == (power is None)
-    if power is not None:
-        assert scaling.objective == pytest.approx(scaling.scales["queries"] ** power)
+    ]:
+        with subtests.test(objective=objective, power=power):
+            instance = bind(
+                Program.parse(TEXT.format(objective=objective)), Workload.from_matrix(3.0 * np.tri(4))
+            )
+            _, scaling = scale(instance)
+            assert (scaling.scales == {}) == (power is None)
+            if power is not None:
+                assert scaling.objective == pytest.approx(scaling.scales["queries"] ** power)

@@ -1,7 +1,5 @@
 """Files for other programs: read back by readers that share nothing with the writers, to an equal optimum."""
 
-from __future__ import annotations
-
 import io
 import math
 from pathlib import Path
@@ -141,25 +139,28 @@ def _scs(a: Any, data: Any) -> np.ndarray:
     "ignore:unclosed file:ResourceWarning",
     "ignore:Exception ignored in. <_io.FileIO:pytest.PytestUnraisableExceptionWarning",
 )
-@pytest.mark.parametrize("case", CASES)
-def test_read_back_to_an_equal_optimum_and_judged(case: str, tmp_path: Path) -> None:
-    program, formats, optimum = CASES[case]
-    if optimum is None:
-        s = solve(TARGETS, program, tolerance=1e-9)
-        optimum = s.objective
-        assert s.gap is not None and s.gap < 5e-9
-    for name in FORMATS:
-        if name not in formats:
-            with pytest.raises(OptionError, match=f"cannot be written as {name}, which has no"):
-                export(TARGETS, program, name)
-            continue
-        found = export(TARGETS, program, name)
-        reader = {"cbf": by_cbf, "npz": by_npz}.get(name)
-        value, x = reader(found) if reader else {"sdpa": by_sdpa, "mps": by_mps}[name](found, tmp_path)
-        assert value == pytest.approx(optimum, rel=1e-7), name
-        np.save(tmp_path / "x.npy", x)
-        back = certify(TARGETS, program=program, point=tmp_path / "x.npy", solve=case == "dual")
-        assert back.objective == pytest.approx(optimum, rel=1e-5), name
+def test_read_back_to_an_equal_optimum_and_judged(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for case in CASES:
+        with subtests.test(case):
+            program, formats, optimum = CASES[case]
+            if optimum is None:
+                s = solve(TARGETS, program, tolerance=1e-9)
+                optimum = s.objective
+                assert s.gap is not None and s.gap < 5e-9
+            for name in FORMATS:
+                if name not in formats:
+                    with pytest.raises(OptionError, match=f"cannot be written as {name}, which has no"):
+                        export(TARGETS, program, name)
+                    continue
+                found = export(TARGETS, program, name)
+                reader = {"cbf": by_cbf, "npz": by_npz}.get(name)
+                value, x = (
+                    reader(found) if reader else {"sdpa": by_sdpa, "mps": by_mps}[name](found, tmp_path)
+                )
+                assert value == pytest.approx(optimum, rel=1e-7), name
+                np.save(tmp_path / "x.npy", x)
+                back = certify(TARGETS, program=program, point=tmp_path / "x.npy", solve=case == "dual")
+                assert back.objective == pytest.approx(optimum, rel=1e-5), name
 
 
 CONVEX = [name for name in program_names() if shipped(name).written.klass == "convex"]

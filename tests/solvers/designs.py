@@ -1,7 +1,5 @@
 """Design queries that are hard to weigh, by name, with how much a workload leans on each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Multipliers prove what weak duality says, and nothing about a problem that has a point."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,11 +37,12 @@ def test_a_residual_limits_the_reach() -> None:
     assert -1e-3 * found.radius == pytest.approx(-1.002, rel=1e-6)
 
 
-@pytest.mark.parametrize("y", [[-1, -1], [1, 0], [0, 1], [0, 0]])
-def test_what_proves_nothing(y: list[float]) -> None:
+def test_what_proves_nothing(subtests: pytest.Subtests) -> None:
     """Negative multipliers are clipped; those of one row alone leave x free or give no sign."""
-    found = prove(vectors([[1], [-1]], [1, -2], [0.0], y, nonneg=2), ray=True)
-    assert found is None or found.radius <= 2.0
+    for y in [[-1, -1], [1, 0], [0, 1], [0, 0]]:
+        with subtests.test(y=y):
+            found = prove(vectors([[1], [-1]], [1, -2], [0.0], y, nonneg=2), ray=True)
+            assert found is None or found.radius <= 2.0
 
 
 def test_a_lower_bound_on_the_cost() -> None:
@@ -52,22 +51,23 @@ def test_a_lower_bound_on_the_cost() -> None:
     assert found is not None and found.value == pytest.approx(3.0) and found.value < 3.0
 
 
-@pytest.mark.parametrize("solver", ["SCS", "CLARABEL"])
-def test_a_psd_cone(solver: str, rng: np.random.Generator) -> None:
+def test_a_psd_cone(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """The triangle of -M = M(x) with M positive definite is in no psd cone: y = any psd matrix shows it."""
-    index = np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)
-    weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
-    root = rng.normal(size=(3, 3))
-    b = -(root @ root.T + np.eye(3))[index] * weight
-    other = rng.normal(size=(3, 3))
-    y = (other @ other.T)[index] * weight
-    found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]), ray=True)
-    assert found is not None and found.radius == np.inf
-    assert found.value >= -float(b @ y) * (1 - 1e-12)
-    # A feasible s = diag(1, 1, 5): the negative eigenvalue of y is clipped before it is believed.
-    s, wrong = (np.diag([1.0, 1.0, sign * 5.0])[index] * weight for sign in (1, -1))
-    assert -float(s @ wrong) > 0
-    assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3]), ray=True) is None
+    for solver in ["SCS", "CLARABEL"]:
+        with subtests.test(solver=solver):
+            index = np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)
+            weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
+            root = rng.normal(size=(3, 3))
+            b = -(root @ root.T + np.eye(3))[index] * weight
+            other = rng.normal(size=(3, 3))
+            y = (other @ other.T)[index] * weight
+            found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]), ray=True)
+            assert found is not None and found.radius == np.inf
+            assert found.value >= -float(b @ y) * (1 - 1e-12)
+            # A feasible s = diag(1, 1, 5): the negative eigenvalue of y is clipped before it is believed.
+            s, wrong = (np.diag([1.0, 1.0, sign * 5.0])[index] * weight for sign in (1, -1))
+            assert -float(s @ wrong) > 0
+            assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3]), ray=True) is None
 
 
 def test_a_second_order_cone_is_widened() -> None:

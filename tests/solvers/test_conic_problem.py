@@ -1,7 +1,5 @@
 """The compiled problem as plain data: what it says is what the program says, at any point."""
 
-from __future__ import annotations
-
 import cvxpy
 import numpy as np
 import pytest
@@ -55,30 +53,33 @@ def inside(kind: str, s: np.ndarray, block: ConeBlock, off: float = 1e-6) -> boo
 
 
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_at_the_optimum_objective_and_cones_are_those_of_the_program(name: str) -> None:
-    instance = bind(Program.load(name), TARGETS)
-    handed = hand_over(lower(instance), "SCS")
-    problem = conic_problem(handed)
-    x = cvxpy.Variable(len(problem.c))
-    s = problem.b - problem.A @ x
-    lowered = handed.lowered
-    lowered.problem.solve(solver="CLARABEL")
-    known = {n: np.asarray(v.value) for n, v in lowered.variables.items()}
-    value = float(evaluate(instance.program.objective, {**instance.env, **known}))
-    assert problem.sense == instance.program.sense
-    parts = [_constraint(s, block) for block in problem.cones.blocks]
-    rest = cvxpy.Problem(cvxpy.Minimize(problem.c @ x + problem.offset), parts)
-    rest.solve(solver="CLARABEL")
-    sign = -1.0 if problem.sense == "maximize" else 1.0
-    assert sign * rest.value == pytest.approx(value, rel=1e-6)
-    slack = problem.b - problem.A @ x.value
-    assert all(inside(block.kind, slack[block.first : block.end], block) for block in problem.cones.blocks)
-    # Led back, the columns are the variables by these names.
-    variables, _ = handed.named(led_back(x.value, np.zeros(len(problem.b))))
-    for j, named in enumerate(problem.names):
-        if named:
-            assert _entry(variables, named) == x.value[j]
+def test_at_the_optimum_objective_and_cones_are_those_of_the_program(subtests: pytest.Subtests) -> None:
+    for name in PROGRAMS:
+        with subtests.test(name=name):
+            instance = bind(Program.load(name), TARGETS)
+            handed = hand_over(lower(instance), "SCS")
+            problem = conic_problem(handed)
+            x = cvxpy.Variable(len(problem.c))
+            s = problem.b - problem.A @ x
+            lowered = handed.lowered
+            lowered.problem.solve(solver="CLARABEL")
+            known = {n: np.asarray(v.value) for n, v in lowered.variables.items()}
+            value = float(evaluate(instance.program.objective, {**instance.env, **known}))
+            assert problem.sense == instance.program.sense
+            parts = [_constraint(s, block) for block in problem.cones.blocks]
+            rest = cvxpy.Problem(cvxpy.Minimize(problem.c @ x + problem.offset), parts)
+            rest.solve(solver="CLARABEL")
+            sign = -1.0 if problem.sense == "maximize" else 1.0
+            assert sign * rest.value == pytest.approx(value, rel=1e-6)
+            slack = problem.b - problem.A @ x.value
+            assert all(
+                inside(block.kind, slack[block.first : block.end], block) for block in problem.cones.blocks
+            )
+            # Led back, the columns are the variables by these names.
+            variables, _ = handed.named(led_back(x.value, np.zeros(len(problem.b))))
+            for j, named in enumerate(problem.names):
+                if named:
+                    assert _entry(variables, named) == x.value[j]
 
 
 def _entry(variables: dict[str, np.ndarray], name: str) -> float:

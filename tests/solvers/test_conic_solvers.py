@@ -1,7 +1,5 @@
 """SCS and Ctrl-C."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from typing import Any

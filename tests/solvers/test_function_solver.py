@@ -1,7 +1,5 @@
 """A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named."""
 
-from __future__ import annotations
-
 import math
 import re
 import signal
@@ -137,9 +135,8 @@ ROWS = "as y, which is 6 numbers (A has 6 rows)"
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [
+def test_nonsense_is_named_with_what_was_returned(subtests: pytest.Subtests) -> None:
+    for function, said in [
         (lambda problem: None, "returned None"),
         (lambda problem: "solved", "returned 'solved'"),
         (lambda problem: (1, 2, 3), "returned a tuple of 3"),
@@ -155,13 +152,12 @@ ROWS = "as y, which is 6 numbers (A has 6 rows)"
         (shaped(iterations=-3), "returned -3 as iterations, which is a whole number"),
         (shaped(x=None, status="solved"), f"returned None {COLUMNS}"),
         (empty, "yielded nothing"),
-    ],
-)
-def test_nonsense_is_named_with_what_was_returned(function: Any, said: str) -> None:
-    with pytest.raises(SolverError) as error:
-        solve(PREFIX, separate("x"), solver=function)
-    name = f"{__name__}:{function.__qualname__}"
-    assert str(error.value) == f"the solver '{name}' {said}{EXPECTED}"
+    ]:
+        with subtests.test(function=function, said=said):
+            with pytest.raises(SolverError) as error:
+                solve(PREFIX, separate("x"), solver=function)
+            name = f"{__name__}:{function.__qualname__}"
+            assert str(error.value) == f"the solver '{name}' {said}{EXPECTED}"
 
 
 def test_what_it_raises_is_told_with_its_place() -> None:
@@ -175,12 +171,13 @@ def test_what_it_raises_is_told_with_its_place() -> None:
     assert isinstance(error.value.__cause__, KeyError)
 
 
-@pytest.mark.parametrize("word", ["infeasible", "unbounded"])
-def test_its_word_that_there_is_no_solution_is_not_believed(word: str) -> None:
-    with pytest.raises(SolverError) as error:
-        solve(PREFIX, separate("x"), solver=shaped(x=None, status=word))
-    assert "own" in str(error.value) or "shaped" in str(error.value)
-    assert "has no feasible point" not in str(error.value)
+def test_its_word_that_there_is_no_solution_is_not_believed(subtests: pytest.Subtests) -> None:
+    for word in ["infeasible", "unbounded"]:
+        with subtests.test(word=word):
+            with pytest.raises(SolverError) as error:
+                solve(PREFIX, separate("x"), solver=shaped(x=None, status=word))
+            assert "own" in str(error.value) or "shaped" in str(error.value)
+            assert "has no feasible point" not in str(error.value)
 
 
 def test_a_wrong_point_is_judged_by_the_program_alone() -> None:
@@ -220,9 +217,8 @@ def test_ctrl_c_ends_a_function_without_a_point_and_keeps_one_that_there_is() ->
     assert solve(PREFIX, separate("x**2"), solver=later, tolerance=1e-12).status.is_interrupted
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_names_that_lead_nowhere(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for name, said in [
         (
             "nowhere:solve",
             "there is no module 'nowhere' for the solver 'nowhere:solve'\n"
@@ -245,22 +241,19 @@ def test_ctrl_c_ends_a_function_without_a_point_and_keeps_one_that_there_is() ->
             "the cones of the solver 'here:picky' are {{'soc'}}, expected some of "
             f"{', '.join(KINDS)}\n  for example function.cones = {{{{'zero', 'nonnegative'}}}}",
         ),
-    ],
-)
-def test_names_that_lead_nowhere(
-    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "here.py").write_text(
-        "def one(problem): pass\nnumber = 3\nclass Picky:\n    cones = {'soc'}\n"
-        "    def __call__(self, problem): pass\npicky = Picky()\n"
-    )
-    (tmp_path / "broken.py").write_text("1 / 0\n")
-    (tmp_path / "lacking.py").write_text("import no_such_library\n")
-    with pytest.raises((OptionError, SolverError)) as error:
-        solver_row(name)
-    assert str(error.value) == said.format(folder=tmp_path)
+    ]:
+        with subtests.test(name=name, said=said), pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            patch.syspath_prepend(tmp_path)
+            (tmp_path / "here.py").write_text(
+                "def one(problem): pass\nnumber = 3\nclass Picky:\n    cones = {'soc'}\n"
+                "    def __call__(self, problem): pass\npicky = Picky()\n"
+            )
+            (tmp_path / "broken.py").write_text("1 / 0\n")
+            (tmp_path / "lacking.py").write_text("import no_such_library\n")
+            with pytest.raises((OptionError, SolverError)) as error:
+                solver_row(name)
+            assert str(error.value) == said.format(folder=tmp_path)
 
 
 def test_a_module_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

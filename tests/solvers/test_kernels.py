@@ -1,7 +1,5 @@
 """What a kernel is given of an instance."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tolerances import GAP_INTERIOR, ROUNDING
@@ -25,15 +23,16 @@ def test_queries_stand_for_their_representation_in_the_basis(rng: np.random.Gene
     np.testing.assert_allclose(w.queries, found["L"] @ found["B"], atol=ROUNDING * np.abs(w.queries).max())
 
 
-@pytest.mark.parametrize("rank", [3, 5])
-def test_but_not_for_what_the_caller_passed(rank: int, rng: np.random.Generator) -> None:
-    w = of_rank(rng, rank)
-    own = {"L": 2.0 * w.representation, "B": w.basis}
-    instance = bind(Program.load("fitness_for_use"), w, own)
-    (claim,) = claims(instance)
-    assert QUERIES not in claim.givens(instance)
-    one, other = solve(w, "fitness_for_use"), solve(w, "fitness_for_use", givens=own)
-    assert other.objective == pytest.approx(4.0 * one.objective, rel=2 * GAP_INTERIOR)
+def test_but_not_for_what_the_caller_passed(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for rank in [3, 5]:
+        with subtests.test(rank=rank):
+            w = of_rank(rng, rank)
+            own = {"L": 2.0 * w.representation, "B": w.basis}
+            instance = bind(Program.load("fitness_for_use"), w, own)
+            (claim,) = claims(instance)
+            assert QUERIES not in claim.givens(instance)
+            one, other = solve(w, "fitness_for_use"), solve(w, "fitness_for_use", givens=own)
+            assert other.objective == pytest.approx(4.0 * one.objective, rel=2 * GAP_INTERIOR)
 
 
 def test_nor_where_some_queries_have_no_target(rng: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 """What solvers tell of their iterations: seen, logged, or read from what they print."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 
@@ -44,42 +42,47 @@ def test_every_row_of_the_table_is_a_solver() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("sense", ["minimize", "maximize"])
-@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
-def test_the_iterations_of_every_solver_are_told(row: SolverRow, sense: str) -> None:
+def test_the_iterations_of_every_solver_are_told(subtests: pytest.Subtests) -> None:
     """They end at its own optimum, in the program's sense, and at smaller residuals than they began with."""
-    sign = {"minimize": "", "maximize": "-"}[sense]
-    program = Program.parse(LINEAR.format(sense=sense, sign=sign))
-    point = first_run(row, program, history=True)
-    assert len(point.counted) >= 3 and {i.run for i in point.counted} == {1}
-    first, last = point.counted[0], point.counted[-1]
-    optimum = float(np.sum(point.variables["x"]) + 2) * (1 if sense == "minimize" else -1)
-    for value in (last.objective, last.bound):
-        assert value == pytest.approx(optimum, rel=5e-3 if row.name in ("sdpa", "qoco") else 1e-3)
-    residuals = [(max(i.primal or 0.0, i.dual or 0.0)) for i in (first, last)]
-    assert residuals[1] < min(residuals[0], 1e-2)
-    numbers = [i.number for i in point.counted]
-    assert numbers == sorted(numbers) and point.iterations in (numbers[-1], numbers[-1] + 1)
+    for row, sense in itertools.product(SOLVERS, ["minimize", "maximize"]):
+        with subtests.test(row.name, sense=sense):
+            sign = {"minimize": "", "maximize": "-"}[sense]
+            program = Program.parse(LINEAR.format(sense=sense, sign=sign))
+            point = first_run(row, program, history=True)
+            assert len(point.counted) >= 3 and {i.run for i in point.counted} == {1}
+            first, last = point.counted[0], point.counted[-1]
+            optimum = float(np.sum(point.variables["x"]) + 2) * (1 if sense == "minimize" else -1)
+            for value in (last.objective, last.bound):
+                assert value == pytest.approx(optimum, rel=5e-3 if row.name in ("sdpa", "qoco") else 1e-3)
+            residuals = [(max(i.primal or 0.0, i.dual or 0.0)) for i in (first, last)]
+            assert residuals[1] < min(residuals[0], 1e-2)
+            numbers = [i.number for i in point.counted]
+            assert numbers == sorted(numbers) and point.iterations in (numbers[-1], numbers[-1] + 1)
 
 
-@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
 def test_they_are_printed_where_that_is_asked_for_and_nowhere_else(
-    row: SolverRow, capfd: pytest.CaptureFixture[str]
+    subtests: pytest.Subtests, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    program = Program.parse(LINEAR.format(sense="minimize", sign=""))
-    first_run(row, program, history=True)
-    assert capfd.readouterr().out == ""
-    point = first_run(row, program, history=True, verbose=True)
-    printed = capfd.readouterr().out
-    assert printed
-    if row.cvxpy in LINES:
-        assert [i.number for i in read_lines(row.cvxpy, printed)] == [i.number for i in point.counted]
+    for row in SOLVERS:
+        with subtests.test(row.name):
+            program = Program.parse(LINEAR.format(sense="minimize", sign=""))
+            first_run(row, program, history=True)
+            assert capfd.readouterr().out == ""
+            point = first_run(row, program, history=True, verbose=True)
+            printed = capfd.readouterr().out
+            assert printed
+            if row.cvxpy in LINES:
+                assert [i.number for i in read_lines(row.cvxpy, printed)] == [i.number for i in point.counted]
 
 
-@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
-def test_what_costs_nothing_is_told_unasked(row: SolverRow) -> None:
-    found = first_run(row, Program.parse(LINEAR.format(sense="minimize", sign="")))
-    assert (len(found.counted) > 2, len(found.counted) == 1) == (row.name == "clarabel", row.name == "scs")
+def test_what_costs_nothing_is_told_unasked(subtests: pytest.Subtests) -> None:
+    for row in SOLVERS:
+        with subtests.test(row.name):
+            found = first_run(row, Program.parse(LINEAR.format(sense="minimize", sign="")))
+            assert (len(found.counted) > 2, len(found.counted) == 1) == (
+                row.name == "clarabel",
+                row.name == "scs",
+            )
 
 
 def test_runs_follow_each_other() -> None:

@@ -1,7 +1,5 @@
 """Nothing of a C library reaches standard output, where JSON is printed."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 
@@ -32,24 +30,25 @@ def test_output_comes_back_after_an_error(capfd: pytest.CaptureFixture[str]) -> 
     assert capfd.readouterr().out == "heard\n"
 
 
-@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
-def test_solvers_print_nothing(row, capfd: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
-    from mmopt import Program
-    from mmopt.compiler import bind, cones
+def test_solvers_print_nothing(subtests: pytest.Subtests, capfd: pytest.CaptureFixture[str]) -> None:
+    for row in SOLVERS:
+        with subtests.test(row.name):
+            from mmopt import Program
+            from mmopt.compiler import bind, cones
 
-    w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
-    seen = set()
-    for name in program_names():
-        program = Program.load("query_weighting" if name == "eigen_design" else name)
-        if program.klass != "convex":
-            continue
-        instance = bind(program, w)
-        needed = cones(instance.checked, instance.sizes())
-        kinds = frozenset(cone.kind for cone in needed)
-        if kinds not in seen and not missing_cones(row, needed):
-            seen.add(kinds)
-            solve(w, name, solver=row.name)
-    assert seen
-    ctypes.CDLL(None).fflush(None)
-    captured = capfd.readouterr()
-    assert captured.out == "" and captured.err == ""
+            w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
+            seen = set()
+            for name in program_names():
+                program = Program.load("query_weighting" if name == "eigen_design" else name)
+                if program.klass != "convex":
+                    continue
+                instance = bind(program, w)
+                needed = cones(instance.checked, instance.sizes())
+                kinds = frozenset(cone.kind for cone in needed)
+                if kinds not in seen and not missing_cones(row, needed):
+                    seen.add(kinds)
+                    solve(w, name, solver=row.name)
+            assert seen
+            ctypes.CDLL(None).fflush(None)
+            captured = capfd.readouterr()
+            assert captured.out == "" and captured.err == ""

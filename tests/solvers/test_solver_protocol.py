@@ -1,35 +1,29 @@
 """The clock of a solve, and options of other kinds than theirs."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from mmopt import OptionError
 from mmopt.compiler import bind, lower
 from mmopt.language import Program
-from mmopt.solvers import SOLVERS, Clock, Options, SolverRow, run
+from mmopt.solvers import SOLVERS, Clock, Options, run
 from mmopt.workloads import Workload
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
+def test_another_kind_is_refused(subtests: pytest.Subtests) -> None:
+    for option, message in [
         ({"tolerance": "x"}, "'tolerance' is a number, not 'x'"),
         ({"threads": 1.5}, "'threads' is a whole number, not 1.5"),
         ({"max_iterations": 1.5}, "'max_iterations' is a whole number, not 1.5"),
         ({"starts": True}, "'starts' is a whole number, not True"),
         ({"verbose": "no"}, "'verbose' is True or False, not 'no'"),
         ({"arrays": 1}, "'arrays' is a text, not 1"),
-    ],
-)
-def test_another_kind_is_refused(option: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError) as refused:
-        Options(**option)
-    assert str(refused.value) == message
-    assert Options(tolerance=np.float32(0.5), threads=np.int64(2)).threads == 2  # type: ignore[arg-type]
+    ]:
+        with subtests.test(option=option, message=message):
+            with pytest.raises(OptionError) as refused:
+                Options(**option)
+            assert str(refused.value) == message
+            assert Options(tolerance=np.float32(0.5), threads=np.int64(2)).threads == 2  # type: ignore[arg-type]
 
 
 def test_ctrl_c_while_compiling_ends_at_once_and_later_keeps_the_point() -> None:
@@ -43,11 +37,12 @@ def test_ctrl_c_while_compiling_ends_at_once_and_later_keeps_the_point() -> None
         clock.press()
 
 
-@pytest.mark.parametrize("row", [row for row in SOLVERS if "psd" in row.cones], ids=lambda row: row.name)
-def test_the_clock_knows_when_the_solver_had_the_problem(row: SolverRow) -> None:
-    # cvxpy's part of compiling happens on the way: it must count as that, not as solving.
-    lowered = lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.tri(4))))
-    with Clock(60.0) as clock:
-        assert clock.handed_over == 0.0
-        next(run(row, lowered, Options(), clock))
-        assert 0.0 < clock.handed_over < clock.elapsed
+def test_the_clock_knows_when_the_solver_had_the_problem(subtests: pytest.Subtests) -> None:
+    for row in [row for row in SOLVERS if "psd" in row.cones]:
+        with subtests.test(row.name):
+            # cvxpy's part of compiling happens on the way: it must count as that, not as solving.
+            lowered = lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.tri(4))))
+            with Clock(60.0) as clock:
+                assert clock.handed_over == 0.0
+                next(run(row, lowered, Options(), clock))
+                assert 0.0 < clock.handed_over < clock.elapsed

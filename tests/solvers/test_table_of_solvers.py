@@ -1,7 +1,5 @@
 """The table of solvers, the forecast, and the choice between them."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmopt import OptionError, SolverError, TooLargeError
@@ -49,14 +47,15 @@ def test_missing_cones() -> None:
     assert missing_cones(row("sdpa"), both) == ["second-order"]
 
 
-@pytest.mark.parametrize("name", ["clarabel", "scs"])
-def test_forecast_grows_with_size_and_number(name: str) -> None:
-    small, large, many = ([Cone("psd", s, c, "x")] for s, c in ((20, 1), (40, 1), (20, 8)))
-    first = forecast(row(name), small, 100)
-    for more in (large, many):
-        then = forecast(row(name), more, 100)
-        assert then.memory > first.memory
-        assert then.seconds > first.seconds
+def test_forecast_grows_with_size_and_number(subtests: pytest.Subtests) -> None:
+    for name in ["clarabel", "scs"]:
+        with subtests.test(name=name):
+            small, large, many = ([Cone("psd", s, c, "x")] for s, c in ((20, 1), (40, 1), (20, 8)))
+            first = forecast(row(name), small, 100)
+            for more in (large, many):
+                then = forecast(row(name), more, 100)
+                assert then.memory > first.memory
+                assert then.seconds > first.seconds
 
 
 def test_blocks_that_share_their_variables_need_memory() -> None:
@@ -93,18 +92,16 @@ def test_too_large_names_the_size_and_the_limit() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
+def test_options_out_of_range(subtests: pytest.Subtests) -> None:
+    for options, text in [
         ({"tolerance": 0.0}, "a tolerance lies between 0 and 1, not 0.0"),
         ({"tolerance": 1.0}, "a tolerance lies between 0 and 1, not 1.0"),
         ({"tolerance": float("nan")}, "a tolerance lies between 0 and 1, not nan"),
         ({"time_limit": 0.0}, "a time limit is a positive number of seconds, not 0.0"),
         ({"max_iterations": 0}, "'max_iterations' is at least 1, not 0"),
         ({"threads": -1}, "'threads' is at least 1, not -1"),
-    ],
-)
-def test_options_out_of_range(options: dict[str, float], text: str) -> None:
-    with pytest.raises(OptionError) as error:
-        Options(**options)  # type: ignore[arg-type]
-    assert str(error.value) == text
+    ]:
+        with subtests.test(options=options, text=text):
+            with pytest.raises(OptionError) as error:
+                Options(**options)  # type: ignore[arg-type]
+            assert str(error.value) == text

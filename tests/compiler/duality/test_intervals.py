@@ -1,7 +1,5 @@
 """Intervals hold every exact result, of numbers next to nothing and next to all that floats hold too."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -40,23 +38,28 @@ def test_what_is_exact_lies_inside(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.draws(20)
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_sums_of_half_known_terms_lose_no_digits(side: float, rng: np.random.Generator) -> None:
+def test_sums_of_half_known_terms_lose_no_digits(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Large terms that cancel and are known from one side only, as of x <= u."""
-    ends = np.concatenate([s * np.array([1.0, -1.0]) for s in rng.choice((1e9, 1e13, 1e17), 2)])
-    ends = side * rng.permutation(np.concatenate([ends, rng.uniform(0.0, 10.0, 4)]))
-    unknown = np.full(8, -side * np.inf)
-    some = rng.random(8) < rng.choice((0.0, 0.5))
-    unknown[some] = (ends - side * rng.uniform(0.0, 1e3, 8))[some]
-    exact = [Fraction(end) for end in ends.tolist()]
-    pair = (unknown, ends) if side > 0 else (ends, unknown)
-    whole, least = Range(*pair), Fraction(3)
-    known = Range(*sorted((np.asarray(3.0), np.asarray(side * np.inf)), key=float))
-    found, each = total(whole, None), others(known, whole, None)
-    sums = sum(exact)
-    assert sums <= Fraction(float(found.high)) if side > 0 else Fraction(float(found.low)) <= sums
-    for k, own in enumerate(exact):
-        rest = least - (sums - own)
-        assert Fraction(float(each.low[k])) <= rest if side > 0 else rest <= Fraction(float(each.high[k]))
-    both = plus(Range(pair[0][0], pair[1][0]), Range(pair[0][1], pair[1][1]))
-    assert side * Fraction(float(both.high if side > 0 else both.low)) >= side * (exact[0] + exact[1])
+    for side in [1.0, -1.0]:
+        with subtests.test(side=side):
+            ends = np.concatenate([s * np.array([1.0, -1.0]) for s in rng.choice((1e9, 1e13, 1e17), 2)])
+            ends = side * rng.permutation(np.concatenate([ends, rng.uniform(0.0, 10.0, 4)]))
+            unknown = np.full(8, -side * np.inf)
+            some = rng.random(8) < rng.choice((0.0, 0.5))
+            unknown[some] = (ends - side * rng.uniform(0.0, 1e3, 8))[some]
+            exact = [Fraction(end) for end in ends.tolist()]
+            pair = (unknown, ends) if side > 0 else (ends, unknown)
+            whole, least = Range(*pair), Fraction(3)
+            known = Range(*sorted((np.asarray(3.0), np.asarray(side * np.inf)), key=float))
+            found, each = total(whole, None), others(known, whole, None)
+            sums = sum(exact)
+            assert sums <= Fraction(float(found.high)) if side > 0 else Fraction(float(found.low)) <= sums
+            for k, own in enumerate(exact):
+                rest = least - (sums - own)
+                assert (
+                    Fraction(float(each.low[k])) <= rest
+                    if side > 0
+                    else rest <= Fraction(float(each.high[k]))
+                )
+            both = plus(Range(pair[0][0], pair[1][0]), Range(pair[0][1], pair[1][1]))
+            assert side * Fraction(float(both.high if side > 0 else both.low)) >= side * (exact[0] + exact[1])

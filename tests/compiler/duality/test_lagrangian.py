@@ -1,7 +1,5 @@
 """What is read off the lines is below the Lagrangian, and tangent to it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from compiler.derived_cases import BASES

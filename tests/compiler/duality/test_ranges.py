@@ -1,7 +1,5 @@
 """Every feasible point up to the level lies in the ranges, those by cuts too."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from compiler.derived_cases import BASES

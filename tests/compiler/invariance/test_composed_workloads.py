@@ -1,7 +1,5 @@
 """What a program makes of blocks and of Kronecker products."""
 
-from __future__ import annotations
-
 import pytest
 from own_texts import edited
 
@@ -21,45 +19,42 @@ BLOCKS = {
 }
 
 
-@pytest.mark.parametrize("name", BLOCKS)
-def test_blocks(name: str) -> None:
-    assert of_blocks(check(Program.load(name))) == Composition(BLOCKS[name])
+def test_blocks(subtests: pytest.Subtests) -> None:
+    for name in BLOCKS:
+        with subtests.test(name=name):
+            assert of_blocks(check(Program.load(name))) == Composition(BLOCKS[name])
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
+def test_no_blocks(subtests: pytest.Subtests) -> None:
+    for name, why in [
         ("fitness_penalty", "the objective: numbers are chosen for all parts together"),
         ("fitness_dual", "constraint 'privacy': a limit on all parts together"),
         ("query_weighting", "the given 'Q' does not come from the workload"),
-    ],
-)
-def test_no_blocks(name: str, why: str) -> None:
-    assert of_blocks(check(Program.load(name))) == Composition("", why)
+    ]:
+        with subtests.test(name=name, why=why):
+            assert of_blocks(check(Program.load(name))) == Composition("", why)
 
 
-@pytest.mark.parametrize("name", ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_budget"])
-def test_factors(name: str) -> None:
-    assert of_factors(check(Program.load(name))) == Composition("product")
+def test_factors(subtests: pytest.Subtests) -> None:
+    for name in ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_budget"]:
+        with subtests.test(name=name):
+            assert of_factors(check(Program.load(name))) == Composition("product")
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
+def test_no_factors(subtests: pytest.Subtests) -> None:
+    for name, why in [
         ("l2_strategy_lmi", "constraint 'lmi': a block matrix"),
         ("fitness_penalty", "the objective: 'add'"),
         ("eigen_design", "the given 'Q' does not come from the workload"),
-    ],
-)
-def test_no_factors(name: str, why: str) -> None:
-    found = of_factors(check(Program.load(name)))
-    assert found.kind == ""
-    assert found.why_not in (why, why.replace("a block matrix", "a matrix inequality"))
+    ]:
+        with subtests.test(name=name, why=why):
+            found = of_factors(check(Program.load(name)))
+            assert found.kind == ""
+            assert found.why_not in (why, why.replace("a block matrix", "a matrix inequality"))
 
 
-@pytest.mark.parametrize(
-    ("objective", "blocks", "factors"),
-    [
+def test_a_changed_objective(subtests: pytest.Subtests) -> None:
+    for objective, blocks, factors in [
         ("trace(W @ inv(X) @ W.T)", SUM, "product"),
         ("3 * trace(W @ inv(X) @ W.T)", SUM, "product"),
         ("max(diag(W @ inv(X) @ W.T))", LARGEST_PART, "product"),
@@ -69,12 +64,13 @@ def test_no_factors(name: str, why: str) -> None:
         ("trace(W @ inv(X) @ W.T)**2", "", "product"),
         ("trace(W @ inv(X) @ W.T) / n", "", "product"),
         ("max(W @ X)", "", ""),  # which may be negative
-    ],
-)
-def test_a_changed_objective(objective: str, blocks: str, factors: str) -> None:
-    program = edited("l2_strategy", ("minimize\n    trace(W @ inv(X) @ W.T)", f"minimize\n    {objective}"))
-    checked = check(program, {})
-    assert (of_blocks(checked).kind, of_factors(checked).kind) == (blocks, factors)
+    ]:
+        with subtests.test(objective=objective, blocks=blocks, factors=factors):
+            program = edited(
+                "l2_strategy", ("minimize\n    trace(W @ inv(X) @ W.T)", f"minimize\n    {objective}")
+            )
+            checked = check(program, {})
+            assert (of_blocks(checked).kind, of_factors(checked).kind) == (blocks, factors)
 
 
 def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:

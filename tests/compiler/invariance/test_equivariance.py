@@ -1,7 +1,5 @@
 """What the tree of a program says of changes of the workload."""
 
-from __future__ import annotations
-
 import pytest
 from own_texts import edited
 
@@ -53,9 +51,10 @@ def refused(program: Program, own: frozenset[str] = frozenset()) -> set[str]:
     return set(equivariance(check(program), own, NUMBERS).faults)
 
 
-@pytest.mark.parametrize("name", EVERY_STRATEGY)
-def test_programs_over_all_strategies(name: str) -> None:
-    assert refused(Program.load(name)) == EVERY_STRATEGY[name]
+def test_programs_over_all_strategies(subtests: pytest.Subtests) -> None:
+    for name in EVERY_STRATEGY:
+        with subtests.test(name=name):
+            assert refused(Program.load(name)) == EVERY_STRATEGY[name]
 
 
 @pytest.mark.quick
@@ -64,13 +63,12 @@ def test_a_weight_without_power_of_the_target_lets_queries_be_split() -> None:
     assert not known.faults
 
 
-@pytest.mark.parametrize("name", [n for n in program_names() if n not in EVERY_STRATEGY])
-def test_no_other_program_repeats_cells(name: str) -> None:
-    program = Program.load(name)
-    if program.klass in ("procedure", "rank"):
-        return  # their steps are programs of their own; a search
-    found = refused(program)
-    assert REPEAT_CELLS in found or CHANGE_BASIS in found
+def test_no_other_program_repeats_cells(subtests: pytest.Subtests) -> None:
+    for program in map(Program.load, program_names()):
+        # Steps of a procedure are programs of their own; of class rank are searches.
+        if program.name not in EVERY_STRATEGY and program.klass not in ("procedure", "rank"):
+            with subtests.test(program.name):
+                assert refused(program) & {REPEAT_CELLS, CHANGE_BASIS}
 
 
 @pytest.mark.quick
@@ -92,9 +90,8 @@ def test_a_copy_under_another_name_is_the_same() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("line", "lost", "why"),
-    [
+def test_a_changed_line(subtests: pytest.Subtests) -> None:
+    for line, lost, why in [
         (
             "sum(diag(X)) <= n",
             {REPEAT_CELLS, DROP_CELLS},
@@ -113,15 +110,14 @@ def test_a_copy_under_another_name_is_the_same() -> None:
             {REPEAT_CELLS, DROP_CELLS},
             "a trace that counts every copy",
         ),
-    ],
-)
-def test_a_changed_line(line: str, lost: set[str], why: str) -> None:
-    # Without the certificate, whose multipliers would have another shape.
-    program = edited("l2_strategy", ("diag(X) <= 1", line))
-    text = program.text.split("certificate")[0]
-    known = equivariance(check(Program.parse(text)))
-    assert set(known.faults) == lost
-    assert set(known.faults.values()) == ({f"constraint 'sensitivity': {why}"} if why else set())
+    ]:
+        with subtests.test(line=line, lost=lost, why=why):
+            # Without the certificate, whose multipliers would have another shape.
+            program = edited("l2_strategy", ("diag(X) <= 1", line))
+            text = program.text.split("certificate")[0]
+            known = equivariance(check(Program.parse(text)))
+            assert set(known.faults) == lost
+            assert set(known.faults.values()) == ({f"constraint 'sensitivity': {why}"} if why else set())
 
 
 @pytest.mark.quick
@@ -163,23 +159,21 @@ def test_every_atom_has_a_word_or_depends_on_an_order() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("line", "lost", "why"),
-    [
+def test_a_line_about_queries(subtests: pytest.Subtests) -> None:
+    for line, lost, why in [
         ("max(diag(L @ Sigma @ L.T) / c) <= 1", set(), ""),
         ("max(exp(diag(L @ Sigma @ L.T))) <= 9", {SPLIT_QUERIES}, "'exp' of what splits"),
         ("max(1 + diag(L @ Sigma @ L.T)) <= 9", {SPLIT_QUERIES}, "a sum or relation of what repeats"),
         # A query may be turned round: what it answers has a root for one of the two signs only.
         ("min(sqrt(L @ w)) >= 0", {PERMUTE_QUERIES}, "'sqrt' of what has a query's sign"),
         ("max((L @ w)**2 / c) <= 9", set(), ""),
-    ],
-)
-def test_a_line_about_queries(line: str, lost: set[str], why: str) -> None:
-    accuracy = "accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]         for j in m"
-    program = edited(
-        "fitness_for_use", (accuracy, f"accuracy: {line}"), ("choose\n", "choose\n    w: vector[k]\n")
-    )
-    faults = equivariance(check(Program.parse(program.text.split("from strategy")[0]))).faults
-    kept = {a: f for a, f in faults.items() if a in (PERMUTE_QUERIES, SPLIT_QUERIES)}
-    assert set(kept) >= lost and (lost or not kept)
-    assert any(why in f for f in kept.values()) or not why
+    ]:
+        with subtests.test(line=line, lost=lost, why=why):
+            accuracy = "accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]         for j in m"
+            program = edited(
+                "fitness_for_use", (accuracy, f"accuracy: {line}"), ("choose\n", "choose\n    w: vector[k]\n")
+            )
+            faults = equivariance(check(Program.parse(program.text.split("from strategy")[0]))).faults
+            kept = {a: f for a, f in faults.items() if a in (PERMUTE_QUERIES, SPLIT_QUERIES)}
+            assert set(kept) >= lost and (lost or not kept)
+            assert any(why in f for f in kept.values()) or not why

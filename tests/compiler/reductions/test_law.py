@@ -5,8 +5,6 @@ within the gap, each side's bound below the other's objective, a point that ``ve
 row that applies where its theorem does not hold is found as well as one that lifts wrongly.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -166,13 +164,14 @@ def both(workload: Workload, program: str | Program) -> Solution:
     return found
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_lifted_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: str) -> None:
-    only(monkeypatch, name)
-    for program in SHIPPED:
-        found = both(DRAWS[name](rng), program)
-        assert found.status.stop == "gap reached"
-        assert any(line.startswith(name) for line in found.reductions), (program, found.reductions)
+def test_lifted_equals_unreduced(subtests: pytest.Subtests, rng: Rng) -> None:
+    for name in DRAWS:
+        with subtests.test(name=name), pytest.MonkeyPatch.context() as patch:
+            only(patch, name)
+            for program in SHIPPED:
+                found = both(DRAWS[name](rng), program)
+                assert found.status.stop == "gap reached"
+                assert any(line.startswith(name) for line in found.reductions), (program, found.reductions)
 
 
 @pytest.mark.some(1)
@@ -189,46 +188,52 @@ def test_lifted_equals_unreduced_for_other_programs(
     both(unions(rng), SHIPPED[0])
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch, rng: Rng, name: str) -> None:
-    """A strategy that tells cells badly apart costs more than the bound, which is valid all the same."""
-    only(monkeypatch, name)
-    workload = DRAWS[name](rng)
-    instance = bind(LOADED["l2_strategy"], workload)
-    step = reductions.first_step(instance, reductions.traits_of(instance), lambda inner: True)
-    assert step is not None
-    right = type(step).lift
+def badly(lift: Callable[..., reductions.SolvedPart]) -> Callable[..., reductions.SolvedPart]:
+    """The total, and little else: no repair makes that good, as it does for a cell measured too well."""
 
     def wrong(own: reductions.ReductionStep, parts: Sequence[reductions.SolvedPart]) -> reductions.SolvedPart:
-        lifted = right(own, parts)
+        lifted = lift(own, parts)
         n = lifted.strategy.n
-        # The total, and little else: no repair makes that good, as it does for a cell measured too well.
         return replace(lifted, strategy=Strategy(np.ones((n, n)) + np.eye(n), lifted.strategy.norm))
 
-    monkeypatch.setattr(type(step), "lift", wrong)
-    found = solve(workload, "l2_strategy")
-    assert found.status.stop == Stop.LIFTED and found.status.feasible
-    assert found.bound is not None and found.bound <= solve(workload, "l2_strategy", reduce=False).objective
+    return wrong
 
 
-@pytest.mark.parametrize("row", reductions.REDUCTIONS, ids=lambda row: row.name)
-def test_the_theorem_is_stated(row: reductions.Reduction) -> None:
-    file = sys.modules[row.applies.__module__]
-    assert file.__doc__ is not None and "\nTheorem. " in file.__doc__
+def test_a_wrong_lift_is_seen(subtests: pytest.Subtests, rng: Rng) -> None:
+    """A strategy that tells cells badly apart costs more than the bound, which is valid all the same."""
+    for name in DRAWS:
+        with subtests.test(name=name), pytest.MonkeyPatch.context() as patch:
+            only(patch, name)
+            workload = DRAWS[name](rng)
+            instance = bind(LOADED["l2_strategy"], workload)
+            step = reductions.first_step(instance, reductions.traits_of(instance), lambda inner: True)
+            assert step is not None
+            patch.setattr(type(step), "lift", badly(type(step).lift))
+            found, plain = (solve(workload, "l2_strategy", reduce=reduce) for reduce in (True, False))
+            assert found.status.stop == Stop.LIFTED and found.status.feasible
+            assert found.bound is not None and found.bound <= plain.objective
 
 
-@pytest.mark.parametrize("program", SHIPPED)
-def test_by_component_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng, program: str) -> None:
+def test_the_theorem_is_stated(subtests: pytest.Subtests) -> None:
+    for row in reductions.REDUCTIONS:
+        with subtests.test(row.name):
+            file = sys.modules[row.applies.__module__]
+            assert file.__doc__ is not None and "\nTheorem. " in file.__doc__
+
+
+def test_by_component_equals_unreduced(subtests: pytest.Subtests, rng: Rng) -> None:
     """Nothing is scored over the cells here: what is taken for a symmetry and is none would be believed."""
-    monkeypatch.setattr(solve_plan, "FEW_CELLS", 1)
-    monkeypatch.setattr(solve_plan, "SMALL_COMPONENT", split_by_symmetry.LARGEST_WORTHWHILE)
-    hits = 0
-    for _ in range(12):
-        workload = random_symmetric_matrix(rng) if rng.random() < 0.5 else random_products(rng)
-        if workload.n > 24 or workload.m > 100:
-            continue
-        if rng.random() < 0.5:
-            workload = nearly(rng, workload, (0, 1, 2))
-        found = both(workload, program)
-        hits += any(" orbit" in line for line in found.reductions)
-    assert hits
+    for program in SHIPPED:
+        with subtests.test(program=program), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(solve_plan, "FEW_CELLS", 1)
+            patch.setattr(solve_plan, "SMALL_COMPONENT", split_by_symmetry.LARGEST_WORTHWHILE)
+            hits = 0
+            for _ in range(12):
+                workload = random_symmetric_matrix(rng) if rng.random() < 0.5 else random_products(rng)
+                if workload.n > 24 or workload.m > 100:
+                    continue
+                if rng.random() < 0.5:
+                    workload = nearly(rng, workload, (0, 1, 2))
+                found = both(workload, program)
+                hits += any(" orbit" in line for line in found.reductions)
+            assert hits

@@ -1,7 +1,5 @@
 """Every reduction, and several together: the same objective and bound as the unreduced solve."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.linalg
@@ -40,27 +38,28 @@ def targets(rng: np.random.Generator, m: int) -> Array:
     return rng.uniform(0.5, 5.0, size=m)
 
 
-# -- cells -----------------------------------------------------------------------------------------------
+def test_cells_that_no_query_tells_apart(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for program in PROGRAMS + FORMS:
+        with subtests.test(program=program):
+            n = int(rng.integers(3, 5))
+            copies = rng.integers(0, 4, size=n)
+            copies[0], copies[1] = 3, max(copies[1], 1)
+            rows = np.repeat(queries(rng, n + 1, n), copies, axis=1)
+            order = rng.permutation(rows.shape[1])
+            workload = Workload.from_matrix(
+                rows[:, order], targets(rng, n + 1), rng.uniform(0.5, 2.0, size=n + 1)
+            )
+            found = both_ways(workload, program)
+            left = int(np.count_nonzero(copies))
+            assert found.reductions == (f"merge cells: {workload.n} -> {left} cells",)
 
 
-@pytest.mark.parametrize("program", PROGRAMS + FORMS)
-def test_cells_that_no_query_tells_apart(rng: np.random.Generator, program: str) -> None:
-    n = int(rng.integers(3, 5))
-    copies = rng.integers(0, 4, size=n)
-    copies[0], copies[1] = 3, max(copies[1], 1)
-    rows = np.repeat(queries(rng, n + 1, n), copies, axis=1)
-    order = rng.permutation(rows.shape[1])
-    workload = Workload.from_matrix(rows[:, order], targets(rng, n + 1), rng.uniform(0.5, 2.0, size=n + 1))
-    found = both_ways(workload, program)
-    left = int(np.count_nonzero(copies))
-    assert found.reductions == (f"merge cells: {workload.n} -> {left} cells",)
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_cells_that_no_query_touches(rng: np.random.Generator, program: str) -> None:
-    rows = np.insert(queries(rng, 5, 4), [0, 2, 2], 0.0, axis=1)
-    found = both_ways(Workload.from_matrix(rows, targets(rng, 5)), program)
-    assert found.reductions == ("merge cells: 7 -> 4 cells (3 that no query touches left out)",)
+def test_cells_that_no_query_touches(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for program in PROGRAMS:
+        with subtests.test(program=program):
+            rows = np.insert(queries(rng, 5, 4), [0, 2, 2], 0.0, axis=1)
+            found = both_ways(Workload.from_matrix(rows, targets(rng, 5)), program)
+            assert found.reductions == ("merge cells: 7 -> 4 cells (3 that no query touches left out)",)
 
 
 def test_prefix_sums_with_multiplicities() -> None:
@@ -91,19 +90,17 @@ def test_values_of_an_attribute() -> None:
         )
 
 
-# -- queries ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.quick
-@pytest.mark.parametrize("program", ["l2_strategy", "l2_strategy_lmi", "fitness_for_use", "fitness_penalty"])
-def test_queries_that_are_multiples(rng: np.random.Generator, program: str) -> None:
-    rows = queries(rng, 4, 4)
-    factors = np.array([1.0, -2.0, 0.5, 4.0])
-    several = np.vstack([rows, factors[:, None] * rows[[1, 1, 2, 0]]])
-    order = rng.permutation(8)
-    workload = Workload.from_matrix(several[order], targets(rng, 8), rng.uniform(0.5, 2.0, size=8))
-    found = both_ways(workload, program)
-    assert found.reductions == ("parallel queries: 8 -> 4 queries",)
+def test_queries_that_are_multiples(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for program in ["l2_strategy", "l2_strategy_lmi", "fitness_for_use", "fitness_penalty"]:
+        with subtests.test(program=program):
+            rows = queries(rng, 4, 4)
+            factors = np.array([1.0, -2.0, 0.5, 4.0])
+            several = np.vstack([rows, factors[:, None] * rows[[1, 1, 2, 0]]])
+            order = rng.permutation(8)
+            workload = Workload.from_matrix(several[order], targets(rng, 8), rng.uniform(0.5, 2.0, size=8))
+            found = both_ways(workload, program)
+            assert found.reductions == ("parallel queries: 8 -> 4 queries",)
 
 
 def test_a_query_of_looser_target_says_nothing() -> None:
@@ -125,28 +122,31 @@ def test_a_line_that_larger_targets_do_not_relax_keeps_its_queries() -> None:
     assert written.objective == pytest.approx(shipped.objective, rel=2 * GAP_INTERIOR)
 
 
-# -- blocks and products ---------------------------------------------------------------------------------
+def test_blocks(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for program in [*PROGRAMS, "l2_strategy_lmi", "l2_strategy_block", "fitness_budget"]:
+        with subtests.test(program=program):
+            rows = scipy.linalg.block_diag(*(queries(rng, size + 1, size) for size in (2, 4, 3)))
+            rows = rows[rng.permutation(len(rows))][:, rng.permutation(rows.shape[1])]
+            workload = Workload.from_matrix(
+                rows, targets(rng, len(rows)), rng.uniform(0.5, 2.0, size=len(rows))
+            )
+            found = both_ways(workload, program)
+            assert len(found.reductions) == 1
+            assert found.reductions[0].startswith("independent blocks: 9 cells -> ")
 
 
-@pytest.mark.parametrize("program", [*PROGRAMS, "l2_strategy_lmi", "l2_strategy_block", "fitness_budget"])
-def test_blocks(rng: np.random.Generator, program: str) -> None:
-    rows = scipy.linalg.block_diag(*(queries(rng, size + 1, size) for size in (2, 4, 3)))
-    rows = rows[rng.permutation(len(rows))][:, rng.permutation(rows.shape[1])]
-    workload = Workload.from_matrix(rows, targets(rng, len(rows)), rng.uniform(0.5, 2.0, size=len(rows)))
-    found = both_ways(workload, program)
-    assert len(found.reductions) == 1
-    assert found.reductions[0].startswith("independent blocks: 9 cells -> ")
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_kronecker_product(rng: np.random.Generator, program: str) -> None:
-    domain = Domain((Attribute("a", tuple("pqr")), Attribute("b", ("only",)), Attribute("c", tuple("xyz"))))
-    factors = (f.predicates(queries(rng, 4, 3)), f.total(1), f.prefix(3))
-    weight, target = rng.uniform(0.5, 3.0, size=2)
-    found = both_ways(
-        Workload.from_products(domain, [Product(factors, weight=weight, target=target)]), program
-    )
-    assert found.reductions == ("Kronecker product: 9 -> 3 x 3 cells",)
+def test_a_kronecker_product(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for program in PROGRAMS:
+        with subtests.test(program=program):
+            domain = Domain(
+                (Attribute("a", tuple("pqr")), Attribute("b", ("only",)), Attribute("c", tuple("xyz")))
+            )
+            factors = (f.predicates(queries(rng, 4, 3)), f.total(1), f.prefix(3))
+            weight, target = rng.uniform(0.5, 3.0, size=2)
+            found = both_ways(
+                Workload.from_products(domain, [Product(factors, weight=weight, target=target)]), program
+            )
+            assert found.reductions == ("Kronecker product: 9 -> 3 x 3 cells",)
 
 
 def test_a_union_of_products_is_none() -> None:
@@ -156,17 +156,20 @@ def test_a_union_of_products_is_none() -> None:
     assert line.startswith("value symmetry: 6 cells -> 3 orbits")
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_several_reductions(program: str) -> None:
+def test_several_reductions(subtests: pytest.Subtests) -> None:
     """A product of which one factor is blocks, with a value that no query tells from another."""
-    parts = np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0]])
-    domain = Domain((Attribute("a", tuple("pqrst")), Attribute("b", tuple("xyz"))))
-    workload = Workload.from_products(domain, [Product((f.predicates(parts), f.prefix(3)), target=2.0)])
-    assert both_ways(workload, program).reductions == (
-        "merge cells: 15 -> 9 cells (3 that no query touches left out)",
-        "Kronecker product: 9 -> 3 x 3 cells",
-        "factor 'a': independent blocks: 3 cells -> 1 and 2 cells",
-    )
+    for program in PROGRAMS:
+        with subtests.test(program=program):
+            parts = np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0]])
+            domain = Domain((Attribute("a", tuple("pqrst")), Attribute("b", tuple("xyz"))))
+            workload = Workload.from_products(
+                domain, [Product((f.predicates(parts), f.prefix(3)), target=2.0)]
+            )
+            assert both_ways(workload, program).reductions == (
+                "merge cells: 15 -> 9 cells (3 that no query touches left out)",
+                "Kronecker product: 9 -> 3 x 3 cells",
+                "factor 'a': independent blocks: 3 cells -> 1 and 2 cells",
+            )
 
 
 def test_equal_blocks_are_solved_once() -> None:
@@ -181,8 +184,6 @@ def test_equal_blocks_are_solved_once() -> None:
             assert (parts == parts[0]).all() and parts.any()
 
 
-# -- programs of ones own --------------------------------------------------------------------------------
-
 TWICE = (
     ("diag(X) <= 1", "diag(X) <= 2"),
     ("X = X / max(diag(X))", "X = 2 * X / max(diag(X))"),
@@ -191,14 +192,15 @@ TWICE = (
 )
 
 
-@pytest.mark.parametrize("matrix", [np.repeat(np.tri(3), 2, axis=1), np.kron(np.eye(2), np.tri(2))])
-def test_another_limit_gives_another_answer(matrix: Array) -> None:
-    workload = Workload.from_matrix(matrix)
-    found = both_ways(workload, edited("l2_strategy", *TWICE, called="twice"))
-    assert found.reductions
-    assert found.objective == pytest.approx(
-        solve(workload, "l2_strategy").objective / 2, rel=2 * GAP_INTERIOR
-    )
+def test_another_limit_gives_another_answer(subtests: pytest.Subtests) -> None:
+    for matrix in [np.repeat(np.tri(3), 2, axis=1), np.kron(np.eye(2), np.tri(2))]:
+        with subtests.test(matrix=matrix):
+            workload = Workload.from_matrix(matrix)
+            found = both_ways(workload, edited("l2_strategy", *TWICE, called="twice"))
+            assert found.reductions
+            assert found.objective == pytest.approx(
+                solve(workload, "l2_strategy").objective / 2, rel=2 * GAP_INTERIOR
+            )
 
 
 LIMITED = (

@@ -1,7 +1,5 @@
 """Problems for the tests of the kernel: plain ones, and ones by component with labels that repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,8 +7,6 @@ import numpy as np
 
 from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
 from mmopt.solvers.nuclear.weighted_spectrum import Iterate, iterate
-
-__all__ = ["KINDS", "at", "by_parts", "drawn", "gradient", "lined", "mixed", "plain", "problem_of"]
 
 
 def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> Problem:

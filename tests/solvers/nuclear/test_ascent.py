@@ -1,8 +1,6 @@
 """The search: its two bounds, and that it does not depend on how the problem is written."""
 
-from __future__ import annotations
-
-from types import ModuleType
+import itertools
 
 import array_api_strict
 import numpy as np
@@ -36,34 +34,36 @@ def value(problem: Problem) -> float:
     return solved(problem)[0]
 
 
-@pytest.mark.parametrize("targets", [False, True])
-@pytest.mark.parametrize("rank", [None, 1, 3])
-def test_the_gap_closes(targets: bool, rank: int | None, rng: np.random.Generator) -> None:
-    for _ in range(5):
-        solved(plain(rng, targets=targets, rank=rank))
+def test_the_gap_closes(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for rank, targets in itertools.product([None, 1, 3], [False, True]):
+        with subtests.test(rank=rank, targets=targets):
+            for _ in range(5):
+                solved(plain(rng, targets=targets, rank=rank))
 
 
-@pytest.mark.parametrize("targets", [False, True])
-def test_every_bound_holds(targets: bool, rng: np.random.Generator) -> None:
+def test_every_bound_holds(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """No lower bound of any iterate is above an upper one of any other."""
-    problem = plain(rng, targets=targets)
-    iterates = search(problem)
-    found = [next(iterates), *(iterates.send(1e-9) for _ in range(12))]
-    lowest = min(one.upper for one in found)
-    assert max(one.lower for one in found) <= lowest * (1 + tolerances.ROUNDING)
+    for targets in [False, True]:
+        with subtests.test(targets=targets):
+            problem = plain(rng, targets=targets)
+            iterates = search(problem)
+            found = [next(iterates), *(iterates.send(1e-9) for _ in range(12))]
+            lowest = min(one.upper for one in found)
+            assert max(one.lower for one in found) <= lowest * (1 + tolerances.ROUNDING)
 
 
-@pytest.mark.parametrize("targets", [False, True])
-def test_permuted_scaled_and_signed(targets: bool, rng: np.random.Generator) -> None:
+def test_permuted_scaled_and_signed(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Cells and queries in another order and with other signs; W scaled by t has t² the optimum."""
-    problem = plain(rng, targets=targets)
-    (part,) = problem.parts
-    m, n = part.rows.shape
-    order, cells = rng.permutation(m), rng.permutation(n)
-    signs = rng.choice([-1.0, 1.0], size=(m, 1))
-    rows = 3.0 * (signs * part.rows)[order][:, cells]
-    c = None if problem.targets is None else problem.targets[order]
-    assert value(whole(rows, c)) == pytest.approx(9.0 * value(problem), rel=2 * GAP)
+    for targets in [False, True]:
+        with subtests.test(targets=targets):
+            problem = plain(rng, targets=targets)
+            (part,) = problem.parts
+            m, n = part.rows.shape
+            order, cells = rng.permutation(m), rng.permutation(n)
+            signs = rng.choice([-1.0, 1.0], size=(m, 1))
+            rows = 3.0 * (signs * part.rows)[order][:, cells]
+            c = None if problem.targets is None else problem.targets[order]
+            assert value(whole(rows, c)) == pytest.approx(9.0 * value(problem), rel=2 * GAP)
 
 
 def test_rotated_queries_have_the_same_total_error(rng: np.random.Generator) -> None:
@@ -82,23 +82,25 @@ def test_a_query_asked_twice(rng: np.random.Generator) -> None:
     assert value(whole(twice)) == pytest.approx(value(whole(weighted)), rel=2 * GAP)
 
 
-@pytest.mark.parametrize("targets", [False, True])
-def test_parts_are_blocks_repeated(targets: bool, rng: np.random.Generator) -> None:
+def test_parts_are_blocks_repeated(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """A component with multiplicity 2 is the same as two blocks whose orbits have two members each."""
-    rows = rng.normal(size=(4, 3))
-    block = np.kron(np.eye(2), rows)
-    c = rng.uniform(1.0, 2.0, size=4) if targets else None
-    queries = np.arange(4) if targets else None
-    part = QueryComponent(rows, 2.0, np.arange(3), queries)
-    split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
-    assert value(split) == pytest.approx(
-        value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
-    )
+    for targets in [False, True]:
+        with subtests.test(targets=targets):
+            rows = rng.normal(size=(4, 3))
+            block = np.kron(np.eye(2), rows)
+            c = rng.uniform(1.0, 2.0, size=4) if targets else None
+            queries = np.arange(4) if targets else None
+            part = QueryComponent(rows, 2.0, np.arange(3), queries)
+            split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
+            assert value(split) == pytest.approx(
+                value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
+            )
 
 
-@pytest.mark.parametrize("targets", [False, True])
-def test_parts_with_shared_orbits(targets: bool, rng: np.random.Generator) -> None:
-    solved(by_parts(rng, targets=targets))
+def test_parts_with_shared_orbits(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for targets in [False, True]:
+        with subtests.test(targets=targets):
+            solved(by_parts(rng, targets=targets))
 
 
 def test_queries_that_do_not_matter() -> None:
@@ -108,25 +110,22 @@ def test_queries_that_do_not_matter() -> None:
     assert lower == pytest.approx(1.0, rel=GAP) and upper == pytest.approx(1.0, rel=GAP)
 
 
-@pytest.mark.parametrize("n", [2, 16, 64])
-def test_identity_and_prefix(n: int) -> None:
-    assert value(whole(np.eye(n))) == pytest.approx(n, rel=GAP)
-    assert value(whole(np.eye(n), np.ones(n))) == pytest.approx(1.0, rel=GAP)
+def test_identity_and_prefix(subtests: pytest.Subtests) -> None:
+    for n in [2, 16, 64]:
+        with subtests.test(n=n):
+            assert value(whole(np.eye(n))) == pytest.approx(n, rel=GAP)
+            assert value(whole(np.eye(n), np.ones(n))) == pytest.approx(1.0, rel=GAP)
 
 
-@pytest.mark.parametrize("targets", [False, True])
-@pytest.mark.parametrize("careful", [False, True])
-def test_any_library_of_the_array_api_standard(
-    targets: bool, careful: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_library_of_the_array_api_standard(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """array_api_strict has what the standard has and nothing else. Careless steps are in single precision."""
-    monkeypatch.setattr(module, "CAREFUL_SHARES", 512 if careful else 0)
-    rows = rng.normal(size=(9, 6))
-    c = rng.uniform(1.0, 5.0, size=9) if targets else None
-
-    def run(xp: ModuleType) -> list[float]:
-        iterates = search(whole(xp.asarray(rows), None if c is None else xp.asarray(c)))
-        return [next(iterates).norm, *(iterates.send(GAP).norm for _ in range(4))]
-
-    rtol = tolerances.RECOMPUTED if careful else tolerances.SINGLE
-    assert np.allclose(run(np), run(array_api_strict), rtol=rtol)
+    for careful, targets in itertools.product([False, True], [False, True]):
+        with subtests.test(careful=careful, targets=targets), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "CAREFUL_SHARES", 512 if careful else 0)
+            rows = rng.normal(size=(9, 6))
+            c = rng.uniform(1.0, 5.0, size=9) if targets else None
+            found = []
+            for xp in (np, array_api_strict):
+                iterates = search(whole(xp.asarray(rows), None if c is None else xp.asarray(c)))
+                found.append([next(iterates).norm, *(iterates.send(GAP).norm for _ in range(4))])
+            assert np.allclose(*found, rtol=tolerances.RECOMPUTED if careful else tolerances.SINGLE)

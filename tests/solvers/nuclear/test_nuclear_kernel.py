@@ -3,7 +3,7 @@
 The polar factor that a kernel hands over: orthonormal, and K Zᵀ is symmetric and positive.
 """
 
-from __future__ import annotations
+import itertools
 
 import numpy as np
 import pytest
@@ -28,28 +28,27 @@ def test_a_gap_out_of_reach_costs_nothing() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("shape", [(12, 8), (8, 8), (8, 12)])
-@pytest.mark.parametrize("missing", [0, 1, 2])
-@pytest.mark.parametrize("targets", [False, True])
-def test_it_is_one(shape: tuple[int, int], missing: int, targets: bool, rng: np.random.Generator) -> None:
+def test_it_is_one(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Also where the rank is a little short: what stands beside changes nothing in <K, Z>.
 
     With singular values of like sizes: of small ones a Gram matrix gives the directions less well.
     """
-    m, n = shape
-    rank = min(shape) - missing
-    left, right = (np.linalg.qr(rng.normal(size=(size, rank)))[0] for size in (m, n))
-    rows = left * rng.uniform(0.1, 1.0, rank) @ right.T
-    problem = whole(rows, np.ones(m) if targets else None)
-    cells, queries = rng.dirichlet(np.full(n, 9.0)), rng.dirichlet(np.full(m, 9.0))
-    at = iterate(problem, [None], cells, queries if targets else None)
-    k = np.sqrt(queries if targets else np.ones(m))[:, None] * rows * np.sqrt(cells)
-    z = polar_of(problem, at)
-    assert isinstance(z, np.ndarray) and z.shape == shape
-    one = z @ z.T if m < n else z.T @ z
-    np.testing.assert_allclose(one, np.eye(min(shape)), atol=tolerances.FINE)
-    assert np.vdot(k, z) == pytest.approx(np.linalg.norm(k, "nuc"), rel=tolerances.FINE)
-    np.testing.assert_allclose(k @ z.T, z @ k.T, atol=tolerances.FINE)
+    for targets, missing, shape in itertools.product([False, True], [0, 1, 2], [(12, 8), (8, 8), (8, 12)]):
+        with subtests.test(targets=targets, missing=missing, shape=shape):
+            m, n = shape
+            rank = min(shape) - missing
+            left, right = (np.linalg.qr(rng.normal(size=(size, rank)))[0] for size in (m, n))
+            rows = left * rng.uniform(0.1, 1.0, rank) @ right.T
+            problem = whole(rows, np.ones(m) if targets else None)
+            cells, queries = rng.dirichlet(np.full(n, 9.0)), rng.dirichlet(np.full(m, 9.0))
+            at = iterate(problem, [None], cells, queries if targets else None)
+            k = np.sqrt(queries if targets else np.ones(m))[:, None] * rows * np.sqrt(cells)
+            z = polar_of(problem, at)
+            assert isinstance(z, np.ndarray) and z.shape == shape
+            one = z @ z.T if m < n else z.T @ z
+            np.testing.assert_allclose(one, np.eye(min(shape)), atol=tolerances.FINE)
+            assert np.vdot(k, z) == pytest.approx(np.linalg.norm(k, "nuc"), rel=tolerances.FINE)
+            np.testing.assert_allclose(k @ z.T, z @ k.T, atol=tolerances.FINE)
 
 
 @pytest.mark.quick

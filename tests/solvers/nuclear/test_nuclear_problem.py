@@ -1,7 +1,5 @@
 """Covariances whose large eigenvalues are lowered."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tolerances
@@ -10,13 +8,14 @@ from rational import orthogonal
 from mmopt.solvers.nuclear.nuclear_problem import conditioned
 
 
-@pytest.mark.parametrize("decades", [1, 4, 9])
-def test_only_what_is_too_large_is_lowered(decades: int, rng: np.random.Generator) -> None:
-    turn, values = orthogonal(rng, 6), 10.0 ** np.linspace(0, decades, 6)
-    (found,) = conditioned([turn * values], 1e6)
-    expected = (turn * np.minimum(values**2, 1e6)) @ turn.T
-    np.testing.assert_allclose(found, expected, atol=tolerances.FINE * expected.max())
-    assert np.linalg.eigvalsh(found)[0] == pytest.approx(1.0, rel=tolerances.FINE)
+def test_only_what_is_too_large_is_lowered(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for decades in [1, 4, 9]:
+        with subtests.test(decades=decades):
+            turn, values = orthogonal(rng, 6), 10.0 ** np.linspace(0, decades, 6)
+            (found,) = conditioned([turn * values], 1e6)
+            expected = (turn * np.minimum(values**2, 1e6)) @ turn.T
+            np.testing.assert_allclose(found, expected, atol=tolerances.FINE * expected.max())
+            assert np.linalg.eigvalsh(found)[0] == pytest.approx(1.0, rel=tolerances.FINE)
 
 
 def test_what_a_root_does_not_reach_gets_the_largest(rng: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 """A start from every fourth cell: near where neighbours are alike, none where they are not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tolerances
@@ -21,23 +19,25 @@ def all_ranges(n: int) -> Workload:
     return Workload.from_products(domain, [Product((factor_blocks.all_range(n),))])
 
 
-@pytest.mark.parametrize("n", [FEWEST_CELLS, 515])
-def test_prefix_sums_start_close(n: int) -> None:
-    problem = whole(np.tri(n))
-    shares = start(problem)
-    assert shares is not None and shares.shape == (n,) and shares.min() > 0
-    assert shares.sum() == pytest.approx(1.0, rel=tolerances.ROUNDING)
-    near, far = next(search(problem, (shares, None))), next(search(problem))
-    assert near.gap < far.gap / 10
+def test_prefix_sums_start_close(subtests: pytest.Subtests) -> None:
+    for n in [FEWEST_CELLS, 515]:
+        with subtests.test(n=n):
+            problem = whole(np.tri(n))
+            shares = start(problem)
+            assert shares is not None and shares.shape == (n,) and shares.min() > 0
+            assert shares.sum() == pytest.approx(1.0, rel=tolerances.ROUNDING)
+            near, far = next(search(problem, (shares, None))), next(search(problem))
+            assert near.gap < far.gap / 10
 
 
-@pytest.mark.parametrize("n", [600, 1024])
-def test_what_stretching_misses_is_taken_off(n: int) -> None:
+def test_what_stretching_misses_is_taken_off(subtests: pytest.Subtests) -> None:
     """A step of the fixed point from the start is enough for a gap of 1e-6."""
-    problem = whole(np.tri(n))
-    iterates = search(problem, (start(problem), None))
-    next(iterates)
-    assert iterates.send(1e-6).gap <= 1e-6
+    for n in [600, 1024]:
+        with subtests.test(n=n):
+            problem = whole(np.tri(n))
+            iterates = search(problem, (start(problem), None))
+            next(iterates)
+            assert iterates.send(1e-6).gap <= 1e-6
 
 
 def test_the_middle_of_an_attribute_is_no_end() -> None:

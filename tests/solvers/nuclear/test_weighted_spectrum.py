@@ -1,7 +1,6 @@
 """Small singular values keep their digits where small weights made them small."""
 
-from __future__ import annotations
-
+import itertools
 from fractions import Fraction
 
 import array_api_compat
@@ -22,38 +21,42 @@ def decomposed(k: np.ndarray) -> tuple[np.ndarray, ...]:
     return from_vectors(xp.asarray(k, copy=True), vectors)
 
 
-@pytest.mark.parametrize("most", [0, 256])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_it_is_a_decomposition(
-    shape: tuple[int, int], most: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+def test_it_is_a_decomposition(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for shape, most in itertools.product(SHAPES, [0, 256]):
+        with subtests.test(shape=shape, most=most), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "MOST_JACOBI_COLUMNS", most)
+            k = rng.normal(size=shape)
+            left, values, right = decomposed(k)
+            count = min(shape)
+            assert left.shape == (shape[0], count) and right.shape == (shape[1], count)
+            np.testing.assert_allclose((left * values) @ right.T, k, atol=tolerances.FINE)
+            np.testing.assert_allclose(left.T @ left, np.eye(count), atol=tolerances.FINE)
+            np.testing.assert_allclose(right.T @ right, np.eye(count), atol=tolerances.FINE)
+            assert (np.diff(values) >= 0).all()
+
+
+def test_another_library(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for shape in SHAPES:
+        with subtests.test(shape=shape):
+            k = rng.normal(size=shape)
+            found = [np.asarray(part) for part in decomposed(array_api_strict.asarray(k))]
+            np.testing.assert_allclose((found[0] * found[1]) @ found[2].T, k, atol=tolerances.FINE)
+
+
+def test_small_values_are_right_next_to_themselves(
+    subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
-    monkeypatch.setattr(module, "MOST_JACOBI_COLUMNS", most)
-    k = rng.normal(size=shape)
-    left, values, right = decomposed(k)
-    count = min(shape)
-    assert left.shape == (shape[0], count) and right.shape == (shape[1], count)
-    np.testing.assert_allclose((left * values) @ right.T, k, atol=tolerances.FINE)
-    np.testing.assert_allclose(left.T @ left, np.eye(count), atol=tolerances.FINE)
-    np.testing.assert_allclose(right.T @ right, np.eye(count), atol=tolerances.FINE)
-    assert (np.diff(values) >= 0).all()
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_another_library(shape: tuple[int, int], rng: np.random.Generator) -> None:
-    k = rng.normal(size=shape)
-    found = [np.asarray(part) for part in decomposed(array_api_strict.asarray(k))]
-    np.testing.assert_allclose((found[0] * found[1]) @ found[2].T, k, atol=tolerances.FINE)
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_small_values_are_right_next_to_themselves(turned: bool, rng: np.random.Generator) -> None:
     """Their product is the determinant, whole numbers times powers of two."""
-    whole = rng.integers(-9, 10, size=(5, 5))
-    scales = [2.0 ** (-16 * i) for i in range(5)]
-    k = whole * np.array(scales)
-    if turned:
-        k = k.T.copy()
-    _, values, _ = decomposed(k)
-    determinant = Fraction(round(float(np.linalg.det(whole)))) * np.prod([Fraction(s) for s in scales])
-    product = np.prod([Fraction(float(v)) for v in values])
-    assert determinant and abs(product / abs(determinant) - 1) < tolerances.FINE
+    for turned in [False, True]:
+        with subtests.test(turned=turned):
+            whole = rng.integers(-9, 10, size=(5, 5))
+            scales = [2.0 ** (-16 * i) for i in range(5)]
+            k = whole * np.array(scales)
+            if turned:
+                k = k.T.copy()
+            _, values, _ = decomposed(k)
+            determinant = Fraction(round(float(np.linalg.det(whole)))) * np.prod(
+                [Fraction(s) for s in scales]
+            )
+            product = np.prod([Fraction(float(v)) for v in values])
+            assert determinant and abs(product / abs(determinant) - 1) < tolerances.FINE

@@ -5,8 +5,6 @@ p_identity through the pipeline: by the kernel, under other names, and by the ge
 The forecast grows with the cells, and knows nothing but their number.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -60,12 +58,13 @@ def test_the_caller_may_give_the_first_start() -> None:
     assert len(last.rows) == 2 and last.count == 1
 
 
-@pytest.mark.parametrize("most", [1, 5, 70])
-def test_starts_have_no_more_rows_than_there_may_be(most: int) -> None:
-    for n in (1, 2, 9, 64):
-        for start in itertools.islice(starts(n, most, 0, np.tri(n)), 25):
-            assert 1 <= len(start.rows) <= most and start.rows.shape[1] == n
-            assert (start.rows >= 0).all() and np.isfinite(start.rows).all()
+def test_starts_have_no_more_rows_than_there_may_be(subtests: pytest.Subtests) -> None:
+    for most in [1, 5, 70]:
+        with subtests.test(most=most):
+            for n in (1, 2, 9, 64):
+                for start in itertools.islice(starts(n, most, 0, np.tri(n)), 25):
+                    assert 1 <= len(start.rows) <= most and start.rows.shape[1] == n
+                    assert (start.rows >= 0).all() and np.isfinite(start.rows).all()
 
 
 def test_queries_are_a_start_where_they_are_few() -> None:
@@ -135,11 +134,12 @@ def test_limits_are_said(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_cells(n: int) -> None:
+def test_few_cells(subtests: pytest.Subtests) -> None:
     """The identity is the best that is known there."""
-    s = solve(Workload.from_matrix(np.tri(n)), "p_identity")
-    assert s.objective <= n * (n + 1) / 2 * (1 + 1e-6)
+    for n in [1, 2, 3]:
+        with subtests.test(n=n):
+            s = solve(Workload.from_matrix(np.tri(n)), "p_identity")
+            assert s.objective <= n * (n + 1) / 2 * (1 + 1e-6)
 
 
 def test_it_grows() -> None:

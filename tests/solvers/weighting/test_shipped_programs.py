@@ -1,7 +1,5 @@
 """Points of the shipped programs, scored by the program files and laid beside the conic route."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 
@@ -83,28 +81,30 @@ def test_iterations_are_limited() -> None:
     assert FINE < best.gap < 1
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_no_time_still_gives_a_certified_point(program: str) -> None:
-    instance = bound_to(program, named("all ranges"))
-    with Clock(1e-9) as clock:
-        (point,) = points(program, instance.env, Options(FINE), clock)
-    best = Best(instance)
-    best.offer(point.variables, point.multipliers)
-    assert point.final and point.stop == "stopped"
-    assert best.gap < 1
+def test_no_time_still_gives_a_certified_point(subtests: pytest.Subtests) -> None:
+    for program in PROGRAMS:
+        with subtests.test(program=program):
+            instance = bound_to(program, named("all ranges"))
+            with Clock(1e-9) as clock:
+                (point,) = points(program, instance.env, Options(FINE), clock)
+            best = Best(instance)
+            best.offer(point.variables, point.multipliers)
+            assert point.final and point.stop == "stopped"
+            assert best.gap < 1
 
 
-@pytest.mark.parametrize("program", ["group_weighting", "separate_weighting"])
-def test_design_queries_that_the_workload_does_not_lean_on(program: str) -> None:
+def test_design_queries_that_the_workload_does_not_lean_on(subtests: pytest.Subtests) -> None:
     """They get a weight that costs less than the gap asked for."""
-    w = Workload.from_matrix(np.tri(3, 5))
-    givens = {"Q": np.eye(5), "e": np.ones(5), "M": np.eye(5)} if program == "group_weighting" else {}
-    instance = bound_to(program, w, **(givens or {"Q": np.eye(5), "size": 2}))
-    best, _ = run(instance, GAP_INTERIOR)
-    assert best.gap <= GAP_INTERIOR
-    assert best.point is not None
-    (name,) = {"u", "t"} & set(best.point.variables)
-    assert (best.point.variables[name] > 0).all()
+    for program in ["group_weighting", "separate_weighting"]:
+        with subtests.test(program=program):
+            w = Workload.from_matrix(np.tri(3, 5))
+            givens = {"Q": np.eye(5), "e": np.ones(5), "M": np.eye(5)} if program == "group_weighting" else {}
+            instance = bound_to(program, w, **(givens or {"Q": np.eye(5), "size": 2}))
+            best, _ = run(instance, GAP_INTERIOR)
+            assert best.gap <= GAP_INTERIOR
+            assert best.point is not None
+            (name,) = {"u", "t"} & set(best.point.variables)
+            assert (best.point.variables[name] > 0).all()
 
 
 def test_groups_with_weights_inside(rng: np.random.Generator) -> None:
