@@ -69,7 +69,7 @@ def test_the_units_are_those_of_the_programs(rng: np.random.Generator, processes
 def test_example_4(subtests: pytest.Subtests, processes: Isolated) -> None:
     """PVLDB 2012, Example 4: the optimum is 15.018, and what is certified of the baseline is its cost."""
     for name, error in [("identity", 36.0), ("haar", 21.0)]:
-        with subtests.test(name=name, error=error):
+        with subtests.test(name, error=error):
             (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
             (found,) = baseline_factors(outcomes, EXAMPLE_4, [name], isolated=processes)
             assert found.cost is not None and outcome.solution is not None

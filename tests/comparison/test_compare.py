@@ -199,7 +199,7 @@ def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
             "no program compared has a given 'q'\n  did you mean 'Q'?",
         ),
     ]:
-        with subtests.test(arguments=arguments, message=message), pytest.MonkeyPatch.context() as patch:
+        with subtests.test(arguments=arguments), pytest.MonkeyPatch.context() as patch:
             patch.setattr(subprocess, "Popen", None)
             with pytest.raises(OptionError) as error:
                 compare(W, **arguments)

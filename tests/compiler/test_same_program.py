@@ -28,7 +28,7 @@ def renamed(text: str, names: dict[str, str]) -> str:
 
 def test_every_program_is_itself(subtests: pytest.Subtests) -> None:
     for name in SHIPPED:
-        with subtests.test(name=name):
+        with subtests.test(name):
             program = check(Program.load(name))
             found = match(program, program)
             assert found is not None
@@ -81,7 +81,7 @@ def test_an_edited_program_is_another(subtests: pytest.Subtests) -> None:
         ("fitness_for_use", "alpha: scalar ", "alpha: scalar >= 0 "),
         ("low_rank_strategy", "sum(abs(A), axis=0) <= 1", "sum(abs(A), axis=1) <= 1"),
     ]:
-        with subtests.test(program=program, old=old, new=new):
+        with subtests.test(program, old=old):
             text = shipped(program)
             assert old in text
             assert match(parsed(text), parsed(text.replace(old, new))) is None
@@ -97,7 +97,7 @@ def test_two_variables_are_not_one() -> None:
 
 def test_a_copy_under_other_names_has_the_shipped_proof(subtests: pytest.Subtests) -> None:
     for name in program_names():
-        with subtests.test(name=name):
+        with subtests.test(name):
             text = Program.load(name).text.replace(f"program {name}", "program copy", 1)
             assert is_shipped(check(Program.parse(text)), meaning=True)
 
@@ -117,7 +117,7 @@ def test_another_line_has_another_proof(subtests: pytest.Subtests) -> None:
         ("fitness_budget", "scalar > 0 = 1", "scalar > 0 = 2"),
         ("eigen_separation", "A = between.strategy", "A = inside.strategy"),
     ]:
-        with subtests.test(name=name, old=old, new=new):
+        with subtests.test(name, old=old):
             text = Program.load(name).text
             assert old in text
             written = Program.parse(text.replace(old, new))  # some would be refused: asked of what is written

@@ -1,4 +1,7 @@
-"""Scaling is exact: the scaled problem's solution, scaled back, is the original's."""
+"""Scaling is exact: the scaled problem's solution, scaled back, is the original's.
+
+Exponentials and logarithms are taken of plain numbers: only then does a program have a scale.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +26,7 @@ SCALED = [name for name in CONVEX if name not in UNSCALED]
 def test_there_and_back(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """At any point, objective and violations of the scaled program times the factors are the original's."""
     for name in CONVEX:
-        with subtests.test(name=name):
+        with subtests.test(name):
             w = random_workload(rng)
             instance = bind(Program.load(name), w)
             scaled, scaling = scale(instance)
@@ -53,7 +56,7 @@ def test_there_and_back(subtests: pytest.Subtests, rng: np.random.Generator) -> 
 
 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
-@pytest.mark.some(16)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", PRICED)
 def test_multipliers_come_back(name: str, rng: np.random.Generator) -> None:
     """Multipliers times constraint is objective: those of the unscaled problem, solved as it is."""
@@ -79,7 +82,7 @@ def test_multipliers_come_back(name: str, rng: np.random.Generator) -> None:
 def test_the_scaled_program_does_not_see_the_scale(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
-    for factor in [1e-6, 1.0, 1e6]:
+    for factor in [1e-6, 1e6]:
         with subtests.test(factor=factor):
             # Simple spectra: eigenvectors of a repeated eigenvalue are whatever rounding makes of them.
             w = Workload.from_matrix(rng.normal(size=(9, 6)), targets=rng.uniform(0.5, 5.0, size=9))
@@ -153,7 +156,7 @@ POWERS = {
 def test_units_predict_the_objective(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """The factor of the objective when queries and targets are scaled, against two scaled instances."""
     for name in SCALED:
-        with subtests.test(name=name):
+        with subtests.test(name):
             program = Program.load(name)
             w = random_workload(rng)
             instance = bind(program, w)
@@ -182,7 +185,7 @@ def test_units_of_the_shipped_programs(subtests: pytest.Subtests) -> None:
             {"privacy": {"queries": 2, "targets": -1}, "accuracy": {"targets": 1}},
         ),
     ]:
-        with subtests.test(name=name, variables=variables, constraints=constraints):
+        with subtests.test(name):
             units = infer_units(Program.load(name))
             assert isinstance(units, Units)
             assert units.variables == variables
@@ -191,3 +194,38 @@ def test_units_of_the_shipped_programs(subtests: pytest.Subtests) -> None:
 
 def test_every_source_has_units() -> None:
     assert set(SOURCE_UNITS) == set(SOURCES)
+
+
+TRIAL = """program trial
+class smooth
+given
+    W: matrix[r, n] = workload.root
+    G: psd[n, n] = workload.gram
+choose
+    X: psd[n, n]
+minimize
+    {objective}
+strategy
+    factor(X) norm 2
+"""
+
+
+def test_arguments_have_no_unit(subtests: pytest.Subtests) -> None:
+    """``power`` of the queries' scale by which the objective grows; None where the lines agree on none."""
+    for objective, power in [
+        ("trace(X) + exp(trace(W @ inv(X) @ W.T) / trace(G)) * trace(X)", 0.0),
+        ("trace(W @ inv(X) @ W.T) * log(trace(X))", 2.0),
+        ("trace(G) * logsumexp(diag(W @ inv(X) @ W.T) / trace(G))", 2.0),
+        ("exp(trace(W @ inv(X) @ W.T)) + trace(X) / trace(G)", 0.0),
+        ("exp(trace(W @ inv(X) @ W.T)) + trace(X)", None),
+        ("log(trace(G)) * trace(X)", None),
+        ("log(trace(W @ X @ W.T) / trace(G)) * trace(polar(G) @ X)", 0.0),
+    ]:
+        with subtests.test(objective, power=power):
+            instance = bind(
+                Program.parse(TRIAL.format(objective=objective)), Workload.from_matrix(3.0 * np.tri(4))
+            )
+            _, scaling = scale(instance)
+            assert (scaling.scales == {}) == (power is None)
+            if power is not None:
+                assert scaling.objective == pytest.approx(scaling.scales["queries"] ** power)

@@ -55,7 +55,7 @@ def inside(kind: str, s: np.ndarray, block: ConeBlock, off: float = 1e-6) -> boo
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
 def test_at_the_optimum_objective_and_cones_are_those_of_the_program(subtests: pytest.Subtests) -> None:
     for name in PROGRAMS:
-        with subtests.test(name=name):
+        with subtests.test(name):
             instance = bind(Program.load(name), TARGETS)
             handed = hand_over(lower(instance), "SCS")
             problem = conic_problem(handed)

@@ -41,7 +41,7 @@ EXPONENTIAL = Program.parse(PROGRAM.format(objective="exp(x)", certificate="0 * 
 
 def test_a_linear_program(subtests: pytest.Subtests) -> None:
     for name in ["glpk", "highs", "osqp", "scipy"]:
-        with subtests.test(name=name):
+        with subtests.test(name):
             s = solve(PREFIX, LINEAR, solver=name.upper())
             assert (s.solver, s.solver_version) == (name, cvxpy_row(name).version)  # type: ignore[union-attr]
             assert s.gap is not None and s.gap <= 1e-6
@@ -49,7 +49,7 @@ def test_a_linear_program(subtests: pytest.Subtests) -> None:
 
 def test_a_quadratic_objective(subtests: pytest.Subtests) -> None:
     for name in ["osqp", "highs"]:
-        with subtests.test(name=name):
+        with subtests.test(name):
             s = solve(PREFIX, SQUARES, solver=name)
             assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(14, rel=1e-6)
 

@@ -153,7 +153,7 @@ def test_nonsense_is_named_with_what_was_returned(subtests: pytest.Subtests) -> 
         (shaped(x=None, status="solved"), f"returned None {COLUMNS}"),
         (empty, "yielded nothing"),
     ]:
-        with subtests.test(function=function, said=said):
+        with subtests.test(function=function):
             with pytest.raises(SolverError) as error:
                 solve(PREFIX, separate("x"), solver=function)
             name = f"{__name__}:{function.__qualname__}"
@@ -173,7 +173,7 @@ def test_what_it_raises_is_told_with_its_place() -> None:
 
 def test_its_word_that_there_is_no_solution_is_not_believed(subtests: pytest.Subtests) -> None:
     for word in ["infeasible", "unbounded"]:
-        with subtests.test(word=word):
+        with subtests.test(word):
             with pytest.raises(SolverError) as error:
                 solve(PREFIX, separate("x"), solver=shaped(x=None, status=word))
             assert "own" in str(error.value) or "shaped" in str(error.value)
@@ -242,7 +242,7 @@ def test_names_that_lead_nowhere(subtests: pytest.Subtests, tmp_path: Path) -> N
             f"{', '.join(KINDS)}\n  for example function.cones = {{{{'zero', 'nonnegative'}}}}",
         ),
     ]:
-        with subtests.test(name=name, said=said), pytest.MonkeyPatch.context() as patch:
+        with subtests.test(name), pytest.MonkeyPatch.context() as patch:
             patch.chdir(tmp_path)
             patch.syspath_prepend(tmp_path)
             (tmp_path / "here.py").write_text(

@@ -73,7 +73,7 @@ HALVES = ["low_rank_reconstruction", "low_rank_strategy", "low_rank_gaussian_str
 
 def test_as_a_conic_solver(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for program in HALVES:
-        with subtests.test(program=program):
+        with subtests.test(program):
             for w in (named("prefix"), named("rank deficient"), random_workload(rng)):
                 givens = {} if program == HALVES[0] else {"S": rng.normal(size=(6, w.n)), "near": 0.2}
                 if givens:

@@ -19,7 +19,7 @@ def test_another_kind_is_refused(subtests: pytest.Subtests) -> None:
         ({"verbose": "no"}, "'verbose' is True or False, not 'no'"),
         ({"arrays": 1}, "'arrays' is a text, not 1"),
     ]:
-        with subtests.test(option=option, message=message):
+        with subtests.test(option=option):
             with pytest.raises(OptionError) as refused:
                 Options(**option)
             assert str(refused.value) == message

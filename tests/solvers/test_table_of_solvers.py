@@ -49,7 +49,7 @@ def test_missing_cones() -> None:
 
 def test_forecast_grows_with_size_and_number(subtests: pytest.Subtests) -> None:
     for name in ["clarabel", "scs"]:
-        with subtests.test(name=name):
+        with subtests.test(name):
             small, large, many = ([Cone("psd", s, c, "x")] for s, c in ((20, 1), (40, 1), (20, 8)))
             first = forecast(row(name), small, 100)
             for more in (large, many):
@@ -101,7 +101,7 @@ def test_options_out_of_range(subtests: pytest.Subtests) -> None:
         ({"max_iterations": 0}, "'max_iterations' is at least 1, not 0"),
         ({"threads": -1}, "'threads' is at least 1, not -1"),
     ]:
-        with subtests.test(options=options, text=text):
+        with subtests.test(options=options):
             with pytest.raises(OptionError) as error:
                 Options(**options)  # type: ignore[arg-type]
             assert str(error.value) == text

@@ -21,7 +21,7 @@ BLOCKS = {
 
 def test_blocks(subtests: pytest.Subtests) -> None:
     for name in BLOCKS:
-        with subtests.test(name=name):
+        with subtests.test(name):
             assert of_blocks(check(Program.load(name))) == Composition(BLOCKS[name])
 
 
@@ -31,13 +31,13 @@ def test_no_blocks(subtests: pytest.Subtests) -> None:
         ("fitness_dual", "constraint 'privacy': a limit on all parts together"),
         ("query_weighting", "the given 'Q' does not come from the workload"),
     ]:
-        with subtests.test(name=name, why=why):
+        with subtests.test(name):
             assert of_blocks(check(Program.load(name))) == Composition("", why)
 
 
 def test_factors(subtests: pytest.Subtests) -> None:
     for name in ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_budget"]:
-        with subtests.test(name=name):
+        with subtests.test(name):
             assert of_factors(check(Program.load(name))) == Composition("product")
 
 
@@ -47,7 +47,7 @@ def test_no_factors(subtests: pytest.Subtests) -> None:
         ("fitness_penalty", "the objective: 'add'"),
         ("eigen_design", "the given 'Q' does not come from the workload"),
     ]:
-        with subtests.test(name=name, why=why):
+        with subtests.test(name):
             found = of_factors(check(Program.load(name)))
             assert found.kind == ""
             assert found.why_not in (why, why.replace("a block matrix", "a matrix inequality"))
@@ -65,7 +65,7 @@ def test_a_changed_objective(subtests: pytest.Subtests) -> None:
         ("trace(W @ inv(X) @ W.T) / n", "", "product"),
         ("max(W @ X)", "", ""),  # which may be negative
     ]:
-        with subtests.test(objective=objective, blocks=blocks, factors=factors):
+        with subtests.test(objective):
             program = edited(
                 "l2_strategy", ("minimize\n    trace(W @ inv(X) @ W.T)", f"minimize\n    {objective}")
             )

@@ -53,7 +53,7 @@ def refused(program: Program, own: frozenset[str] = frozenset()) -> set[str]:
 
 def test_programs_over_all_strategies(subtests: pytest.Subtests) -> None:
     for name in EVERY_STRATEGY:
-        with subtests.test(name=name):
+        with subtests.test(name):
             assert refused(Program.load(name)) == EVERY_STRATEGY[name]
 
 
@@ -111,7 +111,7 @@ def test_a_changed_line(subtests: pytest.Subtests) -> None:
             "a trace that counts every copy",
         ),
     ]:
-        with subtests.test(line=line, lost=lost, why=why):
+        with subtests.test(line):
             # Without the certificate, whose multipliers would have another shape.
             program = edited("l2_strategy", ("diag(X) <= 1", line))
             text = program.text.split("certificate")[0]
@@ -168,7 +168,7 @@ def test_a_line_about_queries(subtests: pytest.Subtests) -> None:
         ("min(sqrt(L @ w)) >= 0", {PERMUTE_QUERIES}, "'sqrt' of what has a query's sign"),
         ("max((L @ w)**2 / c) <= 9", set(), ""),
     ]:
-        with subtests.test(line=line, lost=lost, why=why):
+        with subtests.test(line):
             accuracy = "accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]         for j in m"
             program = edited(
                 "fitness_for_use", (accuracy, f"accuracy: {line}"), ("choose\n", "choose\n    w: vector[k]\n")

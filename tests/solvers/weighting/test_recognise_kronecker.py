@@ -137,7 +137,7 @@ def test_programs_use_the_factors(subtests: pytest.Subtests, rng: np.random.Gene
         ["query_weighting", "query_weighting_inverse", "laplace_weighting", "laplace_weighting_power"],
         [200, 5],
     ):
-        with subtests.test(program=program, rows=rows), pytest.MonkeyPatch.context() as patch:
+        with subtests.test(program, rows=rows), pytest.MonkeyPatch.context() as patch:
             workload = Workload.from_matrix(rectangles([8, 8], rows, rng))
             (one, other), kinds = solve_both(program, workload, np.kron(haar(8), haar(8)), patch)
             assert kinds[0] is Kronecker and kinds[1] is not Kronecker

@@ -83,7 +83,7 @@ def test_iterations_are_limited() -> None:
 
 def test_no_time_still_gives_a_certified_point(subtests: pytest.Subtests) -> None:
     for program in PROGRAMS:
-        with subtests.test(program=program):
+        with subtests.test(program):
             instance = bound_to(program, named("all ranges"))
             with Clock(1e-9) as clock:
                 (point,) = points(program, instance.env, Options(FINE), clock)
@@ -96,7 +96,7 @@ def test_no_time_still_gives_a_certified_point(subtests: pytest.Subtests) -> Non
 def test_design_queries_that_the_workload_does_not_lean_on(subtests: pytest.Subtests) -> None:
     """They get a weight that costs less than the gap asked for."""
     for program in ["group_weighting", "separate_weighting"]:
-        with subtests.test(program=program):
+        with subtests.test(program):
             w = Workload.from_matrix(np.tri(3, 5))
             givens = {"Q": np.eye(5), "e": np.ones(5), "M": np.eye(5)} if program == "group_weighting" else {}
             instance = bound_to(program, w, **(givens or {"Q": np.eye(5), "size": 2}))

@@ -24,7 +24,7 @@ def test_every_step_is_feasible_and_bounded_and_the_gap_closes(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
     for name, power in itertools.product(HARD, POWERS):
-        with subtests.test(name=name, power=power):
+        with subtests.test(name, power=power):
             problem = weighting(HARD[name](rng), power)
             M, c = problem.operator.matrix, problem.c
             gaps = []
@@ -49,7 +49,7 @@ def test_every_step_is_feasible_and_bounded_and_the_gap_closes(
 def test_it_goes_on_from_a_state(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Nothing but the state is needed, and no step is worse than it."""
     for name, power in itertools.product(HARD, POWERS):
-        with subtests.test(name=name, power=power):
+        with subtests.test(name, power=power):
             problem = weighting(HARD[name](rng), power)
             start = solved(problem, 1e-3)
             found = list(itertools.islice(improve(problem, start), 40))
@@ -60,7 +60,7 @@ def test_it_goes_on_from_a_state(subtests: pytest.Subtests, rng: np.random.Gener
 def test_weak_duality_at_random(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Any prices bound any feasible weights, so also the optimum."""
     for name, power in itertools.product(HARD, POWERS):
-        with subtests.test(name=name, power=power):
+        with subtests.test(name, power=power):
             problem = weighting(HARD[name](rng), power)
             best = solved(problem)
             M = problem.operator.matrix
