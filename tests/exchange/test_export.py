@@ -12,51 +12,21 @@ import pytest
 import scipy.sparse as sp
 import sdpap
 from exchange.cbf_reader import Cbf
+from solvers.separate import separate
 
 import mmopt
-from mmopt import OptionError, Program, TooLargeError, Workload, certify, solve
+from mmopt import OptionError, TooLargeError, Workload, certify, solve
 from mmopt.exchange import FORMATS, Exported, export
 from mmopt.exchange.file_parts import psd_entries
 from mmopt.language import program_names, shipped
 from mmopt.solvers.conic_problem import Cones, ConicProblem
 
 TARGETS = Workload.from_matrix(np.tri(3), targets=[1.0, 2.0, 1.0])
-SEPARATE = """program separate
-class convex
-given
-    W: matrix[m, n] = workload.matrix
-let
-    c = sum(W, axis=0)
-choose
-    x: vector[n] >= 0
-{objective}
-subject to
-    least: x >= c
-{more}
-repair
-    x = {repair}
-strategy
-    eye(n) norm 2
-certificate d: vector[n] >= 0 from dual(least)
-    {certificate}
-"""
-
-
-def separate(objective: str, certificate: str, more: str = "", repair: str = "x / min(x / c)") -> Program:
-    objective = objective.replace(" ", "\n    ", 1)
-    text = SEPARATE.format(objective=objective, certificate=certificate, more=more, repair=repair)
-    return Program.parse(text.replace("\n\nrepair", "\nrepair"))
-
-
-# A program for each kind of cone, what forms can say it, and its optimum for TARGETS, where it is plain.
-LINEAR = separate("minimize sum(x) + 3", "(c @ d) / max(d) + 3")
-LARGEST = separate("maximize 5 - sum(x)", "5 - (c @ d) / max(d)")
-EQUAL = separate(
-    "minimize sum(x)", "(c @ d) / max(d)", "    balance: sum(x) == 2 * sum(c)", "x / sum(x) * 2 * sum(c)"
-)
-SQUARES = separate("minimize sum(x**2) - 1", "c @ d - sum(d**2) / 4 - 1")
-CURVED = separate("minimize sum(exp(x / 3))", "sum(3 * d - 3 * d * log(3 * d)) + c @ d")
-POWERS = separate("minimize sum(x**2.7)", "c @ d - 1.7 * sum((d / 2.7)**(2.7 / 1.7))")
+# Programs for each kind of cone.
+LINEAR, LARGEST = separate("x", 3), separate("x", 5, maximize=True)
+EQUAL = separate("x", more="balance: sum(x) == 2 * sum(c)", repair="x / sum(x) * 2 * sum(c)")
+SQUARES, CURVED, POWERS = separate("x**2", -1), separate("exp(x / 3)"), separate("x**2.7")
+# What forms can say each, and its optimum for TARGETS, where it is plain.
 EVERY, MATRICES = {"cbf", "npz"}, {"cbf", "npz", "sdpa"}
 CASES: dict[str, tuple[Any, set[str], float | None]] = {
     "linear": (LINEAR, {*MATRICES, "mps"}, 9.0),

@@ -2,41 +2,20 @@
 
 import importlib.metadata
 import importlib.util
-import subprocess
 
 import cvxpy
 import numpy as np
 import pytest
 from cvxpy.reductions.solvers import defines
+from solvers.separate import separate
 
-from mmopt import OptionError, Program, SolverError, Workload, compare, solve
+from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
 from mmopt.solvers import KERNELS, SOLVERS, solver_row
 from mmopt.solvers.cvxpy_solvers import cvxpy_row, installed_others
 
 PREFIX = Workload.from_matrix(np.tri(3))
-PROGRAM = """program separate
-class convex
-given
-    W: matrix[m, n] = workload.matrix
-let
-    c = sum(W, axis=0)
-choose
-    x: vector[n] >= 0
-minimize
-    sum({objective})
-subject to
-    least: x >= c
-repair
-    x = x / min(x / c)
-strategy
-    eye(n) norm 2
-certificate d: vector[n] >= 0 from dual(least)
-    {certificate}
-"""
-LINEAR = Program.parse(PROGRAM.format(objective="x", certificate="(c @ d) / max(d)"))
-SQUARES = Program.parse(PROGRAM.format(objective="x**2", certificate="c @ d - sum(d**2) / 4"))
-EXPONENTIAL = Program.parse(PROGRAM.format(objective="exp(x)", certificate="0 * sum(d)"))
+LINEAR, SQUARES, EXPONENTIAL = map(separate, ("x", "x**2", "exp(x / 3)"))
 
 
 def test_a_linear_program(subtests: pytest.Subtests) -> None:
@@ -107,9 +86,3 @@ def test_one_that_cvxpy_knows_and_that_is_not_installed() -> None:
     first, *rest = str(error.value).splitlines()
     assert first == f"the solver '{absent.lower()}' is not installed; cvxpy can call it where it is"
     assert rest[0] == f"  installed: {', '.join(row.name for row in SOLVERS)}"
-
-
-def test_compare_refuses_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "Popen", None)
-    with pytest.raises(OptionError, match=r"^there is no solver 'nothing'\n  installed: "):
-        compare(PREFIX, ["l2_strategy"], ["nothing"])

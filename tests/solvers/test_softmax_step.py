@@ -10,7 +10,7 @@ from tolerances import DIFFERENCES, FINE, GAP_INTERIOR, RECOMPUTED, ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.language import evaluate
-from mmopt.solvers.softmax_step import Soft, direction, needs, search, state
+from mmopt.solvers.softmax_step import Soft, direction, search, state
 
 STEP = 1e-4
 
@@ -74,7 +74,6 @@ def test_weights_that_vanish_lose_no_digits(rng: np.random.Generator) -> None:
     assert at.variances[0] == pytest.approx(soft.rows[0] @ sigma @ soft.rows[0] / soft.targets[0], rel=1e-8)
 
 
-TEXT = Program.load("softmax_step").text
 SHARP = {"t1": 2e4, "t2": 1e4}
 
 
@@ -105,27 +104,6 @@ def test_queries_that_do_not_count_and_cells_alike() -> None:
     assert s.privacy_cost**2 == pytest.approx(1.0, rel=1e-3)
 
 
-def test_under_other_names() -> None:
-    text = TEXT.replace("Sigma", "Noise").replace("hybrid", "extra")
-    w = Workload.from_matrix(np.tri(8), targets=np.ones(8))
-    s = solve(w, Program.parse(text), givens={"t1": 9.0})
-    assert s.solver == "softmax" and s.variables["Noise"].shape == (8, 8)
-    assert s.objective == pytest.approx(solve(w, "softmax_step", givens={"t1": 9.0}).objective, rel=1e-12)
-
-
-def test_an_edited_program_goes_to_the_general_search() -> None:
-    text = TEXT.replace("logsumexp(t2 * variance / c) / t2 +", "2 * logsumexp(t2 * variance / c) / t2 +")
-    w = Workload.from_matrix(np.tri(4), targets=np.ones(4))
-    assert solve(w, Program.parse(text)).solver == "lbfgs"
-
-
-def test_limits_are_said(rng: np.random.Generator) -> None:
-    w = workload(rng)
-    s = solve(w, "softmax_step", givens=SHARP, max_iterations=2)
-    assert (s.status.stop, s.iterations) == ("iteration limit", 2)
-    assert solve(w, "softmax_step", givens=SHARP, time_limit=1e-9).status.stop == "time limit"
-
-
 def test_any_queries_reach_their_gap(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Also where some queries, or cells, could do with no noise at all or with any amount of it."""
     for m, n in [(30, 12), (7, 5), (60, 20), (12, 12)]:
@@ -143,10 +121,3 @@ def test_any_queries_reach_their_gap(subtests: pytest.Subtests, rng: np.random.G
                         break
                     at, place = iterates.send(GAP_INTERIOR / 2)
             assert place == "there" and -1e-12 <= at.gap <= GAP_INTERIOR
-
-
-def test_the_forecast_grows() -> None:
-    found = [needs("softmax_step", {"L": np.zeros((2 * n, n)), "B": np.zeros((n, n))}) for n in (16, 64, 256)]
-    memory, seconds = zip(*found, strict=True)
-    assert list(memory) == sorted(memory) and list(seconds) == sorted(seconds)
-    assert memory[-1] > 8 * 9 * 2 * 256**2

@@ -1,8 +1,12 @@
-"""What the tree of a program says of changes of the workload."""
+"""What the tree of a program says of changes of the workload, of blocks and of Kronecker products.
+
+Guards ``equivariance.py``, ``under_actions.py`` and ``composed_workloads.py``.
+"""
 
 import pytest
 from own_texts import edited
 
+from mmopt.compiler.invariance.composed_workloads import LARGEST_PART, SUM, of_blocks, of_factors
 from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
@@ -177,3 +181,72 @@ def test_a_line_about_queries(subtests: pytest.Subtests) -> None:
             kept = {a: f for a, f in faults.items() if a in (PERMUTE_QUERIES, SPLIT_QUERIES)}
             assert set(kept) >= lost and (lost or not kept)
             assert any(why in f for f in kept.values()) or not why
+
+
+@pytest.mark.quick
+def test_blocks_and_factors_of_the_shipped_programs(subtests: pytest.Subtests) -> None:
+    for name, blocks, factors in (
+        ("l2_strategy", SUM, "product"),
+        ("l2_strategy_lmi", SUM, "constraint 'lmi': a matrix inequality"),
+        ("l2_strategy_block", SUM, None),
+        ("weighted_l2", SUM, "product"),
+        ("fitness_for_use", LARGEST_PART, "product"),
+        ("fitness_lmi", LARGEST_PART, None),
+        ("fitness_budget", LARGEST_PART, "product"),
+        (
+            "fitness_penalty",
+            "the objective: numbers are chosen for all parts together",
+            "the objective: 'add'",
+        ),
+        ("fitness_dual", "constraint 'privacy': a limit on all parts together", None),
+        ("eigen_design", None, "the given 'Q' does not come from the workload"),
+        ("query_weighting", "the given 'Q' does not come from the workload", None),
+    ):
+        checked = check(Program.load(name))
+        for expected, of in ((blocks, of_blocks), (factors, of_factors)):
+            with subtests.test(name, of=of.__name__):
+                found = of(checked)
+                assert expected in (
+                    None,
+                    found.kind or found.why_not.replace("block matrix", "matrix inequality"),
+                )
+
+
+@pytest.mark.quick
+def test_a_changed_objective(subtests: pytest.Subtests) -> None:
+    for objective, blocks, factors in [
+        ("trace(W @ inv(X) @ W.T)", SUM, "product"),
+        ("3 * trace(W @ inv(X) @ W.T)", SUM, "product"),
+        ("max(diag(W @ inv(X) @ W.T))", LARGEST_PART, "product"),
+        ("trace(W @ inv(X) @ W.T) + 1", "", ""),
+        ("trace(W @ inv(X) @ W.T) + max(diag(W @ inv(X) @ W.T))", "", ""),
+        ("trace(W @ inv(X) @ W.T) + trace(inv(X))", SUM, ""),
+        ("trace(W @ inv(X) @ W.T)**2", "", "product"),
+        ("trace(W @ inv(X) @ W.T) / n", "", "product"),
+        ("max(W @ X)", "", ""),  # which may be negative
+    ]:
+        with subtests.test(objective):
+            program = edited(
+                "l2_strategy", ("minimize\n    trace(W @ inv(X) @ W.T)", f"minimize\n    {objective}")
+            )
+            checked = check(program, {})
+            assert (of_blocks(checked).kind, of_factors(checked).kind) == (blocks, factors)
+
+
+@pytest.mark.quick
+def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:
+    program = edited("l2_strategy", ("diag(X) <= 1", "trace(X) <= 1"))
+    text = program.text.split("certificate")[0]
+    assert of_blocks(check(Program.parse(text))).why_not == (
+        "constraint 'sensitivity': a limit on all parts together"
+    )
+
+
+@pytest.mark.quick
+def test_a_side_that_may_be_negative_is_no_product() -> None:
+    """-1 <= a and -1 <= b say nothing of a b."""
+    program = edited("l2_strategy", ("diag(X) <= 1", "W @ X <= 1"))
+    text = program.text.split("certificate")[0]
+    assert of_factors(check(Program.parse(text))).why_not == (
+        "constraint 'sensitivity': a side that may be negative"
+    )

@@ -36,7 +36,7 @@ def bound_to(program: str, workload: Workload, **givens: object) -> Instance:
     return bind(Program.load(program), workload, givens)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_it_agrees_with_the_conic_route(program: str, rng: np.random.Generator) -> None:
     workloads = [named("prefix"), named("signed"), random_workload(rng)]
@@ -49,16 +49,18 @@ def test_it_agrees_with_the_conic_route(program: str, rng: np.random.Generator) 
         assert best.point.objective == pytest.approx(conic.objective, rel=2 * GAP_INTERIOR)
 
 
-@pytest.mark.some(35)
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("name", NAMED)
-def test_the_first_point_is_enough_and_fine_gaps_are_reached(name: str, program: str) -> None:
-    instance = bound_to(program, named(name))
-    for tolerance in (GAP, FINE):
-        best, seen = run(instance, tolerance)
-        assert best.gap <= tolerance
-        assert len(seen) == 1
-        assert set(seen[0].variables) == {d.name for d in instance.program.choose}
+def test_the_first_point_is_enough_and_fine_gaps_are_reached(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
+    for program in PROGRAMS:
+        for name in map(str, rng.choice(NAMED, 4, replace=False)):
+            with subtests.test(name, program=program):
+                instance = bound_to(program, named(name))
+                for tolerance in (GAP, FINE):
+                    best, seen = run(instance, tolerance)
+                    assert best.gap <= tolerance
+                    assert len(seen) == 1
+                    assert set(seen[0].variables) == {d.name for d in instance.program.choose}
 
 
 def test_a_consumer_that_goes_on_gets_finer_points() -> None:
@@ -72,13 +74,6 @@ def test_a_consumer_that_goes_on_gets_finer_points() -> None:
     assert point.final and len(gaps) > 2
     assert gaps[0] <= 1e-2 and gaps[-1] <= FINE
     assert all(after <= before for before, after in itertools.pairwise(gaps[:-1]))
-
-
-def test_iterations_are_limited() -> None:
-    instance = bound_to("query_weighting", named("all ranges"))
-    best, seen = run(instance, FINE, max_iterations=3)
-    assert [(p.iterations, p.final, p.stop) for p in seen] == [(3, True, "iteration limit")]
-    assert FINE < best.gap < 1
 
 
 def test_no_time_still_gives_a_certified_point(subtests: pytest.Subtests) -> None:

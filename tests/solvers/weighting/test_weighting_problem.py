@@ -1,6 +1,6 @@
-"""Derivatives by central differences: of the dual value, and of the Newton system.
+"""Weights of design queries: derivatives, products by factors as dense ones, and steps that close the gap.
 
-Dense and Kronecker operators: equal products, equal Newton steps; a product is solved by its factors.
+Guards ``weighting_problem.py``, ``kronecker_design.py`` and ``weight_steps.py``.
 """
 
 import itertools
@@ -8,6 +8,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from constructed import haar
 from solvers.designs import HARD, weighting
 from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
@@ -16,13 +17,13 @@ from mmopt.solvers.weighting import (
     Kronecker,
     Operator,
     Weighting,
-    entrywise,
+    WeightsAndPrices,
     improve,
     kronecker_design as module,
     product_state,
 )
 from mmopt.solvers.weighting.weight_steps import curvature
-from mmopt.solvers.weighting.weighting_problem import WeightsAndPrices, better, solve_scaled
+from mmopt.solvers.weighting.weighting_problem import better, solve_scaled
 
 STEP = 1e-5
 
@@ -94,7 +95,7 @@ def pair(rng: np.random.Generator, shapes: list[tuple[int, int]], part: float = 
     return [Kronecker(factors, rows), GivenMatrix(matrix[rows])]
 
 
-def solved(problem: Weighting, gap: float) -> WeightsAndPrices:
+def solved_to(problem: Weighting, gap: float) -> WeightsAndPrices:
     return next(state for state in improve(problem) if state.gap <= gap)
 
 
@@ -166,24 +167,12 @@ def test_a_dense_step_that_is_singular_but_for_rounding() -> None:
     np.testing.assert_allclose(system @ found, right, rtol=1e-6, atol=1e-6)
 
 
-def test_squares_and_absolute_values_of_products(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """Entrywise maps of a product are products: what makes the Kronecker design possible."""
-    for power in [1, 2]:
-        with subtests.test(power=power):
-            factors = [rng.normal(size=(3, 4)), rng.normal(size=(2, 5))]
-            np.testing.assert_allclose(
-                np.kron(*(entrywise(f, power) for f in factors)),
-                entrywise(np.kron(*factors), power),
-                rtol=ROUNDING,
-            )
-
-
 def test_kronecker_finds_what_dense_finds(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for power, gap, part in itertools.product([1, 2], [GAP_INTERIOR, FINE], [1.0, 0.6]):
         with subtests.test(power=power, gap=gap, part=part):
             kronecker, dense = pair(rng, [(6, 6), (7, 8)], part)
             c = 10 ** rng.uniform(-2, 2, size=dense.shape[0])
-            one, other = (solved(Weighting(o, c, power), gap) for o in (kronecker, dense))
+            one, other = (solved_to(Weighting(o, c, power), gap) for o in (kronecker, dense))
             assert one.objective == pytest.approx(other.objective, rel=2 * gap)
             assert dense.load(one.u).max() <= 1 + ROUNDING
             # The objective is strictly convex: weights agree to the root of the gap.
@@ -198,7 +187,7 @@ def test_product_costs_are_solved_factor_by_factor(
             kronecker, dense = pair(rng, [(4, 4), (3, 5), (2, 2)])
             costs = [rng.uniform(0.1, 1.0, size=f.shape[0]) for f in kronecker.factors]
             parts = [
-                solved(Weighting(GivenMatrix(f), c, power), FINE)
+                solved_to(Weighting(GivenMatrix(f), c, power), FINE)
                 for f, c in zip(kronecker.factors, costs, strict=True)
             ]
             whole = Weighting(dense, reduce(np.kron, costs), power)
@@ -207,8 +196,8 @@ def test_product_costs_are_solved_factor_by_factor(
             for name in ("u", "mu", "objective", "bound"):
                 np.testing.assert_allclose(getattr(joined, name), getattr(checked, name), rtol=1e-10)
             assert joined.gap <= 4 * FINE
-            assert solved(whole, FINE).objective == pytest.approx(joined.objective, rel=4 * FINE)
-            by_factors = solved(Weighting(kronecker, whole.c, power), FINE)
+            assert solved_to(whole, FINE).objective == pytest.approx(joined.objective, rel=4 * FINE)
+            by_factors = solved_to(Weighting(kronecker, whole.c, power), FINE)
             assert by_factors.objective == pytest.approx(joined.objective, rel=4 * FINE)
 
 
@@ -219,7 +208,7 @@ def test_costs_that_are_nearly_a_product(subtests: pytest.Subtests, rng: np.rand
             kronecker, dense = pair(rng, [(6, 6), (5, 5)])
             c = np.kron(rng.uniform(0.1, 1.0, size=6), rng.uniform(0.1, 1.0, size=5))
             c = c * (1 + error * rng.normal(size=len(c)))
-            one, other = (solved(Weighting(o, c, power), FINE) for o in (kronecker, dense))
+            one, other = (solved_to(Weighting(o, c, power), FINE) for o in (kronecker, dense))
             assert one.objective == pytest.approx(other.objective, rel=2 * FINE)
             assert one.bound == pytest.approx(other.bound, rel=2 * FINE)
 
@@ -229,3 +218,92 @@ def test_a_step_that_rounding_leaves_without_a_solution_is_not_a_number() -> Non
     beyond = 1.0 + 1.1e-15  # what the ridge makes of the unit diagonal
     found = solve_scaled(lambda: np.array([[1.0, beyond], [beyond, 1.0]]), np.zeros(2), np.ones((2, 1)))
     assert np.isnan(found).all()
+
+
+POWERS = [1, 2]
+
+
+def solved(problem: Weighting, gap: float = FINE) -> WeightsAndPrices:
+    for state in improve(problem):
+        if state.gap <= gap:
+            return state
+    raise AssertionError(f"the gap is {state.gap:.1e}")
+
+
+def test_every_step_is_feasible_and_bounded_and_the_gap_closes(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
+    for name, power in itertools.product(HARD, POWERS):
+        with subtests.test(name, power=power):
+            problem = weighting(HARD[name](rng), power)
+            M, c = problem.operator.matrix, problem.c
+            gaps = []
+            for state in improve(problem):
+                assert (state.u > 0).all() and (state.mu >= 0).all()
+                assert (M.T @ state.u).max() <= 1 + ROUNDING
+                assert state.objective == pytest.approx((c / state.u**power).sum(), rel=ROUNDING)
+                b = M @ state.mu
+                bound = (c ** (1 / (1 + power)) * b ** (power / (1 + power))).sum() ** (1 + power)
+                assert state.bound == pytest.approx(bound / state.mu.sum() ** power, rel=1e-10)
+                assert state.mu.sum() == pytest.approx(power * state.bound, rel=ROUNDING)
+                assert state.bound <= state.objective * (1 + ROUNDING)
+                gaps.append(state.gap)
+                if state.gap <= FINE:
+                    break
+            assert gaps[-1] <= FINE
+            assert all(
+                after <= before * (1 + ROUNDING) + ROUNDING for before, after in itertools.pairwise(gaps)
+            )
+
+
+def test_it_goes_on_from_a_state(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    """Nothing but the state is needed, and no step is worse than it."""
+    for name, power in itertools.product(HARD, POWERS):
+        with subtests.test(name, power=power):
+            problem = weighting(HARD[name](rng), power)
+            start = solved(problem, 1e-3)
+            found = list(itertools.islice(improve(problem, start), 40))
+            assert all(state.gap <= start.gap * (1 + ROUNDING) + ROUNDING for state in found)
+            assert found[-1].gap <= FINE
+
+
+def test_order_scale_and_repetition_do_not_matter(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
+    for power in POWERS:
+        with subtests.test(power=power):
+            for name in ("random predicates", "scaled rows", "sparse rows"):
+                Q, c = HARD[name](rng)
+                base = solved(weighting((Q, c), power)).objective
+                rows, cells = rng.permutation(len(Q)), rng.permutation(Q.shape[1])
+                sizes = 10 ** rng.uniform(-2, 2, size=len(Q))
+                changed = {
+                    "permuted": ((Q[rows][:, cells], c[rows]), 1.0),
+                    # A design query of twice the size needs half the weight.
+                    "rescaled rows": ((Q * sizes[:, None], c / sizes**2), 1.0),
+                    "larger c": ((Q, 1e5 * c), 1e5),
+                    "larger rows": ((1e3 * Q, c), 1e6),
+                    "repeated cells": ((Q[:, np.repeat(np.arange(Q.shape[1]), 3)], c), 1.0),
+                    "cells that nothing touches": ((np.hstack([Q, np.zeros((len(Q), 5))]), c), 1.0),
+                }
+                for what, (design, factor) in changed.items():
+                    found = solved(weighting(design, power))
+                    assert found.objective == pytest.approx(factor * base, rel=3 * FINE), (name, what)
+
+
+def test_wavelet_under_laplace_noise_needs_no_step(subtests: pytest.Subtests) -> None:
+    """Every cell is equally loaded at uniform prices: the closed form (c / (abs(Q) 1))^(1/3)."""
+    for n in [1, 2, 8, 64]:
+        with subtests.test(n=n):
+            Q = haar(n)
+            c = np.square(np.tri(n) @ np.linalg.pinv(Q)).sum(axis=0)
+            first = next(improve(weighting((Q, c), 2)))
+            weights = (c / np.abs(Q).sum(axis=1)) ** (1 / 3)
+            np.testing.assert_allclose(first.u, weights / (np.abs(Q).T @ weights)[0], rtol=ROUNDING)
+            assert first.gap <= ROUNDING
+
+
+def test_one_cell_a_row_is_solved_by_the_first_steps(rng: np.random.Generator) -> None:
+    """The least of Σ c/u with every u <= 1 is Σ c."""
+    Q, c = HARD["one cell a row"](rng)
+    assert solved(weighting((Q, c), 1), GAP_INTERIOR).objective == pytest.approx(c.sum(), rel=GAP_INTERIOR)
