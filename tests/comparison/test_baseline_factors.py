@@ -85,45 +85,6 @@ def test_example_4(subtests: pytest.Subtests, processes: Isolated) -> None:
             assert found.bound == outcome.solution.error_bound
 
 
-def test_one_json_object_each(processes: Isolated) -> None:
-    (outcome,) = outcomes = solved(EXAMPLE_4, "l2_strategy")
-    names = ["hierarchical(branching=2)", "quadtree"]
-    tree, none = baseline_factors(outcomes, EXAMPLE_4, names, isolated=processes)
-    assert tree.cost is not None
-    assert tree.summary() == {
-        "kind": "baseline",
-        "name": "hierarchical(branching=2)",
-        "title": "Hierarchy of ranges of each attribute; by default with the branching of HB, and no total",
-        "detail": tree.detail,
-        "reason": "",
-        "norm": 2,
-        "rows": 15,
-        "sensitivity": tree.cost.sensitivity,
-        "error": tree.cost.error,
-        "noise": "Gaussian",
-        "rmse": tree.cost.rmse,
-        "unit_rmse": tree.cost.rmse,
-        "cost": None,
-        "not_ranked": "",
-        "is_continuous": False,
-        "against": {"program": "l2_strategy", "solver": outcome.solver, "tolerance": None},
-        "error_factor": tree.error,
-        "rmse_factor": tree.rmse,
-        "bound_factor": tree.over_bound,
-        "privacy_cost": None,
-        "privacy_against": None,
-        "privacy_factor": None,
-        "privacy_bound_factor": None,
-    }
-    lacking = none.summary()
-    assert lacking.pop("reason") == "for one attribute it is hierarchical(branching=2)"
-    assert {name for name, value in lacking.items() if value is None} == {
-        *("norm", "rows", "sensitivity", "error", "noise", "rmse", "unit_rmse", "cost", "against"),
-        *("error_factor", "rmse_factor", "bound_factor"),
-        *("privacy_cost", "privacy_against", "privacy_factor", "privacy_bound_factor"),
-    }
-
-
 def test_beside_the_best_of_each_norm(processes: Isolated) -> None:
     first, second = outcomes = solved(W, "query_weighting", "l2_strategy")
     assert standards(outcomes) == {2: second}

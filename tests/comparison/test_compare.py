@@ -79,27 +79,10 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
             assert o.solution.options["tolerance"] == o.tolerance
             assert o.solution.gap is not None and o.solution.gap <= o.tolerance
             assert o.memory is not None or sys.platform != "linux"
-    summary = outcomes[0].summary()
-    assert summary.pop("elapsed") >= 0 and summary.pop("memory") >= 0
-    assert summary == {
-        "kind": "program",
-        "program": "l2_strategy",
-        "solver": "qoco",
-        "status": None,
-        "formulation_of": "",
-        "tolerance": 1e-2,
-        "noise": None,
-        "rmse": None,
-        "unit_rmse": None,
-        "cost": None,
-        "not_ranked": "",
-        "is_continuous": False,
-        "stop": "does not apply",
-        "cpu": None,
-        "problem": "'l2_strategy' does not work with qoco: it must have the psd cone\n"
-        "  these have it: clarabel, scs, cvxopt, sdpa",
-        "points": [],
-    }
+    assert outcomes[0].problem == (
+        "'l2_strategy' does not work with qoco: it must have the psd cone\n"
+        "  these have it: clarabel, scs, cvxopt, sdpa"
+    )
     solved = outcomes[-1]
     assert solved.solution is not None
     assert solved.summary().items() >= solved.solution.summary().items()  # rmse too: no privacy is stated

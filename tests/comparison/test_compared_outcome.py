@@ -41,44 +41,21 @@ def test_labels_come_from_the_task() -> None:
 
 
 def test_deaths(subtests: pytest.Subtests) -> None:
-    for case, (status, said, stop, problem) in {
-        "status": (
-            3,
-            "",
-            "crashed",
-            "the process ended with status 3 and no result\n  a solver may end so for want of "
-            "memory; the limit was 2 GiB",
+    none = "the process ended with status 3 and no result"
+    for status, said, stop, reason, hint in (
+        (3, "", "crashed", none, "a solver may end so for want of memory; the limit was 2 GiB"),
+        (3, "one\nlast words\n", "crashed", none, "it last wrote: last words"),
+        (-11, "oops", "crashed", "the process ended with signal 11 (SIGSEGV)", "it last wrote: oops"),
+        (-64, "oops", "crashed", "the process ended with signal 64 (SIGRTMAX)", "it last wrote: oops"),
+        (
+            *(-6, "memory allocation of 26791200 bytes failed", "memory limit", "needed more than 2 GiB"),
+            "allow more memory, or try another solver (a first-order one needs least) or formulation",
         ),
-        "last words": (
-            3,
-            "one\nlast words\n",
-            "crashed",
-            "the process ended with status 3 and no result\n  it last wrote: last words",
-        ),
-        "signal": (
-            -11,
-            "oops",
-            "crashed",
-            "the process ended with signal 11 (SIGSEGV)\n  it last wrote: oops",
-        ),
-        "real-time signal": (
-            -64,
-            "oops",
-            "crashed",
-            "the process ended with signal 64 (SIGRTMAX)\n  it last wrote: oops",
-        ),
-        "allocation": (
-            -6,
-            "memory allocation of 26791200 bytes failed",
-            "memory limit",
-            "needed more than 2 GiB\n  allow "
-            "more memory, or try another solver (a first-order one needs least) or formulation",
-        ),
-    }.items():
-        with subtests.test(case):
+    ):
+        with subtests.test(reason, said=said):
             outcome = ended(status, said=said)
-            assert (outcome.stop, outcome.problem) == (stop, problem)
-            assert outcome.reason == problem.split("\n")[0]
+            assert (outcome.stop, outcome.reason) == (stop, reason)
+            assert outcome.problem == f"{reason}\n  {hint}"
 
 
 def test_a_solver_that_reports_a_failed_allocation_as_something_else() -> None:

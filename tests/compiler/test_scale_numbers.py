@@ -174,24 +174,6 @@ def test_units_predict_the_objective(subtests: pytest.Subtests, rng: np.random.G
                 assert two.objective / one.objective == pytest.approx(expected, rel=1e-9)
 
 
-def test_units_of_the_shipped_programs(subtests: pytest.Subtests) -> None:
-    for name, variables, constraints in [
-        ("l2_strategy", {"X": {}}, {"sensitivity": {}}),
-        ("l2_strategy_lmi", {"X": {}, "u": {"queries": 2}}, {"sensitivity": {}}),
-        ("query_weighting", {"u": {}, "v": {}}, {"sensitivity": {}}),
-        (
-            "fitness_for_use",
-            {"alpha": {"queries": 2, "targets": -1}, "Sigma": {"queries": -2, "targets": 1}},
-            {"privacy": {"queries": 2, "targets": -1}, "accuracy": {"targets": 1}},
-        ),
-    ]:
-        with subtests.test(name):
-            units = infer_units(Program.load(name))
-            assert isinstance(units, Units)
-            assert units.variables == variables
-            assert {k: units.constraints[k] for k in constraints} == constraints
-
-
 def test_every_source_has_units() -> None:
     assert set(SOURCE_UNITS) == set(SOURCES)
 

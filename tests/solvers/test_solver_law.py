@@ -1,5 +1,6 @@
 """The law of the solvers: every row of the tables takes the cones and the options that it claims."""
 
+import ctypes
 import itertools
 import re
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from dense_sectors import ways
 from solvers.separate import NEEDS, separate
 
 from mmopt import OptionError, Program, Workload, solve
-from mmopt.compiler import bind, lower
+from mmopt.compiler import bind, cones, lower
 from mmopt.driver.solve_plan import SEARCH_OPTIONS, plan_solve
 from mmopt.errors import UnsuitableError
 from mmopt.language.syntax.syntax_tree import Apply
@@ -28,6 +29,7 @@ from mmopt.solvers import (
     SolverRow,
     choose_solver,
     claims,
+    missing_cones,
     predicted,
     run,
 )
@@ -46,7 +48,10 @@ def of_cone(kind: str) -> Program:
 
 
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
-def test_every_cone_that_a_row_claims_is_solved_and_certified(subtests: pytest.Subtests) -> None:
+def test_every_cone_that_a_row_claims_is_solved_and_certified(
+    subtests: pytest.Subtests, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing is printed, from below Python neither."""
     for row in SOLVERS:
         with subtests.test(row.name):
             # "zero" stands in every problem that cvxpy hands over, if only empty.
@@ -61,14 +66,19 @@ def test_every_cone_that_a_row_claims_is_solved_and_certified(subtests: pytest.S
                 assert s.gap is not None and 0 <= s.gap <= row.tolerance, (kind, s)
                 # A certificate of the test's own is claimed, whoever solves.
                 assert s.status.feasible and s.bound_grade == ("proved" if kind == "psd" else "claimed")
+            ctypes.CDLL(None).fflush(None)
+            assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.quick
-def test_every_row_has_a_forecast(subtests: pytest.Subtests) -> None:
+def test_every_row_has_a_forecast_and_a_shipped_program(subtests: pytest.Subtests) -> None:
+    programs = map(Program.load, ("l2_strategy", "query_weighting", "gamma_2"))
+    shipped = [cones(one.checked, one.sizes()) for one in (bind(p, PREFIX) for p in programs)]
     for row in SOLVERS:
         with subtests.test(row.name):
             known = predicted(bind(of_cone("nonnegative"), PREFIX), row)
             assert known.solver == row.name and 0 < known.seconds < 10 and 1e6 < known.memory < 1e9
+            assert any(not missing_cones(row, needed) for needed in shipped)
 
 
 # What a solver has no setting for, and what becomes of it.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tolerances import DERIVATIVE, RECOMPUTED
 
-from mmopt import Program, UnsuitableError, Workload, solve
+from mmopt import UnsuitableError, Workload, solve
 from mmopt.errors import OptionError
 from mmopt.numerics.matrix_functions import Array
 from mmopt.solvers import Clock
@@ -81,9 +81,6 @@ def test_cells_are_merged_only_where_neighbours_are_alike(rng: np.random.Generat
     assert default_starts(64) > default_starts(1024) > default_starts(10**4)
 
 
-TEXT = Program.load("p_identity").text
-
-
 def test_the_kernel_takes_it_and_the_file_scores_it() -> None:
     w = Workload.from_matrix(np.tri(32))
     s = solve(w, "p_identity")
@@ -96,12 +93,6 @@ def test_the_kernel_takes_it_and_the_file_scores_it() -> None:
     assert s.objective == pytest.approx(np.trace(w.gram @ np.linalg.inv(a.T @ a)), rel=RECOMPUTED)
     assert s.error == pytest.approx(s.objective, rel=RECOMPUTED)
     assert s.bound == s.error_bound < s.objective
-
-
-def test_under_other_names_and_with_another_number_of_rows() -> None:
-    text = TEXT.replace("Theta", "Extra").replace("matrix[p, n]", "matrix[rows, n]").replace("W", "Queries")
-    s = solve(Workload.from_matrix(np.tri(16)), Program.parse(text), givens={"size": 6})
-    assert s.solver == "p_identity" and s.variables["Extra"].shape == (3, 16)
 
 
 def test_the_general_search_by_name_and_what_is_refused() -> None:

@@ -28,36 +28,26 @@ from mmopt.solvers.weighting.weighting_problem import better, solve_scaled
 STEP = 1e-5
 
 
-def test_gradient_of_the_dual_value(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    for power in [1, 2]:
-        with subtests.test(power=power):
-            problem = weighting(HARD["random predicates"](rng), power)
-            mu = rng.uniform(0.5, 1.0, size=problem.operator.shape[1])
-            b = problem.operator.price(mu)
-            gradient = power / (1 + power) * problem.operator.load(problem.best_response(b))
-            for _ in range(5):
-                move = rng.normal(size=len(mu))
-                measured = (problem.value(mu + STEP * move) - problem.value(mu - STEP * move)) / (2 * STEP)
-                assert measured == pytest.approx(
-                    gradient @ move, rel=DERIVATIVE, abs=DERIVATIVE * abs(gradient).max()
-                )
-
-
-def test_hessian_of_the_dual_value(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """-a/(1+a)² Mᵀ diag(u/b) M, with u the best response: the Newton matrix's other face."""
-    for power in [1, 2]:
-        with subtests.test(power=power):
-            problem = weighting(HARD["random predicates"](rng), power)
-            M = problem.operator.matrix
-            mu = rng.uniform(0.5, 1.0, size=M.shape[1])
-            b = M @ mu
-            hessian = -power / (1 + power) ** 2 * (M.T * (problem.best_response(b) / b)) @ M
-            move = rng.normal(size=len(mu))
-            ahead, behind = (M.T @ problem.best_response(M @ (mu + s * move)) for s in (STEP, -STEP))
-            measured = power / (1 + power) * (ahead - behind) / (2 * STEP)
-            np.testing.assert_allclose(
-                measured, hessian @ move, rtol=DERIVATIVE, atol=DERIVATIVE * abs(measured).max()
-            )
+def test_derivatives_of_the_dual_value(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    """The second is -a/(1+a)² Mᵀ diag(u/b) M, with u the best response: the Newton matrix's other face."""
+    for power in (1, 2):
+        problem = weighting(HARD["random predicates"](rng), power)
+        M = problem.operator.matrix
+        mu, move = rng.uniform(0.5, 1.0, size=M.shape[1]), rng.normal(size=M.shape[1])
+        b = M @ mu
+        u = problem.best_response(b)
+        gradient = power / (1 + power) * problem.operator.load(u)
+        second = -power / (1 + power) ** 2 * (M.T * (u / b)) @ M @ move
+        sides = [mu + STEP * move, mu - STEP * move]
+        values = [problem.value(side) for side in sides]
+        slopes = [power / (1 + power) * (M.T @ problem.best_response(M @ side)) for side in sides]
+        for what, (ahead, behind), exact, size in (
+            ("first", values, gradient @ move, abs(gradient).max()),
+            ("second", slopes, second, abs(second).max()),
+        ):
+            with subtests.test(what, power=power):
+                measured = (ahead - behind) / (2 * STEP)
+                np.testing.assert_allclose(measured, exact, rtol=DERIVATIVE, atol=DERIVATIVE * size)
 
 
 def test_curvature_is_the_second_derivative_where_prices_balance(
