@@ -169,18 +169,15 @@ def test_an_inverse_that_stands_twice_needs_one_cone() -> None:
     assert [(c.size, c.count) for c in blocks] == [(6, 1)]
 
 
-def test_a_block_that_exceeds_a_matrix(subtests: pytest.Subtests) -> None:
+def test_a_block_that_exceeds_a_matrix() -> None:
     """``[[…]] >> M`` is not ``[[…]] >> 0``, also for a block of four numbers (a second-order cone)."""
     for size in [2, 3]:
-        with subtests.test(size=size):
-            entries = ", ".join(
-                "[" + ", ".join("t" if i == j else "0" for j in range(size)) + "]" for i in range(size)
-            )
-            text = (
-                MORE[: MORE.index("subject to")] + f"subject to\n    block: [{entries}] >> 5 * eye({size})\n"
-            )
-            text = text.replace("trace(Z)", "trace(Z) + sum(v**2)")
-            text += "    top: diag(X) <= 1\nstrategy\n    factor(X) norm 2\n"
-            lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.tri(3))))
-            lowered.problem.solve(solver="CLARABEL")
-            assert lowered.variables["t"].value == pytest.approx(5.0, rel=1e-6)
+        entries = ", ".join(
+            "[" + ", ".join("t" if i == j else "0" for j in range(size)) + "]" for i in range(size)
+        )
+        text = MORE[: MORE.index("subject to")] + f"subject to\n    block: [{entries}] >> 5 * eye({size})\n"
+        text = text.replace("trace(Z)", "trace(Z) + sum(v**2)")
+        text += "    top: diag(X) <= 1\nstrategy\n    factor(X) norm 2\n"
+        lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.tri(3))))
+        lowered.problem.solve(solver="CLARABEL")
+        assert lowered.variables["t"].value == pytest.approx(5.0, rel=1e-6)

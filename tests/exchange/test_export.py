@@ -137,7 +137,7 @@ CONVEX = [name for name in program_names() if shipped(name).written.klass == "co
 
 
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", CONVEX)
 def test_every_convex_program_goes_out_and_comes_back(name: str) -> None:
     workload = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 1.0, 1.5])

@@ -54,23 +54,22 @@ def test_a_lower_bound_on_the_cost() -> None:
 
 
 @pytest.mark.quick
-def test_a_psd_cone(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_a_psd_cone(rng: np.random.Generator) -> None:
     """The triangle of -M = M(x) with M positive definite is in no psd cone: y = any psd matrix shows it."""
     for solver in ["SCS", "CLARABEL"]:
-        with subtests.test(solver=solver):
-            index = np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)
-            weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
-            root = rng.normal(size=(3, 3))
-            b = -(root @ root.T + np.eye(3))[index] * weight
-            other = rng.normal(size=(3, 3))
-            y = (other @ other.T)[index] * weight
-            found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]), ray=True)
-            assert found is not None and found.radius == np.inf
-            assert found.value >= -float(b @ y) * (1 - 1e-12)
-            # A feasible s = diag(1, 1, 5): the negative eigenvalue of y is clipped before it is believed.
-            s, wrong = (np.diag([1.0, 1.0, sign * 5.0])[index] * weight for sign in (1, -1))
-            assert -float(s @ wrong) > 0
-            assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3]), ray=True) is None
+        index = np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)
+        weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
+        root = rng.normal(size=(3, 3))
+        b = -(root @ root.T + np.eye(3))[index] * weight
+        other = rng.normal(size=(3, 3))
+        y = (other @ other.T)[index] * weight
+        found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]), ray=True)
+        assert found is not None and found.radius == np.inf
+        assert found.value >= -float(b @ y) * (1 - 1e-12)
+        # A feasible s = diag(1, 1, 5): the negative eigenvalue of y is clipped before it is believed.
+        s, wrong = (np.diag([1.0, 1.0, sign * 5.0])[index] * weight for sign in (1, -1))
+        assert -float(s @ wrong) > 0
+        assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3]), ray=True) is None
 
 
 @pytest.mark.quick
@@ -107,19 +106,18 @@ def moved(y: np.ndarray, solver: str, **dims: Any) -> np.ndarray:
 
 
 @pytest.mark.quick
-def test_every_part_is_in_its_cone(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_every_part_is_in_its_cone(rng: np.random.Generator) -> None:
     for solver in ["CLARABEL", "SCS"]:
-        with subtests.test(solver=solver):
-            for _ in range(20):
-                y = rng.normal(size=2 + 3 + 4 + 6)
-                found = moved(y, solver, zero=2, nonneg=3, soc=[4], psd=[3])
-                np.testing.assert_array_equal(found[:2], y[:2])
-                assert (found[2:5] >= 0).all()
-                assert found[5] >= np.linalg.norm(found[6:9])
-                entries = found[9:] / np.array([1, np.sqrt(2), 1, np.sqrt(2), np.sqrt(2), 1])
-                if solver == "SCS":
-                    entries = found[9:] / np.array([1, np.sqrt(2), np.sqrt(2), 1, np.sqrt(2), 1])
-                matrix = np.zeros((3, 3))
-                matrix[np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)] = entries
-                matrix = matrix + np.triu(matrix, 1).T + np.tril(matrix, -1).T - 0.0
-                assert np.linalg.eigvalsh(matrix)[0] >= 0
+        for _ in range(20):
+            y = rng.normal(size=2 + 3 + 4 + 6)
+            found = moved(y, solver, zero=2, nonneg=3, soc=[4], psd=[3])
+            np.testing.assert_array_equal(found[:2], y[:2])
+            assert (found[2:5] >= 0).all()
+            assert found[5] >= np.linalg.norm(found[6:9])
+            entries = found[9:] / np.array([1, np.sqrt(2), 1, np.sqrt(2), np.sqrt(2), 1])
+            if solver == "SCS":
+                entries = found[9:] / np.array([1, np.sqrt(2), np.sqrt(2), 1, np.sqrt(2), 1])
+            matrix = np.zeros((3, 3))
+            matrix[np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)] = entries
+            matrix = matrix + np.triu(matrix, 1).T + np.tril(matrix, -1).T - 0.0
+            assert np.linalg.eigvalsh(matrix)[0] >= 0

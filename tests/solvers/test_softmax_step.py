@@ -24,40 +24,36 @@ def case(rng: np.random.Generator, hybrid: float, t1: float = 3.0, t2: float = 5
 
 
 @pytest.mark.quick
-def test_both_sides_are_those_of_the_file(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_both_sides_are_those_of_the_file(rng: np.random.Generator) -> None:
     for hybrid in [0.0, 0.2]:
-        with subtests.test(hybrid=hybrid):
-            instance, soft = case(rng, hybrid)
-            at = state(soft, rng.normal(size=5), rng.normal(size=7))
-            program, basis = instance.program, instance.env["B"]
-            sigma = basis @ at.noise @ at.noise.T @ basis.T
-            assert program.objective is not None and program.certificate is not None
-            env = {**instance.env, "Sigma": sigma}
-            for let in program.lets:
-                env[let.name] = evaluate(let.expr, env)
-            assert at.upper == pytest.approx(evaluate(program.objective, env), rel=RECOMPUTED)
-            env |= {"p": np.exp(at.p), "q": np.exp(at.q) / soft.targets}
-            assert at.lower == pytest.approx(evaluate(program.certificate.expr, env), rel=RECOMPUTED)
-            assert at.lower <= at.upper * (1 + ROUNDING)
-            assert np.exp(at.p).sum() == pytest.approx(1.0, rel=ROUNDING)
+        instance, soft = case(rng, hybrid)
+        at = state(soft, rng.normal(size=5), rng.normal(size=7))
+        program, basis = instance.program, instance.env["B"]
+        sigma = basis @ at.noise @ at.noise.T @ basis.T
+        assert program.objective is not None and program.certificate is not None
+        env = {**instance.env, "Sigma": sigma}
+        for let in program.lets:
+            env[let.name] = evaluate(let.expr, env)
+        assert at.upper == pytest.approx(evaluate(program.objective, env), rel=RECOMPUTED)
+        env |= {"p": np.exp(at.p), "q": np.exp(at.q) / soft.targets}
+        assert at.lower == pytest.approx(evaluate(program.certificate.expr, env), rel=RECOMPUTED)
+        assert at.lower <= at.upper * (1 + ROUNDING)
+        assert np.exp(at.p).sum() == pytest.approx(1.0, rel=ROUNDING)
 
 
 @pytest.mark.quick
-def test_a_step_keeps_the_sums_and_climbs_as_fast_as_it_says(
-    subtests: pytest.Subtests, rng: np.random.Generator
-) -> None:
+def test_a_step_keeps_the_sums_and_climbs_as_fast_as_it_says(rng: np.random.Generator) -> None:
     for hybrid in [0.0, 0.2]:
-        with subtests.test(hybrid=hybrid):
-            _, soft = case(rng, hybrid)
-            at = state(soft, rng.normal(size=5), rng.normal(size=7))
-            p, q = direction(soft, at, 0.0)
-            assert np.exp(at.p) @ p == pytest.approx(0.0, abs=RECOMPUTED)
-            assert np.exp(at.q) @ q == pytest.approx(0.0, abs=RECOMPUTED)
-            ahead, behind = (state(soft, at.p + s * p, at.q + s * q).lower for s in (STEP, -STEP))
-            slope = np.exp(at.p) * (at.costs - at.p / soft.cells) @ p
-            slope += np.exp(at.q) * (at.variances - at.q / soft.queries) @ q
-            assert slope > 0
-            assert (ahead - behind) / (2 * STEP) == pytest.approx(slope, rel=10 * DIFFERENCES)
+        _, soft = case(rng, hybrid)
+        at = state(soft, rng.normal(size=5), rng.normal(size=7))
+        p, q = direction(soft, at, 0.0)
+        assert np.exp(at.p) @ p == pytest.approx(0.0, abs=RECOMPUTED)
+        assert np.exp(at.q) @ q == pytest.approx(0.0, abs=RECOMPUTED)
+        ahead, behind = (state(soft, at.p + s * p, at.q + s * q).lower for s in (STEP, -STEP))
+        slope = np.exp(at.p) * (at.costs - at.p / soft.cells) @ p
+        slope += np.exp(at.q) * (at.variances - at.q / soft.queries) @ q
+        assert slope > 0
+        assert (ahead - behind) / (2 * STEP) == pytest.approx(slope, rel=10 * DIFFERENCES)
 
 
 @pytest.mark.quick
@@ -81,15 +77,14 @@ def workload(rng: np.random.Generator, m: int = 9, n: int = 6) -> Workload:
     return Workload.from_matrix(rng.normal(size=(m, n)), targets=rng.uniform(0.5, 5.0, size=m))
 
 
-def test_the_kernel_and_the_general_search_agree(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_the_kernel_and_the_general_search_agree(rng: np.random.Generator) -> None:
     for hybrid in [0.0, 0.1]:
-        with subtests.test(hybrid=hybrid):
-            w = workload(rng)
-            givens = {"t1": 20.0, "t2": 5.0, "hybrid": hybrid}
-            kernel, general = (solve(w, "softmax_step", solver=s, givens=givens) for s in (None, "lbfgs"))
-            assert (kernel.solver, general.solver) == ("softmax", "lbfgs")
-            assert kernel.gap is not None and kernel.gap <= GAP_INTERIOR
-            assert kernel.objective == pytest.approx(general.objective, rel=2 * GAP_INTERIOR)
+        w = workload(rng)
+        givens = {"t1": 20.0, "t2": 5.0, "hybrid": hybrid}
+        kernel, general = (solve(w, "softmax_step", solver=s, givens=givens) for s in (None, "lbfgs"))
+        assert (kernel.solver, general.solver) == ("softmax", "lbfgs")
+        assert kernel.gap is not None and kernel.gap <= GAP_INTERIOR
+        assert kernel.objective == pytest.approx(general.objective, rel=2 * GAP_INTERIOR)
 
 
 def test_sharp_maxima_to_a_fine_gap(rng: np.random.Generator) -> None:

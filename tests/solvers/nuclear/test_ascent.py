@@ -55,18 +55,17 @@ def test_optima_that_are_known() -> None:
     assert value(whole(np.eye(4), np.array([1.0, 2.0, 4.0, 50.0]))) == pytest.approx(1.0, rel=GAP)
 
 
-def test_permuted_scaled_and_signed(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_permuted_scaled_and_signed(rng: np.random.Generator) -> None:
     """Cells and queries in another order and with other signs; W scaled by t has t² the optimum."""
     for targets in [False, True]:
-        with subtests.test(targets=targets):
-            problem = plain(rng, targets=targets)
-            (part,) = problem.parts
-            m, n = part.rows.shape
-            order, cells = rng.permutation(m), rng.permutation(n)
-            signs = rng.choice([-1.0, 1.0], size=(m, 1))
-            rows = 3.0 * (signs * part.rows)[order][:, cells]
-            c = None if problem.targets is None else problem.targets[order]
-            assert value(whole(rows, c)) == pytest.approx(9.0 * value(problem), rel=2 * GAP)
+        problem = plain(rng, targets=targets)
+        (part,) = problem.parts
+        m, n = part.rows.shape
+        order, cells = rng.permutation(m), rng.permutation(n)
+        signs = rng.choice([-1.0, 1.0], size=(m, 1))
+        rows = 3.0 * (signs * part.rows)[order][:, cells]
+        c = None if problem.targets is None else problem.targets[order]
+        assert value(whole(rows, c)) == pytest.approx(9.0 * value(problem), rel=2 * GAP)
 
 
 def test_rotated_queries_have_the_same_total_error(rng: np.random.Generator) -> None:
@@ -85,19 +84,18 @@ def test_a_query_asked_twice(rng: np.random.Generator) -> None:
     assert value(whole(twice)) == pytest.approx(value(whole(weighted)), rel=2 * GAP)
 
 
-def test_parts_are_blocks_repeated(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_parts_are_blocks_repeated(rng: np.random.Generator) -> None:
     """A component with multiplicity 2 is the same as two blocks whose orbits have two members each."""
     for targets in [False, True]:
-        with subtests.test(targets=targets):
-            rows = rng.normal(size=(4, 3))
-            block = np.kron(np.eye(2), rows)
-            c = rng.uniform(1.0, 2.0, size=4) if targets else None
-            queries = np.arange(4) if targets else None
-            part = QueryComponent(rows, 2.0, np.arange(3), queries)
-            split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
-            assert value(split) == pytest.approx(
-                value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
-            )
+        rows = rng.normal(size=(4, 3))
+        block = np.kron(np.eye(2), rows)
+        c = rng.uniform(1.0, 2.0, size=4) if targets else None
+        queries = np.arange(4) if targets else None
+        part = QueryComponent(rows, 2.0, np.arange(3), queries)
+        split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
+        assert value(split) == pytest.approx(
+            value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
+        )
 
 
 def test_any_library_of_the_array_api_standard(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
@@ -130,14 +128,13 @@ def test_prefix_sums_start_close(subtests: pytest.Subtests) -> None:
             assert near.gap < far.gap / 10
 
 
-def test_what_stretching_misses_is_taken_off(subtests: pytest.Subtests) -> None:
+def test_what_stretching_misses_is_taken_off() -> None:
     """A step of the fixed point from the start is enough for a gap of 1e-6."""
     for n in [600]:
-        with subtests.test(n=n):
-            problem = whole(np.tri(n))
-            iterates = search(problem, (start(problem), None))
-            next(iterates)
-            assert iterates.send(1e-6).gap <= 1e-6
+        problem = whole(np.tri(n))
+        iterates = search(problem, (start(problem), None))
+        next(iterates)
+        assert iterates.send(1e-6).gap <= 1e-6
 
 
 def test_the_middle_of_an_attribute_is_no_end() -> None:

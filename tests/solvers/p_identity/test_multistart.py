@@ -57,13 +57,12 @@ def test_the_caller_may_give_the_first_start() -> None:
     assert len(last.rows) == 2 and last.count == 1
 
 
-def test_starts_have_no_more_rows_than_there_may_be(subtests: pytest.Subtests) -> None:
+def test_starts_have_no_more_rows_than_there_may_be() -> None:
     for most in [1, 5, 70]:
-        with subtests.test(most=most):
-            for n in (1, 2, 9, 64):
-                for start in itertools.islice(starts(n, most, 0, np.tri(n)), 25):
-                    assert 1 <= len(start.rows) <= most and start.rows.shape[1] == n
-                    assert (start.rows >= 0).all() and np.isfinite(start.rows).all()
+        for n in (1, 2, 9, 64):
+            for start in itertools.islice(starts(n, most, 0, np.tri(n)), 25):
+                assert 1 <= len(start.rows) <= most and start.rows.shape[1] == n
+                assert (start.rows >= 0).all() and np.isfinite(start.rows).all()
 
 
 def test_queries_are_a_start_where_they_are_few() -> None:
@@ -109,12 +108,11 @@ def test_the_general_search_by_name_and_what_is_refused() -> None:
 
 
 @pytest.mark.quick
-def test_few_cells(subtests: pytest.Subtests) -> None:
+def test_few_cells() -> None:
     """The identity is the best that is known there."""
     for n in [1, 2, 3]:
-        with subtests.test(n=n):
-            s = solve(Workload.from_matrix(np.tri(n)), "p_identity")
-            assert s.objective <= n * (n + 1) / 2 * (1 + 1e-6)
+        s = solve(Workload.from_matrix(np.tri(n)), "p_identity")
+        assert s.objective <= n * (n + 1) / 2 * (1 + 1e-6)
 
 
 def dense(gram: Array, theta: Array) -> float:
@@ -130,16 +128,15 @@ def test_the_value_is_total_error(subtests: pytest.Subtests, rng: np.random.Gene
             assert Objective.of(w.T @ w).value(theta) == pytest.approx(dense(w.T @ w, theta), rel=RECOMPUTED)
 
 
-def test_the_gradient(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_the_gradient(rng: np.random.Generator) -> None:
     for block in [1, 3]:
-        with subtests.test(block=block):
-            w = rng.normal(size=(9, 11))
-            objective = Objective.of(w.T @ w, block)
-            t, way = rng.random((2, 3, len(objective.cells)))
-            step = 1e-5
-            up, down = (objective.value(t + sign * step * way) for sign in (1, -1))
-            _, gradient = objective.value_and_gradient(t)
-            assert (up - down) / (2 * step) == pytest.approx(float((gradient * way).sum()), rel=DERIVATIVE)
+        w = rng.normal(size=(9, 11))
+        objective = Objective.of(w.T @ w, block)
+        t, way = rng.random((2, 3, len(objective.cells)))
+        step = 1e-5
+        up, down = (objective.value(t + sign * step * way) for sign in (1, -1))
+        _, gradient = objective.value_and_gradient(t)
+        assert (up - down) / (2 * step) == pytest.approx(float((gradient * way).sum()), rel=DERIVATIVE)
 
 
 def test_merged_cells_have_the_error_of_all(subtests: pytest.Subtests, rng: np.random.Generator) -> None:

@@ -50,18 +50,15 @@ def test_derivatives_of_the_dual_value(subtests: pytest.Subtests, rng: np.random
                 np.testing.assert_allclose(measured, exact, rtol=DERIVATIVE, atol=DERIVATIVE * size)
 
 
-def test_curvature_is_the_second_derivative_where_prices_balance(
-    subtests: pytest.Subtests, rng: np.random.Generator
-) -> None:
+def test_curvature_is_the_second_derivative_where_prices_balance(rng: np.random.Generator) -> None:
     for power in [1, 2]:
-        with subtests.test(power=power):
-            problem = weighting(HARD["scaled rows"](rng), power)
-            u = rng.uniform(0.5, 1.0, size=len(problem.c))
-            ahead, here, behind = (
-                -power * problem.c * (u * s) ** (-power - 1) for s in (1 + STEP, 1.0, 1 - STEP)
-            )
-            measured = (ahead - behind) / (2 * STEP * u)
-            np.testing.assert_allclose(curvature(problem, u, -here), measured, rtol=DERIVATIVE)
+        problem = weighting(HARD["scaled rows"](rng), power)
+        u = rng.uniform(0.5, 1.0, size=len(problem.c))
+        ahead, here, behind = (
+            -power * problem.c * (u * s) ** (-power - 1) for s in (1 + STEP, 1.0, 1 - STEP)
+        )
+        measured = (ahead - behind) / (2 * STEP * u)
+        np.testing.assert_allclose(curvature(problem, u, -here), measured, rtol=DERIVATIVE)
 
 
 def test_the_better_side_of_each() -> None:
@@ -134,18 +131,15 @@ def test_more_cells_that_count_than_are_formed(
     np.testing.assert_allclose(kronecker.newton(h, d, right), exact, rtol=1e-4, atol=1e-5 * abs(exact).max())
 
 
-def test_inverse_roots_where_the_matrix_is_singular(
-    subtests: pytest.Subtests, rng: np.random.Generator
-) -> None:
+def test_inverse_roots_where_the_matrix_is_singular(rng: np.random.Generator) -> None:
     """Equal cells that all count: within their range the inverse is exact, with Cholesky's help or not."""
     for error in [0.0, -1e-10]:
-        with subtests.test(error=error):
-            groups = np.kron(np.eye(3), np.ones((1, 4)))
-            inner = rng.uniform(1, 2, size=(3, 3))
-            matrix = groups.T @ (inner @ inner.T + np.eye(3)) @ groups + (error + 1e-13) * np.eye(12)
-            root = module._inverse_root(matrix)
-            right = matrix @ rng.normal(size=12)
-            np.testing.assert_allclose(matrix @ (root.T @ (root @ right)), right, rtol=1e-6, atol=1e-6)
+        groups = np.kron(np.eye(3), np.ones((1, 4)))
+        inner = rng.uniform(1, 2, size=(3, 3))
+        matrix = groups.T @ (inner @ inner.T + np.eye(3)) @ groups + (error + 1e-13) * np.eye(12)
+        root = module._inverse_root(matrix)
+        right = matrix @ rng.normal(size=12)
+        np.testing.assert_allclose(matrix @ (root.T @ (root @ right)), right, rtol=1e-6, atol=1e-6)
 
 
 def test_a_dense_step_that_is_singular_but_for_rounding() -> None:
@@ -169,26 +163,23 @@ def test_kronecker_finds_what_dense_finds(subtests: pytest.Subtests, rng: np.ran
             np.testing.assert_allclose(one.u, other.u, rtol=10 * gap**0.5, atol=10 * gap**0.5 * other.u.max())
 
 
-def test_product_costs_are_solved_factor_by_factor(
-    subtests: pytest.Subtests, rng: np.random.Generator
-) -> None:
+def test_product_costs_are_solved_factor_by_factor(rng: np.random.Generator) -> None:
     for power in [1, 2]:
-        with subtests.test(power=power):
-            kronecker, dense = pair(rng, [(4, 4), (3, 5), (2, 2)])
-            costs = [rng.uniform(0.1, 1.0, size=f.shape[0]) for f in kronecker.factors]
-            parts = [
-                solved_to(Weighting(GivenMatrix(f), c, power), FINE)
-                for f, c in zip(kronecker.factors, costs, strict=True)
-            ]
-            whole = Weighting(dense, reduce(np.kron, costs), power)
-            joined = product_state(parts, power)
-            checked = whole.state(joined.u, dense.load(joined.u), joined.mu, dense.price(joined.mu))
-            for name in ("u", "mu", "objective", "bound"):
-                np.testing.assert_allclose(getattr(joined, name), getattr(checked, name), rtol=1e-10)
-            assert joined.gap <= 4 * FINE
-            assert solved_to(whole, FINE).objective == pytest.approx(joined.objective, rel=4 * FINE)
-            by_factors = solved_to(Weighting(kronecker, whole.c, power), FINE)
-            assert by_factors.objective == pytest.approx(joined.objective, rel=4 * FINE)
+        kronecker, dense = pair(rng, [(4, 4), (3, 5), (2, 2)])
+        costs = [rng.uniform(0.1, 1.0, size=f.shape[0]) for f in kronecker.factors]
+        parts = [
+            solved_to(Weighting(GivenMatrix(f), c, power), FINE)
+            for f, c in zip(kronecker.factors, costs, strict=True)
+        ]
+        whole = Weighting(dense, reduce(np.kron, costs), power)
+        joined = product_state(parts, power)
+        checked = whole.state(joined.u, dense.load(joined.u), joined.mu, dense.price(joined.mu))
+        for name in ("u", "mu", "objective", "bound"):
+            np.testing.assert_allclose(getattr(joined, name), getattr(checked, name), rtol=1e-10)
+        assert joined.gap <= 4 * FINE
+        assert solved_to(whole, FINE).objective == pytest.approx(joined.objective, rel=4 * FINE)
+        by_factors = solved_to(Weighting(kronecker, whole.c, power), FINE)
+        assert by_factors.objective == pytest.approx(joined.objective, rel=4 * FINE)
 
 
 def test_costs_that_are_nearly_a_product(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
