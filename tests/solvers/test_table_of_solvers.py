@@ -151,31 +151,24 @@ def of_rank(rng: np.random.Generator, rank: int) -> Workload:
     return Workload.from_matrix(rows[rows.any(axis=1)], rng.uniform(1.0, 5.0, int(rows.any(axis=1).sum())))
 
 
-def test_queries_stand_for_their_representation_in_the_basis(rng: np.random.Generator) -> None:
-    w = of_rank(rng, 5)
-    (claim,) = claims(bind(Program.load("fitness_for_use"), w))
-    found = claim.givens(bind(Program.load("fitness_for_use"), w))
+def test_a_kernel_gets_the_queries_of_a_workload_where_all_have_targets(rng: np.random.Generator) -> None:
+    """They stand for their representation in the basis; not for what the caller passed."""
+    program, w = Program.load("fitness_for_use"), of_rank(rng, 3)
+
+    def handed(w: Workload, givens: dict[str, np.ndarray]) -> dict[str, Any]:
+        instance = bind(program, w, givens)
+        (claim,) = claims(instance)
+        return dict(claim.givens(instance))
+
+    found = handed(w, {})
     assert found[QUERIES] is w.queries
     np.testing.assert_allclose(w.queries, found["L"] @ found["B"], atol=ROUNDING * np.abs(w.queries).max())
-
-
-def test_but_not_for_what_the_caller_passed(rng: np.random.Generator) -> None:
-    for rank in [3]:
-        w = of_rank(rng, rank)
-        own = {"L": 2.0 * w.representation, "B": w.basis}
-        instance = bind(Program.load("fitness_for_use"), w, own)
-        (claim,) = claims(instance)
-        assert QUERIES not in claim.givens(instance)
-        one, other = solve(w, "fitness_for_use"), solve(w, "fitness_for_use", givens=own)
-        assert other.objective == pytest.approx(4.0 * one.objective, rel=2 * GAP_INTERIOR)
-
-
-def test_nor_where_some_queries_have_no_target(rng: np.random.Generator) -> None:
-    w = of_rank(rng, 5)
     loose = Workload.from_matrix(np.vstack([w.queries, w.queries[:1]]), np.append(w.targets, np.inf))
-    instance = bind(Program.load("fitness_for_use"), loose)
-    (claim,) = claims(instance)
-    assert QUERIES not in claim.givens(instance)
+    assert QUERIES not in handed(loose, {})
+    own = {"L": 2.0 * w.representation, "B": w.basis}
+    assert QUERIES not in handed(w, own)
+    one, other = solve(w, program), solve(w, program, givens=own)
+    assert other.objective == pytest.approx(4.0 * one.objective, rel=2 * GAP_INTERIOR)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals cannot be held back")

@@ -149,7 +149,7 @@ def test_the_middle_of_an_attribute_is_no_end() -> None:
     assert first.gap < 1e-3 and iterates.send(1e-6).gap < 1e-5
 
 
-def test_none_where_it_would_not_help(rng: np.random.Generator) -> None:
+def test_no_start_where_it_would_not_help(rng: np.random.Generator) -> None:
     assert start(whole(np.tri(FEWEST_CELLS - 1))) is None
     assert start(whole(np.tri(FEWEST_CELLS), np.ones(FEWEST_CELLS))) is None
     scales = np.exp(rng.normal(size=FEWEST_CELLS))

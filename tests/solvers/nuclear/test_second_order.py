@@ -111,7 +111,9 @@ def filled(matrix: np.ndarray) -> Triangle:
     return found
 
 
-def test_it_is_the_matrix_and_solves_as_it(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_a_triangle_is_the_matrix_and_solves_as_it(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
     for count, height in itertools.product([1, 4, 11, 12], HEIGHTS):
         with subtests.test(count=count, height=height), pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "PANEL_ROWS", height)
@@ -125,7 +127,9 @@ def test_it_is_the_matrix_and_solves_as_it(subtests: pytest.Subtests, rng: np.ra
                 np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=tolerances.FINE)
 
 
-def test_what_is_not_definite_is_not_solved(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_a_triangle_that_is_not_definite_is_not_solved(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
     for height in HEIGHTS:
         with subtests.test(height=height), pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "PANEL_ROWS", height)

@@ -6,7 +6,6 @@ Guards ``weighted_spectrum.py``, ``nuclear_problem.py`` and ``nuclear_kernel.py`
 import itertools
 from fractions import Fraction
 
-import array_api_compat
 import numpy as np
 import pytest
 import tolerances
@@ -22,12 +21,11 @@ SHAPES = [(1, 1), (4, 4), (9, 5), (5, 9)]
 
 
 def decomposed(k: np.ndarray) -> tuple[np.ndarray, ...]:
-    xp = array_api_compat.array_namespace(k)
-    vectors = xp.linalg.eigh(k @ k.T if k.shape[0] < k.shape[1] else k.T @ k)[1]
-    return from_vectors(xp.asarray(k, copy=True), vectors)
+    vectors = np.linalg.eigh(k @ k.T if k.shape[0] < k.shape[1] else k.T @ k)[1]
+    return from_vectors(k.copy(), vectors)
 
 
-def test_it_is_a_decomposition(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_the_decomposition_is_one(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for shape, most in itertools.product(SHAPES, [0, 256]):
         with subtests.test(shape=shape, most=most), pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "MOST_JACOBI_COLUMNS", most)
@@ -55,7 +53,7 @@ def test_small_values_are_right_next_to_themselves(rng: np.random.Generator) -> 
         assert determinant and abs(product / abs(determinant) - 1) < tolerances.FINE
 
 
-def test_only_what_is_too_large_is_lowered(rng: np.random.Generator) -> None:
+def test_only_eigenvalues_that_are_too_large_are_lowered(rng: np.random.Generator) -> None:
     for decades in [1, 4, 9]:
         turn, values = orthogonal(rng, 6), 10.0 ** np.linspace(0, decades, 6)
         (found,) = conditioned([turn * values], 1e6)
@@ -85,7 +83,7 @@ def test_a_gap_out_of_reach_costs_nothing() -> None:
 
 
 @pytest.mark.quick
-def test_it_is_one(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+def test_the_polar_factor_is_orthonormal(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Also where the rank is a little short: what stands beside changes nothing in <K, Z>.
 
     With singular values of like sizes: of small ones a Gram matrix gives the directions less well.
@@ -109,6 +107,6 @@ def test_it_is_one(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.quick
-def test_far_from_full_rank_there_is_none(rng: np.random.Generator) -> None:
+def test_there_is_no_polar_factor_far_from_full_rank(rng: np.random.Generator) -> None:
     rows = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 8))
     assert polar_of(whole(rows), iterate(whole(rows), [None], np.full(8, 0.125), None)) is None
