@@ -32,20 +32,10 @@ ALL = {
 }
 NUMBERS = {"power": 1.0, "budget": 1.0}
 # Shipped programs that choose among all strategies, and what they do not go along with.
-EVERY_STRATEGY = {
-    "l2_strategy": set(),
-    "l2_strategy_lmi": set(),
-    "l2_strategy_block": set(),
-    "weighted_l2": {SPLIT_QUERIES},
-    "fitness_for_use": set(),
-    "fitness_lmi": set(),
-    "fitness_dual": set(),
-    "fitness_penalty": set(),
-    "fitness_budget": set(),
-    "fitness_hybrid": set(),
-    "gamma_2": {SPLIT_QUERIES},
-    "gamma_f": {SPLIT_QUERIES},
-    "lp_strategy": {SPLIT_QUERIES},
+EVERY_STRATEGY: dict[str, set[str]] = {
+    **{f"l2_strategy{form}": set() for form in ("", "_lmi", "_block")},
+    **{f"fitness_{form}": set() for form in ("for_use", "lmi", "dual", "penalty", "budget", "hybrid")},
+    **{name: {SPLIT_QUERIES} for name in ("weighted_l2", "gamma_2", "gamma_f", "lp_strategy")},
     "minimax_variance": {SPLIT_QUERIES},
     "user_level_strategy": set(),
 }
@@ -96,24 +86,12 @@ def test_a_copy_under_another_name_is_the_same() -> None:
 @pytest.mark.quick
 def test_a_changed_line(subtests: pytest.Subtests) -> None:
     for line, lost, why in [
-        (
-            "sum(diag(X)) <= n",
-            {REPEAT_CELLS, DROP_CELLS},
-            "'sum' counts every copy",
-        ),
-        (
-            "X[0, 0] <= 1",
-            {PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS},
-            "one entry taken out",
-        ),
+        ("sum(diag(X)) <= n", {REPEAT_CELLS, DROP_CELLS}, "'sum' counts every copy"),
+        ("X[0, 0] <= 1", {PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS}, "one entry taken out"),
         ("diag(X) == 1", {DROP_CELLS}, "does not hold at a cell by itself"),
         ("diag(X) <= 2", set(), ""),
         ("max(diag(X)) <= 1", set(), ""),
-        (
-            "trace(X) <= 1",
-            {REPEAT_CELLS, DROP_CELLS},
-            "a trace that counts every copy",
-        ),
+        ("trace(X) <= 1", {REPEAT_CELLS, DROP_CELLS}, "a trace that counts every copy"),
     ]:
         with subtests.test(line):
             # Without the certificate, whose multipliers would have another shape.
