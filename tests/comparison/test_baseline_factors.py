@@ -179,7 +179,7 @@ def pretended(workload: Workload) -> list[Outcome]:
 
 @pytest.mark.slow
 def test_without_fork(processes: Isolated) -> None:
-    outcomes, names = solved(W, "l2_strategy"), ["wavelet", "quadtree"]
+    outcomes, names = solved(W, "l2_strategy"), ["wavelet"]
     with Isolated(forks=False) as isolated:
         found = baseline_factors(outcomes, W, names, isolated=isolated)
     assert found == baseline_factors(outcomes, W, names, isolated=processes)

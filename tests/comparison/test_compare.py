@@ -37,7 +37,7 @@ def untimed(solution: Solution) -> Solution:
     return replace(solution, seconds={}, history=history, steps=steps)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_programs_by_default_and_the_same_as_solve() -> None:
     seen: list[Progress] = []
     outcomes = compare(W, progress=seen.append)

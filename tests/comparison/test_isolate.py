@@ -142,27 +142,16 @@ def test_a_process_that_ends_before_it_begins(
 
 @pytest.mark.slow
 def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
-    tasks = [
-        replace(TASK, program=Program.load(name), solver=None, time_limit=60.0)
-        for name in (NAME, "query_weighting")
-    ]
-    seen: list[Progress] = []
+    task, seen = replace(TASK, program=Program.load("query_weighting"), solver=None, time_limit=60.0), []
     with Isolated(forks=False) as isolated:
-        outcomes = [isolated.run(task, seen.append) for task in tasks]
-    for task, outcome in zip(tasks, outcomes, strict=True):
-        assert outcome.solution is not None
-        here = solve(SMALL, task.program, time_limit=60.0)
-        untimed = {"seconds": {}, "history": ()}
-        assert replace(outcome.solution, **untimed) == replace(here, **untimed)
-        assert outcome.seconds < hard_limit(60.0)  # it ended by itself
-    assert [point.program for point in seen if point.certified] == [NAME, "query_weighting"]
-
-
-@pytest.mark.slow
-def test_without_fork_a_runaway_is_killed_too(marked: Marked) -> None:
-    with Isolated(forks=False) as isolated:
-        assert isolated.run(TASK).stop == "time limit"
-        assert isolated.run(replace(TASK, solver="scs", time_limit=60.0)).solution is not None
+        outcome = isolated.run(task, seen.append)
+        assert isolated.run(TASK).stop == "time limit"  # a runaway is killed too
+    assert outcome.solution is not None
+    here = solve(SMALL, task.program, time_limit=60.0)
+    untimed = {"seconds": {}, "history": ()}
+    assert replace(outcome.solution, **untimed) == replace(here, **untimed)
+    assert outcome.seconds < hard_limit(60.0)  # it ended by itself
+    assert any(point.certified for point in seen)
 
 
 def test_ctrl_c_keeps_what_there_is(compared: Any) -> None:

@@ -54,7 +54,7 @@ def test_a_noise_that_is_not_allowed() -> None:
     assert predicted(w, Strategy(np.eye(3)[:2], 2), ZERO).reason.startswith("the strategy does not support")
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("stated", EACH, ids=str)
 def test_a_baseline_is_planned_as_a_strategy(stated: Stated, rng: np.random.Generator) -> None:
     workload = random_asked(rng)
