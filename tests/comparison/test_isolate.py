@@ -169,6 +169,7 @@ def test_ctrl_c_keeps_what_there_is(compared: Any) -> None:
     assert left.problem == "not started: the comparison was interrupted" and not left.was_tried
 
 
+@pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
     compared: Any, marked_processes: tuple[Marked, Isolated], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,6 @@ CASES: dict[str, tuple[Any, set[str], float | None]] = {
     "equality": (EQUAL, {*MATRICES, "mps"}, 12.0),
     "squares": (SQUARES, {*MATRICES, "mps"}, 13.0),
     "second-order": ("query_weighting", MATRICES, None),
-    "one block": ("l2_strategy", MATRICES, None),
     "blocks": ("l2_strategy_lmi", MATRICES, None),
     "dual": ("fitness_dual", MATRICES, None),
     "targets": ("fitness_for_use", MATRICES, None),
