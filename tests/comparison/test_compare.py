@@ -1,7 +1,5 @@
 """Programs side by side: what cannot be solved is an entry with its reason."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math
@@ -10,10 +8,10 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from own_solvers import by_scs
 
 from mmopt import Error, OptionError, Program, Solution, Workload, compare, solve
 from mmopt.comparison import Isolated, combinations, outcomes, with_formulations
@@ -39,7 +37,7 @@ def untimed(solution: Solution) -> Solution:
     return replace(solution, seconds={}, history=history, steps=steps)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_programs_by_default_and_the_same_as_solve() -> None:
     seen: list[Progress] = []
     outcomes = compare(W, progress=seen.append)
@@ -81,27 +79,10 @@ def test_every_program_with_every_solver_at_every_tolerance() -> None:
             assert o.solution.options["tolerance"] == o.tolerance
             assert o.solution.gap is not None and o.solution.gap <= o.tolerance
             assert o.memory is not None or sys.platform != "linux"
-    summary = outcomes[0].summary()
-    assert summary.pop("elapsed") >= 0 and summary.pop("memory") >= 0
-    assert summary == {
-        "kind": "program",
-        "program": "l2_strategy",
-        "solver": "qoco",
-        "status": None,
-        "formulation_of": "",
-        "tolerance": 1e-2,
-        "noise": None,
-        "rmse": None,
-        "unit_rmse": None,
-        "cost": None,
-        "not_ranked": "",
-        "is_continuous": False,
-        "stop": "does not apply",
-        "cpu": None,
-        "problem": "'l2_strategy' does not work with qoco: it must have the psd cone\n"
-        "  these have it: clarabel, scs, cvxopt, sdpa",
-        "points": [],
-    }
+    assert outcomes[0].problem == (
+        "'l2_strategy' does not work with qoco: it must have the psd cone\n"
+        "  these have it: clarabel, scs, cvxopt, sdpa"
+    )
     solved = outcomes[-1]
     assert solved.solution is not None
     assert solved.summary().items() >= solved.solution.summary().items()  # rmse too: no privacy is stated
@@ -119,6 +100,7 @@ def test_outcomes_carry_their_histories() -> None:
     assert one.summary()["history"] == [dict(row) for row in one.solution.history]
 
 
+@pytest.mark.usefixtures("shared")
 def test_what_a_workload_or_a_caller_lacks() -> None:
     own = Program.parse(TEXT.replace(" = workload.root", ""))
     targets, missing = compare(Workload.from_matrix(np.tri(4)), ["fitness_for_use", own])
@@ -144,22 +126,20 @@ def test_givens_go_to_the_programs_that_declare_them() -> None:
 
 @pytest.mark.usefixtures("shared")
 def test_a_search_that_nobody_named_is_left_out_where_it_would_take_long() -> None:
-    twelve = Workload.from_matrix(np.tri(12))
+    six = Workload.from_matrix(np.tri(6))
     (combination,) = (c for c in combinations() if c.program.name == "min_error")
     assert not combination.was_named
-    (left_out,) = outcomes(twelve, [combination])
+    (left_out,) = outcomes(six, [combination], time_limit=0.1)
     assert (left_out.stop, left_out.was_tried) == ("too large", False)
-    seconds = re.fullmatch(
-        r"a search that may take (\d+) s over 12 cells, as predicted; it is tried where it is named "
-        r"\(--programs min_error\), or where every combination may take (\d+) s \(--time-limit\)",
+    assert re.fullmatch(
+        r"a search that may take \d+ s over 6 cells, as predicted; it is tried where it is named "
+        r"\(--programs min_error\), or where every combination may take \d+ s \(--time-limit\)",
         left_out.reason,
     )
-    assert seconds is not None
-    assert int(seconds[2]) == pytest.approx(3 * int(seconds[1]), abs=3)
     # Named, it is tried; and so it is where there is time.
-    (tried,) = compare(twelve, ["min_error"], time_limit=0.5)
+    (tried,) = compare(six, ["min_error"], time_limit=0.1)
     assert tried.was_tried
-    (tried,) = outcomes(twelve, [combination], time_limit=4.0 * int(seconds[2]), max_iterations=1)
+    (tried,) = outcomes(six, [combination], time_limit=1000.0, max_iterations=1)
     assert tried.was_tried
 
 
@@ -187,9 +167,8 @@ def test_formulations_of_a_program_and_of_its_base() -> None:
     assert [str(c) for c in combinations(["l2_strategy"], ["SCS"], 1e-3)] == ["l2_strategy with scs at 0.001"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
+    for arguments, message in [
         ({"programs": ["l2_stratgy"]}, "there is no program 'l2_stratgy'\n  did you mean 'l2_strategy'?"),
         ({"solvers": ["sdp"]}, "there is no solver 'sdp'\n  did you mean 'sdpa'?"),
         ({"tolerances": [1e-4, 2]}, "a tolerance lies between 0 and 1, not 2"),
@@ -201,20 +180,37 @@ def test_formulations_of_a_program_and_of_its_base() -> None:
             {"programs": ["query_weighting"], "givens": {"q": 1.0}},
             "no program compared has a given 'q'\n  did you mean 'Q'?",
         ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
-)
-def test_refused_before_anything_starts(
-    arguments: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    ]:
+        with subtests.test(str(arguments)), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(subprocess, "Popen", None)
+            with pytest.raises(OptionError) as error:
+                compare(W, **arguments)
+            assert str(error.value).split(" (a program of your own")[0] == message
+            with pytest.raises(TypeError):
+                compare(W, tolerence=1e-3)
+
+
+def test_a_function_that_cannot_be_imported_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", None)
     with pytest.raises(OptionError) as error:
-        compare(W, **arguments)
-    assert str(error.value).split(" (a program of your own")[0] == message
-    with pytest.raises(TypeError):
-        compare(W, tolerence=1e-3)
+        compare(W, ["l2_strategy"], [lambda problem: None])
+    assert re.fullmatch(
+        r"the solver '.*<lambda>' cannot be imported by another process, and each combination has its own\n"
+        r"  write it into a file, own.py, and pass 'own:function'; mmopt.solve takes any function",
+        str(error.value),
+    )
 
 
+@pytest.mark.usefixtures("shared")
+def test_solvers_of_ones_own() -> None:
+    good, bad = compare(W, ["l2_strategy"], [by_scs, "own_solvers:nonsense"])
+    assert good.solver == "own_solvers:by_scs" and good.solution is not None and good.solution.gap < 1e-6
+    assert bad.stop == "no result" and bad.problem.startswith(
+        "the solver 'own_solvers:nonsense' returned None"
+    )
+
+
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -1,7 +1,5 @@
 """From what a process said and how it ended to an outcome."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -42,24 +40,22 @@ def test_labels_come_from_the_task() -> None:
     assert (outcome.solver, outcome.tolerance, outcome.solution) == ("scs", 1e-3, None)
 
 
-@pytest.mark.parametrize(
-    ("status", "said", "stop", "problem"),
-    [
-        (3, "", "crashed", "the process ended with status 3 and no result\n  a solver may end so for want of "
-         "memory; the limit was 2 GiB"),
-        (3, "one\nlast words\n", "crashed", "the process ended with status 3 and no result\n  it last wrote: "
-         "last words"),
-        (-11, "oops", "crashed", "the process ended with signal 11 (SIGSEGV)\n  it last wrote: oops"),
-        (-64, "oops", "crashed", "the process ended with signal 64 (SIGRTMAX)\n  it last wrote: oops"),
-        (-6, "memory allocation of 26791200 bytes failed", "memory limit", "needed more than 2 GiB\n  allow "
-         "more memory, or try another solver (a first-order one needs least) or formulation"),
-    ],
-    ids=["status", "last words", "signal", "real-time signal", "allocation"],
-)  # fmt: skip
-def test_deaths(status: int, said: str, stop: str, problem: str) -> None:
-    outcome = ended(status, said=said)
-    assert (outcome.stop, outcome.problem) == (stop, problem)
-    assert outcome.reason == problem.split("\n")[0]
+def test_deaths(subtests: pytest.Subtests) -> None:
+    none = "the process ended with status 3 and no result"
+    for status, said, stop, reason, hint in (
+        (3, "", "crashed", none, "a solver may end so for want of memory; the limit was 2 GiB"),
+        (3, "one\nlast words\n", "crashed", none, "it last wrote: last words"),
+        (-11, "oops", "crashed", "the process ended with signal 11 (SIGSEGV)", "it last wrote: oops"),
+        (-64, "oops", "crashed", "the process ended with signal 64 (SIGRTMAX)", "it last wrote: oops"),
+        (
+            *(-6, "memory allocation of 26791200 bytes failed", "memory limit", "needed more than 2 GiB"),
+            "allow more memory, or try another solver (a first-order one needs least) or formulation",
+        ),
+    ):
+        with subtests.test(reason, said=said):
+            outcome = ended(status, said=said)
+            assert (outcome.stop, outcome.reason) == (stop, reason)
+            assert outcome.problem == f"{reason}\n  {hint}"
 
 
 def test_a_solver_that_reports_a_failed_allocation_as_something_else() -> None:
@@ -120,26 +116,21 @@ def test_what_became_of_a_baseline() -> None:
     assert late is not None and late.endswith(" s by the time limit of 10 s")
 
 
-@pytest.mark.parametrize(
-    ("then", "killed", "predicted"),
-    [
-        ((Predictions({2: Predicted(3.5)}),), "", Predicted(3.5)),
-        ((Failed("memory limit", "", "", 5),), "", "its release was not predicted: memory limit"),
-        ((), "time limit", "its release was not predicted: time limit"),
-        ((), "", "its release was not predicted: its process ended"),
-    ],
-    ids=["predicted", "memory", "time", "crash"],
-)
-def test_a_solution_outlives_what_comes_after_it(
-    then: tuple[object, ...], killed: str, predicted: Predicted | str
-) -> None:
-    task = replace(TASK, stated=Stated(Privacy(epsilon=1.0, delta=1e-6)))
-    found = solve(TASK.workload, "l2_strategy")
-    outcome = ended(-9, Done(found.fields(), 7), *then, killed=killed, task=task)
-    expected = Predicted(reason=predicted) if isinstance(predicted, str) else predicted
-    assert (outcome.stop, outcome.memory, outcome.predicted) == (found.status.stop, 7, expected)
-    assert outcome.solution is not None and outcome.solution.rmse == found.rmse
-    assert (outcome.noise, outcome.rmse) == ("Gaussian", expected.rmse)
-    # Without a privacy nothing is missing.
-    outcome = ended(-9, Done(found.fields(), 7), *then[:0], killed=killed)
-    assert (outcome.predicted, outcome.rmse) == (Predicted(), found.rmse)
+def test_a_solution_outlives_what_comes_after_it(subtests: pytest.Subtests) -> None:
+    for case, (then, killed, predicted) in {
+        "predicted": ((Predictions({2: Predicted(3.5)}),), "", Predicted(3.5)),
+        "memory": ((Failed("memory limit", "", "", 5),), "", "its release was not predicted: memory limit"),
+        "time": ((), "time limit", "its release was not predicted: time limit"),
+        "crash": ((), "", "its release was not predicted: its process ended"),
+    }.items():
+        with subtests.test(case):
+            task = replace(TASK, stated=Stated(Privacy(epsilon=1.0, delta=1e-6)))
+            found = solve(TASK.workload, "l2_strategy")
+            outcome = ended(-9, Done(found.fields(), 7), *then, killed=killed, task=task)
+            expected = Predicted(reason=predicted) if isinstance(predicted, str) else predicted
+            assert (outcome.stop, outcome.memory, outcome.predicted) == (found.status.stop, 7, expected)
+            assert outcome.solution is not None and outcome.solution.rmse == found.rmse
+            assert (outcome.noise, outcome.rmse) == ("Gaussian", expected.rmse)
+            # Without a privacy nothing is missing.
+            outcome = ended(-9, Done(found.fields(), 7), *then[:0], killed=killed)
+            assert (outcome.predicted, outcome.rmse) == (Predicted(), found.rmse)

@@ -1,7 +1,5 @@
 """What is best stands first, whatever the noise; what has no place says why."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,12 +1,8 @@
 """Convex programs of many kinds, and edits that make others of them: for the tests of derived bounds."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
-
-__all__ = ["BASES", "mutated"]
 
 HEAD = """program mutant
 given

@@ -1,7 +1,5 @@
 """Programs with points that the judge has found feasible, and what solvers say of their duals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +16,6 @@ from mmopt.compiler.duality.lower_apart import lower_apart
 from mmopt.driver.judge.derived_bound import Derived, Reader, level_above, reader
 from mmopt.errors import ProgramError
 from mmopt.language import check
-
-__all__ = ["TIGHT", "Case", "N", "case", "derived", "direction", "judged", "lagrangian", "random_multipliers"]
 
 Rng = np.random.Generator
 MIXED = (1e-7, 1e-5, 1e-3, 0.03)  # parts of an inner point that a solver's point is mixed with

@@ -1,7 +1,5 @@
 """Givens become numbers: where they come from, and every way in which they do not fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import random_workload
@@ -57,109 +55,48 @@ def test_what_is_bound_is_a_copy() -> None:
     assert instance.env["Q"][0, 0] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"R": np.eye(2)}, "'own' has no given 'R'\n  known: K, Q, W, b, c, t"),
-        ({"QQ": np.eye(2)}, "'own' has no given 'QQ'\n  did you mean 'Q'?"),
-        (
-            {"Q": np.ones(3)},
-            "<program>:7:5: the given 'Q' has shape (3,), a matrix is declared\n"
-            '        Q: matrix[k, n]            "design queries"\n'
-            "        ^",
-        ),
-        (
-            {"Q": np.eye(4)},
-            "<program>:7:5: the given 'Q' has shape (4, 4); n is 3 here, not 4\n"
-            '        Q: matrix[k, n]            "design queries"\n'
-            "        ^",
-        ),
-        (
-            {"c": np.ones(3)},
-            "<program>:9:5: the given 'c' has shape (3,); k is 2 here, not 3\n"
-            '        c: vector[k] > 0           "costs"\n'
-            "        ^",
-        ),
-        (
-            {"t": [1.0]},
-            "<program>:11:5: the given 't' has shape (1,), a scalar is declared\n"
-            '        t: scalar                  "a number"\n'
-            "        ^",
-        ),
-        (
-            {"Q": [[1.0, np.nan, 0.0], [0.0, 1.0, 0.0]]},
-            "<program>:7:5: the given 'Q' has entries that are NaN or infinite\n"
-            '        Q: matrix[k, n]            "design queries"\n'
-            "        ^",
-        ),
-        (
-            {"t": np.inf},
-            "<program>:11:5: the given 't' has entries that are NaN or infinite\n"
-            '        t: scalar                  "a number"\n'
-            "        ^",
-        ),
-        (
-            {"c": [1.0, 0.0]},
-            "<program>:9:5: the given 'c' is declared > 0, its smallest entry is 0\n"
-            '        c: vector[k] > 0           "costs"\n'
-            "        ^",
-        ),
-        (
-            {"b": [1.0, -0.5]},
-            "<program>:10:5: the given 'b' is declared >= 0, its smallest entry is -0.5\n"
-            '        b: vector[k] >= 0          "offsets"\n'
-            "        ^",
-        ),
-        (
-            {"K": [[1.0, 2.0], [2.0, 1.0]]},
-            "<program>:8:5: the given 'K' is declared psd and is not\n"
-            '        K: psd[k, k]               "how they lean"\n'
-            "        ^",
-        ),
-        (
-            {"K": [[1.0, 0.5], [0.0, 1.0]]},
-            "<program>:8:5: the given 'K' is declared psd and is not symmetric: entry 0, 1 is 0.5 and "
-            "entry 1, 0 is 0\n"
-            '        K: psd[k, k]               "how they lean"\n'
-            "        ^",
-        ),
-        ({"Q": "haar"}, "the given 'Q' is neither a number nor an array of numbers"),
-        ({"Q": [[1, 2, 3], [1, 2]]}, "the given 'Q' is neither a number nor an array of numbers"),
-        ({"Q": np.eye(3)[:2] * 1j}, "the given 'Q' is neither a number nor an array of numbers"),
-    ],
-    ids=[
-        "unknown",
-        "misspelt",
-        "wrong rank",
-        "wrong columns",
-        "wrong length",
-        "no number",
-        "NaN",
-        "infinite",
-        "zero where > 0",
-        "negative",
-        "indefinite",
-        "not symmetric",
-        "text",
-        "ragged",
-        "complex",
-    ],
-)
-def test_givens_that_do_not_fit(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(OptionError) as refused:
-        given(**changes)
-    assert str(refused.value) == message
+def at(name: str, what: str) -> str:
+    """What is said of a given, with its line."""
+    number, line = next((i, x) for i, x in enumerate(TEXT.split("\n"), 1) if x.startswith(f"    {name}: "))
+    return f"<program>:{number}:5: {what}\n    {line}\n        ^"
+
+
+NO_ARRAY = "is neither a number nor an array of numbers"
+
+
+def test_givens_that_do_not_fit(subtests: pytest.Subtests) -> None:
+    asymmetric = "is declared psd and is not symmetric: entry 0, 1 is 0.5 and entry 1, 0 is 0"
+    for name, value, fault in (
+        ("Q", np.ones(3), "has shape (3,), a matrix is declared"),
+        ("Q", np.eye(4), "has shape (4, 4); n is 3 here, not 4"),
+        ("c", np.ones(3), "has shape (3,); k is 2 here, not 3"),
+        ("t", [1.0], "has shape (1,), a scalar is declared"),
+        ("Q", [[1.0, np.nan, 0.0], [0.0, 1.0, 0.0]], "has entries that are NaN or infinite"),
+        ("t", np.inf, "has entries that are NaN or infinite"),
+        ("c", [1.0, 0.0], "is declared > 0, its smallest entry is 0"),
+        ("b", [1.0, -0.5], "is declared >= 0, its smallest entry is -0.5"),
+        ("K", [[1.0, 2.0], [2.0, 1.0]], "is declared psd and is not"),
+        ("K", [[1.0, 0.5], [0.0, 1.0]], asymmetric),
+        ("Q", "haar", NO_ARRAY),
+        ("Q", [[1, 2, 3], [1, 2]], NO_ARRAY),
+        ("Q", np.eye(3)[:2] * 1j, NO_ARRAY),
+    ):
+        with subtests.test(fault):
+            with pytest.raises(OptionError) as refused:
+                given(**{name: value})
+            whole = f"the given '{name}' {fault}"
+            assert str(refused.value) == (whole if fault == NO_ARRAY else at(name, whole))
+    for name, hint in (("R", "known: K, Q, W, b, c, t"), ("QQ", "did you mean 'Q'?")):
+        with pytest.raises(OptionError) as refused:
+            given(**{name: np.eye(2)})
+        assert str(refused.value) == f"'own' has no given '{name}'\n  {hint}"
 
 
 def test_a_given_that_is_missing() -> None:
     with pytest.raises(OptionError) as refused:
         bind(Program.parse(TEXT), W, {k: v for k, v in GOOD.items() if k != "Q"})
-    assert str(refused.value) == (
-        "<program>:7:5: 'own' needs the given 'Q' (design queries)\n"
-        '        Q: matrix[k, n]            "design queries"\n'
-        "        ^\n"
-        "  pass it: givens={'Q': …} or --given Q=FILE"
-    )
+    missing = at("Q", "'own' needs the given 'Q' (design queries)")
+    assert str(refused.value) == f"{missing}\n  pass it: givens={{'Q': …}} or --given Q=FILE"
 
 
 def test_a_psd_given_may_be_singular() -> None:
@@ -220,14 +157,15 @@ def test_a_requirement_that_is_broken_is_shown() -> None:
     assert hint == "  give other design queries: independent rows from which every query can be derived"
 
 
-@pytest.mark.parametrize("program", program_names())
-def test_shipped_programs_bind_on_any_workload(program: str, rng: np.random.Generator) -> None:
-    w = random_workload(rng)
-    instance = bind(Program.load(program), w)
-    assert instance.own == frozenset()
-    for d in instance.program.givens:
-        declared = tuple(dim.value(instance.sizes()) for dim in d.dims)
-        assert instance.env[d.name].shape == declared
+def test_shipped_programs_bind_on_any_workload(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for program in program_names():
+        with subtests.test(program):
+            w = random_workload(rng)
+            instance = bind(Program.load(program), w)
+            assert instance.own == frozenset()
+            for d in instance.program.givens:
+                declared = tuple(dim.value(instance.sizes()) for dim in d.dims)
+                assert instance.env[d.name].shape == declared
 
 
 def test_unused_design_queries_are_dropped() -> None:
@@ -256,56 +194,49 @@ def test_parameters_have_defaults_and_may_be_given() -> None:
     assert bind(program, W, {**GOOD, "p": 2, "s": 0.5}).env["p"] == 2
 
 
-@pytest.mark.parametrize(("value", "shown"), [(2.5, "2.5"), (0, "0"), (-1, "-1")])
-def test_a_dimension_is_a_whole_number(value: float, shown: str) -> None:
-    with pytest.raises(OptionError) as refused:
-        bind(Program.parse(PARAMETER), W, {**GOOD, "p": value})
-    assert str(refused.value) == f"the parameter 'p' is a dimension, not {shown}"
+def test_a_parameter_that_is_no_number(subtests: pytest.Subtests) -> None:
+    program = Program.parse(PARAMETER)
+    finite = "is one finite number, not"
+    for value, fault in (
+        (np.nan, f"{finite} nan"),
+        (np.inf, f"{finite} inf"),
+        ("many", NO_ARRAY),
+        ([1, 2], f"{finite} [1, 2]"),
+        ([[1], [1, 2]], NO_ARRAY),
+        *((number, f"is a dimension, not {number}") for number in (2.5, 0, -1)),
+    ):
+        for name in ("p", "s") if "dimension" not in fault else ("p",):
+            with subtests.test(fault, name=name):
+                with pytest.raises(OptionError) as refused:
+                    bind(program, W, {**GOOD, name: value})
+                assert str(refused.value) == f"the parameter '{name}' {fault}"
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (np.nan, "the parameter '{name}' is one finite number, not nan"),
-        (np.inf, "the parameter '{name}' is one finite number, not inf"),
-        ("many", "the parameter '{name}' is neither a number nor an array of numbers"),
-        ([1, 2], "the parameter '{name}' is one finite number, not [1, 2]"),
-        ([[1], [1, 2]], "the parameter '{name}' is neither a number nor an array of numbers"),
-    ],
-    ids=["NaN", "infinite", "text", "two", "ragged"],
-)
-def test_a_parameter_that_is_no_number(value: object, message: str) -> None:
-    for name in ("p", "s"):
-        with pytest.raises(OptionError) as refused:
-            bind(Program.parse(PARAMETER), W, {**GOOD, name: value})
-        assert str(refused.value) == message.format(name=name)
-
-
-@pytest.mark.parametrize(
-    ("program", "parameter"), [("softmax_step", "t1"), ("softmax_step", "t2"), ("low_rank_strategy", "beta")]
-)
-def test_a_parameter_of_another_sign_is_refused(program: str, parameter: str) -> None:
+def test_a_parameter_of_another_sign_is_refused() -> None:
     """Their certificates are proved for positive numbers only."""
-    w, givens = Workload.from_matrix(np.tri(3), targets=1.0), {"S": np.eye(3)} if parameter == "beta" else {}
-    with pytest.raises(OptionError, match=f"'{parameter}' is declared > 0, its smallest entry is -1"):
-        bind(Program.load(program), w, {**givens, parameter: -1.0})
+    w = Workload.from_matrix(np.tri(3), targets=1.0)
+    for program, name, givens in (
+        ("softmax_step", "t1", {}),
+        ("softmax_step", "t2", {}),
+        ("low_rank_strategy", "beta", {"S": np.eye(3)}),
+    ):
+        with pytest.raises(OptionError, match=f"'{name}' is declared > 0, its smallest entry is -1"):
+            bind(Program.load(program), w, {**givens, name: -1.0})
 
 
-@pytest.mark.parametrize(("default", "value"), [("0.5", -1.0), ("0", -1e-9), ("-2", 1.0)])
-def test_a_number_without_a_kind_keeps_the_sign_of_its_default(default: str, value: float) -> None:
+def test_a_number_without_a_kind_keeps_the_sign_of_its_default(subtests: pytest.Subtests) -> None:
     """Lines were checked with that sign: t * x**2 is convex for no other."""
-    text = TEXT.replace("choose\n", f"parameter\n    s = {default}\nchoose\n")
-    with pytest.raises(OptionError) as refused:
-        bind(Program.parse(text), W, {**GOOD, "s": value})
-    assert str(refused.value) == (
-        f"<program>:13:5: the parameter 's' is {value:g}, of another sign than its default "
-        f"{float(default):g}\n"
-        f"        s = {default}\n"
-        "        ^\n"
-        f"  write its kind, and any sign may be passed: s: scalar = {float(default):g}"
-    )
-    declared = Program.parse(text.replace(" s =", " s: scalar ="))
-    assert bind(declared, W, {**GOOD, "s": value}).env["s"] == value
-    assert bind(Program.parse(text), W, {**GOOD, "s": -value if default != "0" else 1.0}).env["s"] == (
-        -value if default != "0" else 1.0
-    )
+    for default, value, other in (("0.5", -1.0, 1.0), ("0", -1e-9, 1.0), ("-2", 1.0, -1.0)):
+        with subtests.test(default):
+            text = TEXT.replace("choose\n", f"parameter\n    s = {default}\nchoose\n")
+            with pytest.raises(OptionError) as refused:
+                bind(Program.parse(text), W, {**GOOD, "s": value})
+            number = f"{float(default):g}"
+            assert str(refused.value) == (
+                f"<program>:13:5: the parameter 's' is {value:g}, of another sign than its default {number}\n"
+                f"        s = {default}\n        ^\n"
+                f"  write its kind, and any sign may be passed: s: scalar = {number}"
+            )
+            declared = Program.parse(text.replace(" s =", " s: scalar ="))
+            assert bind(declared, W, {**GOOD, "s": value}).env["s"] == value
+            assert bind(Program.parse(text), W, {**GOOD, "s": other}).env["s"] == other

@@ -1,7 +1,5 @@
 """Ranges, variables, givens and indices that the sizes of a workload leave nothing for, by their place."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -33,66 +31,43 @@ def own(
 
 MORE = "ask about more cells, or leave it out"
 LESS = "a range may be empty (0), not less: ask about more cells"
+COUNTED = "entries are counted from 0"
+
+
+def said(program: Program, row: int, column: int, message: str, marked: int = 1, hint: str = "") -> str:
+    """The message at a place of the program, of whose line so many letters are marked."""
+    line, caret = program.text.split("\n")[row - 1], " " * (column + 3) + "^" * marked
+    return f"own.program:{row}:{column}: {message}\n    {line}\n{caret}" + f"\n  {hint}" * bool(hint)
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_what_is_not_there_is_refused(subtests: pytest.Subtests) -> None:
+    range_of, entry = "'i' runs over n - 4, which is -1 here", "is {}, expected 0 to 2"
+    for program, *place in (
+        (own("sum(x) + sum(x[i] for i in n - 4)"), 9, 27, range_of, 1, LESS),
+        (own(line="x[i] >= 1 for i in n - 4"), 11, 22, range_of, 10, LESS),
         (
-            {"objective": "sum(x) + sum(x[i] for i in n - 4)"},
-            "own.program:9:27: 'i' runs over n - 4, which is -1 here\n"
-            "        sum(x) + sum(x[i] for i in n - 4)\n"
-            f"                              ^\n  {LESS}",
+            own("sum(x) + max(x[i] for i in n - 3)"),
+            *(9, 27, "there is no max of no numbers: 'i' runs over n - 3, which is 0 here", 1, MORE),
         ),
-        (
-            {"line": "x[i] >= 1 for i in n - 4"},
-            "own.program:11:22: 'i' runs over n - 4, which is -1 here\n"
-            "        a: x[i] >= 1 for i in n - 4\n"
-            f"                         ^^^^^^^^^^\n  {LESS}",
-        ),
-        (
-            {"objective": "sum(x) + max(x[i] for i in n - 3)"},
-            "own.program:9:27: there is no max of no numbers: 'i' runs over n - 3, which is 0 here\n"
-            "        sum(x) + max(x[i] for i in n - 3)\n"
-            f"                              ^\n  {MORE}",
-        ),
-        (
-            {"chosen": "t: vector[n - 4]"},
-            "own.program:7:5: 't' has no entries: n - 4 is -1 here\n"
-            f"        t: vector[n - 4]\n        ^\n  {MORE}",
-        ),
-        (
-            {"line": "x[21] >= 1"},
-            "own.program:11:10: an index of 'x' is 21, expected 0 to 2\n"
-            "        a: x[21] >= 1\n             ^^\n  entries are counted from 0",
-        ),
-        (
-            {"line": "max(stack(0 * W, 0 * W) @ x) <= 1"},
-            "own.program:11:12: 'stack(0 * W, 0 * W)' has no rows here\n"
-            "        a: max(stack(0 * W, 0 * W) @ x) <= 1\n               ^^^^^^^^^^^^^^^^^^^",
-        ),
-        (
-            {"objective": "sum(x[i] * W[5, i] for i in n)"},
-            "own.program:9:18: an index of 'W' is 5, expected 0 to 2\n"
-            "        sum(x[i] * W[5, i] for i in n)\n                     ^\n  entries are counted from 0",
-        ),
-    ],
-)
-def test_what_is_not_there_is_refused(words: dict[str, str], message: str) -> None:
-    with pytest.raises(OptionError) as error:
-        bind(own(**words), Workload.from_matrix(np.eye(3)), {"c": 1.0})
-    assert str(error.value) == message
+        (own(chosen="t: vector[n - 4]"), 7, 5, "'t' has no entries: n - 4 is -1 here", 1, MORE),
+        (own(line="x[21] >= 1"), 11, 10, f"an index of 'x' {entry.format(21)}", 2, COUNTED),
+        (own(line="max(stack(0 * W, 0 * W) @ x) <= 1"), 11, 12, "'stack(0 * W, 0 * W)' has no rows here", 19),
+        (own("sum(x[i] * W[5, i] for i in n)"), 9, 18, f"an index of 'W' {entry.format(5)}", 1, COUNTED),
+    ):
+        with subtests.test(place[2]):
+            with pytest.raises(OptionError) as error:
+                bind(program, Workload.from_matrix(np.eye(3)), {"c": 1.0})
+            assert str(error.value) == said(program, *place)
 
 
-@pytest.mark.parametrize("array", [np.zeros((0, 3)), np.zeros((3, 0))])
-def test_an_empty_given_is_refused(array: np.ndarray) -> None:
-    with pytest.raises(OptionError) as error:
-        bind(own(given="c: matrix[k, p]"), Workload.from_matrix(np.eye(3)), {"c": array})
-    assert str(error.value) == (
-        f"own.program:4:5: the given 'c' has no entries, its shape is {array.shape}\n"
-        "        c: matrix[k, p]\n        ^"
-    )
+def test_an_empty_given_is_refused() -> None:
+    program = own(given="c: matrix[k, p]")
+    for array in (np.zeros((0, 3)), np.zeros((3, 0))):
+        with pytest.raises(OptionError) as error:
+            bind(program, Workload.from_matrix(np.eye(3)), {"c": array})
+        message = f"the given 'c' has no entries, its shape is {array.shape}"
+        assert str(error.value) == said(program, 4, 5, message)
 
 
 def test_an_empty_sum_is_zero_and_powers_have_a_bound_each() -> None:
@@ -109,21 +84,19 @@ def test_the_rows_of_a_factor_are_those_of_its_value() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("objective", "line", "least"),
-    [
+def test_rows_that_only_the_numbers_tell_may_stand_in_a_line(subtests: pytest.Subtests) -> None:
+    for objective, line, least in [
         ("sum(x)", "stack(W, 2 * W) @ x >= 2", 6.0),
         ("sum(stack(W, stack(W, W)) @ x)", "x >= 1", 9.0),
         ("sum(x)", "used_rows(W, ones(m)) @ x >= 1", 3.0),
         ("sum(x)", "consecutive(ones(n), 2) @ x >= 1", 2.0),
         ("sum(leading(ones(n), 1) @ x)", "windows(ones(n), 2) @ x >= 1", 1.0),
         ("sum(x)", "row_basis(W) @ x >= 1", 3.0),
-    ],
-)
-def test_rows_that_only_the_numbers_tell_may_stand_in_a_line(objective: str, line: str, least: float) -> None:
-    text = own(objective, line).text.replace("x: vector[n]", "x: vector[n] >= 0")
-    s = solve(np.eye(3), Program.parse(text), givens={"c": 1.0})
-    assert s.objective == pytest.approx(least, abs=1e-6) and s.bound == pytest.approx(least, abs=1e-6)
+    ]:
+        with subtests.test(objective, line=line):
+            text = own(objective, line).text.replace("x: vector[n]", "x: vector[n] >= 0")
+            s = solve(np.eye(3), Program.parse(text), givens={"c": 1.0})
+            assert s.objective == pytest.approx(least, abs=1e-6) and s.bound == pytest.approx(least, abs=1e-6)
 
 
 def test_such_rows_are_named_where_they_cannot_hold() -> None:
@@ -135,12 +108,8 @@ def test_such_rows_are_named_where_they_cannot_hold() -> None:
 
 
 def test_such_rows_may_not_depend_on_an_index() -> None:
+    program = own(line="sum(stack(i * W, W) @ x) >= 1 for i in n")
     with pytest.raises(ProgramError) as error:
-        bind(
-            own(line="sum(stack(i * W, W) @ x) >= 1 for i in n"), Workload.from_matrix(np.eye(3)), {"c": 1.0}
-        )
-    assert str(error.value) == (
-        "own.program:11:12: how many rows 'stack(i * W, W)' has may differ from one 'i' to the next\n"
-        "        a: sum(stack(i * W, W) @ x) >= 1 for i in n\n"
-        "               ^^^^^^^^^^^^^^^\n  take the index out of it"
-    )
+        bind(program, Workload.from_matrix(np.eye(3)), {"c": 1.0})
+    message = "how many rows 'stack(i * W, W)' has may differ from one 'i' to the next"
+    assert str(error.value) == said(program, 11, 12, message, 15, "take the index out of it")

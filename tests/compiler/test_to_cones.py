@@ -1,6 +1,7 @@
-"""The cones that are counted before anything is built are the cones that are handed over."""
+"""The cones that are counted before anything is built are those that cvxpy hands over.
 
-from __future__ import annotations
+Guards ``mmopt/compiler/to_cones.py`` and the cones of atoms (``mmopt/language/atoms/atom_cones.py``).
+"""
 
 from collections import Counter
 
@@ -8,16 +9,14 @@ import numpy as np
 import pytest
 from cases import random_workload
 
-from mmopt import Program, Workload
-from mmopt.compiler import Cone, bind, cones, lower, variables
+from mmopt import Program, SolverError, Workload, solve
+from mmopt.compiler import bind, cones, lower, variables
 from mmopt.language import program_names
+from mmopt.language.atoms import atom_cones
 
 CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
-
 MORE = """\
 program more
-title "every kind of line"
-source "none"
 class convex
 given
     W: matrix[m, n] = workload.matrix
@@ -43,67 +42,117 @@ strategy
 """
 
 
-def counted(found: list[Cone]) -> tuple[Counter[int], int, int, int]:
-    """Psd cones by size; second-order cones; nonnegative rows; equal rows."""
+TRIAL = """program trial
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    x: vector[n] >= 0
+    Y: matrix[m, n]
+minimize
+    {objective}
+subject to
+    small: x <= 3
+    bounded: abs(Y) <= 1
+    {line}
+strategy
+    eye(n) norm 2
+"""
+SHORT = "\n".join(line for line in TRIAL.split("\n") if "Y" not in line)
+WORKLOAD = Workload.from_matrix(np.tri(4)[1:])
+OBJECTIVES = (
+    *("sum(exp(x))", "logsumexp(W @ x)", "sum(logsumexp(Y, axis=0))", "sum(logsumexp(Y, axis=1))"),
+    *("-sum(log(x))", "sum(x**2)", "sum((W @ x)**2) + sum(1 / x)", "sum(x**-1)", "sum(x**1.5)"),
+    *("-sum(x**0.3)", "sum(x**2.7)", "sum(x**-0.77)", "sum(x**3)", "sum(x**1)", "-sum(sqrt(x))"),
+    *("1 / min(x)", "max(x) - min(x)", "sum(max(Y, axis=0))", "nuclear(Y)"),
+    *("sum(abs(Y)) + sum(abs(Y + 1))", "sum(exp(abs(x)))", "-sum(x**(2 / 3))"),
+)
+
+
+def trial(objective: str, line: str = "", text: str = SHORT) -> Program:
+    return Program.parse(text.format(objective=objective, line=line))
+
+
+def check(program: Program, w: Workload) -> None:
+    instance = bind(program, w)
+    found = cones(instance.checked, instance.sizes())
+    data, _, _ = lower(instance).problem.get_problem_data("CLARABEL", solver_opts={"use_quad_obj": False})
+    dims = data["dims"]
     psd: Counter[int] = Counter()
     for cone in found:
-        if cone.kind == "psd":
-            psd[cone.size] += cone.count
-    kinds = {k: sum(c.count for c in found if c.kind == k) for k in ("second-order", "nonnegative", "zero")}
-    return psd, kinds["second-order"], kinds["nonnegative"], kinds["zero"]
+        psd[cone.size] += cone.count if cone.kind == "psd" else 0
+    assert +psd == Counter(dims.psd)
+    kinds = ("zero", "nonnegative", "second-order", "exponential", "power")
+    counted = [sum(c.count for c in found if c.kind == kind) for kind in kinds]
+    assert counted == [dims.zero, dims.nonneg, len(dims.soc), dims.exp, len(dims.p3d)]
+    assert variables(instance.checked, instance.sizes()) == data["c"].size
 
 
-def handed(program: Program, workload: Workload) -> tuple[Counter[int], int, int, int, int]:
-    lowered = lower(bind(program, workload))
-    data, _, _ = lowered.problem.get_problem_data("CLARABEL", solver_opts={"use_quad_obj": False})
-    dims = data["dims"]
-    return Counter(dims.psd), len(dims.soc), dims.nonneg, dims.zero, data["c"].size
+def test_counted_is_handed_over(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    targets = Workload.from_matrix(np.tri(4), targets=np.ones(4))
+    for program in (Program.parse(MORE), *map(Program.load, CONVEX)):
+        with subtests.test(program.name):
+            check(program, targets)
+            check(program, random_workload(rng))
 
 
-@pytest.mark.parametrize("name", [*CONVEX, "more"])
-def test_counted_is_handed_over(name: str, rng: np.random.Generator) -> None:
-    program = Program.parse(MORE) if name == "more" else Program.load(name)
-    for w in (Workload.from_matrix(np.tri(4), targets=np.ones(4)), random_workload(rng)):
-        instance = bind(program, w)
-        psd, soc, nonnegative, zero, unknowns = handed(program, w)
-        assert counted(cones(instance.checked, instance.sizes())) == (psd, soc, nonnegative, zero)
-        assert variables(instance.checked, instance.sizes()) == unknowns
+@pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
+def test_counted_for_atoms_is_handed_over(subtests: pytest.Subtests) -> None:
+    for place, objective in enumerate(OBJECTIVES):
+        with subtests.test(objective):
+            line = "each: exp(W[j, :] @ x) <= 9 for j in m" if place % 2 else ""
+            check(trial(objective, line, TRIAL), WORKLOAD)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("l2_strategy", [("psd", 10, 1, "objective"), ("nonnegative", 1, 5, "sensitivity")]),
-        ("l2_strategy_lmi", [("psd", 6, 5, "lmi"), ("nonnegative", 1, 5, "sensitivity")]),
+def test_simple_powers_are_second_order_and_others_power_cones() -> None:
+    for exponent in (0.5, -0.5, 2.0, -1.0, 1.5, 3.0, 1 / 3, 0.25, -2.0, 8.0):
+        assert atom_cones.is_quadratic(exponent)
+    for exponent in (0.3, 2.7, np.pi, 1 + 1e-6, -0.77):
+        assert not atom_cones.is_quadratic(exponent)
+        assert atom_cones.cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
+
+
+def test_curved_atoms_are_solved(subtests: pytest.Subtests) -> None:
+    """By Clarabel and SCS; and none loses a quadratic objective."""
+    for objective, best in (
+        ("sum(exp(x) - 2 * x)", np.log(2)),
+        ("sum(x - log(x))", 1.0),
+        ("sum(x**2.7 - x)", 2.7 ** (-1 / 1.7)),
+        ("logsumexp(x - 2) - sum(x)", 3.0),  # every entry at its limit
+        ("sum((x - 1)**2)", 1.0),
+    ):
+        for solver in (None, "scs", *["cvxopt", "qoco"] * ("x - 1" in objective)):
+            with subtests.test(objective, solver=solver):
+                s = solve(WORKLOAD, trial(objective), solver=solver)
+                np.testing.assert_allclose(s.variables["x"], best, atol=1e-4)
+
+
+def test_solvers_without_the_cone() -> None:
+    for objective, solver, kind in (("exp(x)", "cvxopt", "exponential"), ("x**2.7", "qoco", "power")):
+        with pytest.raises(SolverError) as refused:
+            solve(WORKLOAD, trial(f"sum({objective})"), solver=solver)
+        message = f"'trial' does not work with {solver}: it must have the {kind} cone"
+        assert str(refused.value) == f"{message}\n  these have it: clarabel, scs"
+
+
+def test_cones_know_their_lines_and_the_rows_that_a_product_fills() -> None:
+    """With a matrix of 5 x 5 unknowns; the diagonal of an unknown fills nothing."""
+    w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
+    for name, expected in (
+        ("l2_strategy", {("psd", 10, 1, "objective", 0), ("nonnegative", 1, 5, "sensitivity", 0)}),
         (
             "fitness_for_use",
-            [("psd", 10, 1, "privacy"), ("nonnegative", 1, 5, "privacy"), ("nonnegative", 1, 5, "accuracy")],
+            {("psd", 10, 1, "privacy", 0)} | {("nonnegative", 1, 5, x, 15) for x in ("privacy", "accuracy")},
         ),
         (
             "query_weighting",
-            [
-                ("second-order", 3, 5, "inverse"),
-                ("nonnegative", 1, 5, "sensitivity"),
-                ("nonnegative", 1, 5, "u"),
-                ("nonnegative", 1, 5, "v"),
-            ],
+            {("second-order", 3, 5, "inverse", 0)}
+            | {("nonnegative", 1, 5, x, 0) for x in ("sensitivity", "u", "v")},
         ),
-    ],
-)
-def test_cones_of_the_shipped_programs(name: str, expected: list[tuple[str, int, int, str]]) -> None:
-    instance = bind(Program.load(name), Workload.from_matrix(np.tri(5), targets=np.ones(5)))
-    found = cones(instance.checked, instance.sizes())
-    assert sorted((c.kind, c.size, c.count, c.origin) for c in found) == sorted(expected)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"), [("l2_strategy", {}), ("fitness_for_use", {"privacy": 15, "accuracy": 15})]
-)
-def test_rows_that_a_product_fills(name: str, expected: dict[str, int]) -> None:
-    """With a matrix of 5 x 5 unknowns; the diagonal of an unknown fills nothing."""
-    instance = bind(Program.load(name), Workload.from_matrix(np.tri(5), targets=np.ones(5)))
-    found = cones(instance.checked, instance.sizes())
-    assert {c.origin: c.filled for c in found if c.filled} == expected
+    ):
+        instance = bind(Program.load(name), w)
+        found = cones(instance.checked, instance.sizes())
+        assert {(c.kind, c.size, c.count, c.origin, c.filled) for c in found} == expected
 
 
 def test_a_low_rank_workload_needs_a_smaller_cone() -> None:
@@ -120,15 +169,15 @@ def test_an_inverse_that_stands_twice_needs_one_cone() -> None:
     assert [(c.size, c.count) for c in blocks] == [(6, 1)]
 
 
-@pytest.mark.parametrize("size", [2, 3])
-def test_a_block_that_exceeds_a_matrix(size: int) -> None:
+def test_a_block_that_exceeds_a_matrix() -> None:
     """``[[…]] >> M`` is not ``[[…]] >> 0``, also for a block of four numbers (a second-order cone)."""
-    entries = ", ".join(
-        "[" + ", ".join("t" if i == j else "0" for j in range(size)) + "]" for i in range(size)
-    )
-    text = MORE[: MORE.index("subject to")] + f"subject to\n    block: [{entries}] >> 5 * eye({size})\n"
-    text = text.replace("trace(Z)", "trace(Z) + sum(v**2)")
-    text += "    top: diag(X) <= 1\nstrategy\n    factor(X) norm 2\n"
-    lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.tri(3))))
-    lowered.problem.solve(solver="CLARABEL")
-    assert lowered.variables["t"].value == pytest.approx(5.0, rel=1e-6)
+    for size in [2, 3]:
+        entries = ", ".join(
+            "[" + ", ".join("t" if i == j else "0" for j in range(size)) + "]" for i in range(size)
+        )
+        text = MORE[: MORE.index("subject to")] + f"subject to\n    block: [{entries}] >> 5 * eye({size})\n"
+        text = text.replace("trace(Z)", "trace(Z) + sum(v**2)")
+        text += "    top: diag(X) <= 1\nstrategy\n    factor(X) norm 2\n"
+        lowered = lower(bind(Program.parse(text), Workload.from_matrix(np.tri(3))))
+        lowered.problem.solve(solver="CLARABEL")
+        assert lowered.variables["t"].value == pytest.approx(5.0, rel=1e-6)

@@ -3,8 +3,6 @@
 Written from the format's description: scalar variables F, constraints L=, L+, Q, EXP and @k:POW, PSDCON.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import clarabel

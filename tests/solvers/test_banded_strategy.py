@@ -1,7 +1,5 @@
 """The kernel of banded strategies: its gradient, its gap, what it takes, and the sets of steps behind it."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -23,16 +21,19 @@ def problem(rng: np.random.Generator, n: int, b: int) -> tuple[Banded, np.ndarra
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("n", "b"), [(7, 1), (7, 3), (5, 5)])
-def test_gradient_and_gram_matrix(n: int, b: int, rng: np.random.Generator) -> None:
-    made, x = problem(rng, n, b)
-    value, slope = made.value(x)
-    gram, shares = made.gram(x)
-    assert value == pytest.approx(np.trace(made.queries @ np.linalg.inv(gram) @ made.queries.T), rel=1e-9)
-    assert np.diag(gram) == pytest.approx(made.cover.T @ shares, rel=1e-12)
-    assert shares.sum() == pytest.approx(1.0) and not np.tril(gram, -b).any()
-    numeric = scipy.optimize.approx_fprime(x, lambda y: made.value(y)[0], 1e-7)
-    assert slope == pytest.approx(numeric, rel=1e-4, abs=1e-4 * np.abs(slope).max())
+def test_gradient_and_gram_matrix(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for n, b in [(7, 1), (7, 3), (5, 5)]:
+        with subtests.test(n=n, b=b):
+            made, x = problem(rng, n, b)
+            value, slope = made.value(x)
+            gram, shares = made.gram(x)
+            assert value == pytest.approx(
+                np.trace(made.queries @ np.linalg.inv(gram) @ made.queries.T), rel=1e-9
+            )
+            assert np.diag(gram) == pytest.approx(made.cover.T @ shares, rel=1e-12)
+            assert shares.sum() == pytest.approx(1.0) and not np.tril(gram, -b).any()
+            numeric = scipy.optimize.approx_fprime(x, lambda y, made=made: made.value(y)[0], 1e-7)
+            assert slope == pytest.approx(numeric, rel=1e-4, abs=1e-4 * np.abs(slope).max())
 
 
 def largest_sum(diagonal: np.ndarray, b: int, k: int) -> float:
@@ -43,19 +44,22 @@ def largest_sum(diagonal: np.ndarray, b: int, k: int) -> float:
     )
 
 
-@pytest.mark.parametrize(("b", "k"), [(1, 3), (2, 9), (3, 2), (4, 1)])
-def test_as_a_conic_solver_and_no_set_of_steps_sums_to_more(b: int, k: int, rng: np.random.Generator) -> None:
+def test_as_a_conic_solver_and_no_set_of_steps_sums_to_more(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
     """The shares of windows say exactly that: at the optimum some set of steps sums to one."""
-    w = Workload.from_matrix(rng.normal(size=(7, 6)))
-    givens = {"b": b, "k": k}
-    one = solve(w, "banded_strategy", givens=givens)
-    other = solve(w, "banded_strategy", givens=givens, solver="clarabel")
-    assert (one.solver, other.solver) == ("banded", "clarabel")
-    assert one.gap is not None and one.gap <= GAP and other.gap is not None
-    assert one.objective == pytest.approx(other.objective, rel=1e-5)
-    for x in (one.variables["X"], other.variables["X"]):
-        assert largest_sum(np.diag(x), b, k) == pytest.approx(1.0, abs=1e-5)
-        assert not np.triu(x, b).any()
+    for b, k in [(1, 3), (2, 9), (3, 2), (4, 1)]:
+        with subtests.test(b=b, k=k):
+            w = Workload.from_matrix(rng.normal(size=(7, 6)))
+            givens = {"b": b, "k": k}
+            one = solve(w, "banded_strategy", givens=givens)
+            other = solve(w, "banded_strategy", givens=givens, solver="clarabel")
+            assert (one.solver, other.solver) == ("banded", "clarabel")
+            assert one.gap is not None and one.gap <= GAP and other.gap is not None
+            assert one.objective == pytest.approx(other.objective, rel=1e-5)
+            for x in (one.variables["X"], other.variables["X"]):
+                assert largest_sum(np.diag(x), b, k) == pytest.approx(1.0, abs=1e-5)
+                assert not np.triu(x, b).any()
 
 
 def test_the_strategy_is_for_the_steps_of_one_person(rng: np.random.Generator) -> None:
@@ -74,13 +78,14 @@ def test_a_window_over_all_steps_is_one_row(rng: np.random.Generator) -> None:
     assert found.objective == pytest.approx(solve(w, "l2_strategy").objective, rel=1e-5)
 
 
-@pytest.mark.parametrize(("b", "least"), [(4, 0.08), (16, 0.04)])
-def test_columns_of_equal_length_are_not_the_best(b: int, least: float) -> None:
+def test_columns_of_equal_length_are_not_the_best(subtests: pytest.Subtests) -> None:
     """As jax_privacy's BandMF has them: the least error of those over 64 steps, times the participations."""
-    equal = {4: 660.35755, 16: 336.39018}[b] * 64 / b
-    found = solve(Workload.from_matrix(np.tri(64)), "banded_strategy", givens={"b": b})
-    assert found.gap is not None and found.gap <= GAP
-    assert equal / found.objective - 1.0 >= least
+    for b, least in [(4, 0.08), (16, 0.04)]:
+        with subtests.test(b=b):
+            equal = {4: 660.35755, 16: 336.39018}[b] * 64 / b
+            found = solve(Workload.from_matrix(np.tri(64)), "banded_strategy", givens={"b": b})
+            assert found.gap is not None and found.gap <= GAP
+            assert equal / found.objective - 1.0 >= least
 
 
 @pytest.mark.quick

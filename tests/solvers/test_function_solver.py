@@ -1,9 +1,6 @@
 """A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named."""
 
-from __future__ import annotations
-
 import math
-import re
 import signal
 import textwrap
 from collections.abc import Callable, Iterator
@@ -12,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import own_solvers
 import pytest
 from own_solvers import by_scs, in_steps, simplex
+from solvers.separate import CERTIFICATES, separate
 
-from mmopt import OptionError, Program, SolverError, Workload, compare, solve
+from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
 from mmopt.solvers import function_solver, solver_row
 from mmopt.solvers.conic_problem import ConicProblem
@@ -25,47 +22,15 @@ from mmopt.stop_reasons import Stop
 
 PREFIX = Workload.from_matrix(np.tri(3))
 EXPECTED = "\n  expected (x, y), or a dictionary with x and y (pydoc mmopt.solvers.function_solver)"
-SEPARATE = """program separate
-class convex
-given
-    W: matrix[m, n] = workload.matrix
-let
-    c = sum(W, axis=0)
-choose
-    x: vector[n] >= 0
-{sense}
-    {sign}sum({objective}) + 2
-subject to
-    least: x >= c
-repair
-    x = x / min(x / c)
-strategy
-    eye(n) norm 2
-certificate d: vector[n] >= 0 from dual(least)
-    {sign}({certificate}) + 2
-"""
-# inf of f(x) - d x + d c for each kind of cone that f needs
-CERTIFICATES = {
-    "x": "(c @ d) / max(d)",
-    "x**2": "c @ d - sum(d**2) / 4",
-    "exp(x / 3)": "sum(3 * d - 3 * d * log(3 * d)) + c @ d",
-    "x**2.7": "c @ d - 1.7 * sum((d / 2.7)**(2.7 / 1.7))",
-}
 
 
-def separate(objective: str, sense: str = "minimize") -> Program:
-    sign = "" if sense == "minimize" else "-"
-    text = SEPARATE.format(objective=objective, certificate=CERTIFICATES[objective], sense=sense, sign=sign)
-    return Program.parse(text.replace("-(", "0 - (").replace("    -sum", "    0 - sum"))
-
-
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
 @pytest.mark.parametrize("program", ["l2_strategy", "query_weighting", *CERTIFICATES])
 @pytest.mark.parametrize("solver", [by_scs, "own_solvers:by_scs"], ids=["function", "name"])
 def test_a_function_solves_every_cone(program: str, solver: Any) -> None:
-    for sense in ("minimize", "maximize") if program in CERTIFICATES else ("minimize",):
-        asked = separate(program, sense) if program in CERTIFICATES else program
+    for maximize in (False, True) if program in CERTIFICATES else (False,):
+        asked = separate(program, 2, maximize) if program in CERTIFICATES else program
         s = solve(PREFIX, asked, solver=solver)
         assert (s.solver, s.solver_version) == ("own_solvers:by_scs", "1.2")
         assert s.status.stop == Stop.REACHED and s.gap is not None and 0 <= s.gap <= 1e-6
@@ -73,7 +38,7 @@ def test_a_function_solves_every_cone(program: str, solver: Any) -> None:
 
 
 def test_a_linear_program_by_a_function_that_says_what_it_takes() -> None:
-    s = solve(PREFIX, separate("x"), solver=simplex)
+    s = solve(PREFIX, separate("x", 2), solver=simplex)
     assert s.gap is not None and s.gap <= 1e-12 and s.iterations >= 0
     assert s.objective == pytest.approx(8.0, rel=1e-12)
     with pytest.raises(UnsuitableError) as error:
@@ -89,12 +54,12 @@ def test_the_example_of_the_reference_solves(tmp_path: Path, monkeypatch: pytest
     example = (function_solver.__doc__ or "").split("::\n")[1].split("\n``mmopt.solve(")[0]
     (tmp_path / "written_by_a_user.py").write_text(textwrap.dedent(example))
     monkeypatch.syspath_prepend(tmp_path)
-    s = solve(PREFIX, separate("x", "maximize"), solver="written_by_a_user:simplex")
+    s = solve(PREFIX, separate("x", 2, maximize=True), solver="written_by_a_user:simplex")
     assert s.gap is not None and s.gap <= 1e-12 and s.objective == pytest.approx(-4.0)
 
 
 def test_a_generator_is_stopped_at_the_gap() -> None:
-    s = solve(PREFIX, separate("x**2"), solver=in_steps, tolerance=1e-3)
+    s = solve(PREFIX, separate("x**2", 2), solver=in_steps, tolerance=1e-3)
     assert (s.status.raw, s.iterations) == ("at 1e-05", 14)
 
 
@@ -107,11 +72,11 @@ def test_a_quadratic_objective_as_such() -> None:
 
     quadratic.quadratic = True  # type: ignore[attr-defined]
     quadratic.cones = ("zero", "nonnegative")  # type: ignore[attr-defined]
-    s = solve(PREFIX, separate("x**2"), solver=quadratic)
+    s = solve(PREFIX, separate("x**2", 2), solver=quadratic)
     assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(2 + 9 + 4 + 1, rel=1e-6)
     assert seen[0].P is not None and seen[0].cones.kinds == {"nonnegative"}
     with pytest.raises(UnsuitableError, match="it must have the exponential cone"):
-        solve(PREFIX, separate("exp(x / 3)"), solver=quadratic)
+        solve(PREFIX, separate("exp(x / 3)", 2), solver=quadratic)
 
 
 def raises(problem: ConicProblem) -> Any:
@@ -137,9 +102,8 @@ ROWS = "as y, which is 6 numbers (A has 6 rows)"
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [
+def test_nonsense_is_named_with_what_was_returned(subtests: pytest.Subtests) -> None:
+    for function, said in [
         (lambda problem: None, "returned None"),
         (lambda problem: "solved", "returned 'solved'"),
         (lambda problem: (1, 2, 3), "returned a tuple of 3"),
@@ -155,18 +119,17 @@ ROWS = "as y, which is 6 numbers (A has 6 rows)"
         (shaped(iterations=-3), "returned -3 as iterations, which is a whole number"),
         (shaped(x=None, status="solved"), f"returned None {COLUMNS}"),
         (empty, "yielded nothing"),
-    ],
-)
-def test_nonsense_is_named_with_what_was_returned(function: Any, said: str) -> None:
-    with pytest.raises(SolverError) as error:
-        solve(PREFIX, separate("x"), solver=function)
-    name = f"{__name__}:{function.__qualname__}"
-    assert str(error.value) == f"the solver '{name}' {said}{EXPECTED}"
+    ]:
+        with subtests.test(function=function):
+            with pytest.raises(SolverError) as error:
+                solve(PREFIX, separate("x", 2), solver=function)
+            name = f"{__name__}:{function.__qualname__}"
+            assert str(error.value) == f"the solver '{name}' {said}{EXPECTED}"
 
 
 def test_what_it_raises_is_told_with_its_place() -> None:
     with pytest.raises(SolverError) as error:
-        solve(PREFIX, separate("x"), solver=raises)
+        solve(PREFIX, separate("x", 2), solver=raises)
     line = raises.__code__.co_firstlineno + 1
     assert str(error.value) == (
         f"the solver '{__name__}:raises' raised KeyError: 'nothing' "
@@ -175,17 +138,17 @@ def test_what_it_raises_is_told_with_its_place() -> None:
     assert isinstance(error.value.__cause__, KeyError)
 
 
-@pytest.mark.parametrize("word", ["infeasible", "unbounded"])
-def test_its_word_that_there_is_no_solution_is_not_believed(word: str) -> None:
-    with pytest.raises(SolverError) as error:
-        solve(PREFIX, separate("x"), solver=shaped(x=None, status=word))
-    assert "own" in str(error.value) or "shaped" in str(error.value)
-    assert "has no feasible point" not in str(error.value)
+def test_its_word_that_there_is_no_solution_is_not_believed() -> None:
+    for word in ["infeasible", "unbounded"]:
+        with pytest.raises(SolverError) as error:
+            solve(PREFIX, separate("x", 2), solver=shaped(x=None, status=word))
+        assert "own" in str(error.value) or "shaped" in str(error.value)
+        assert "has no feasible point" not in str(error.value)
 
 
 def test_a_wrong_point_is_judged_by_the_program_alone() -> None:
     """x = 1 misses every line, y = 0 proves nothing: what is shown is the repaired point."""
-    s = solve(PREFIX, separate("x"), solver=shaped(x=[1.0, 1.0, 1.0]))
+    s = solve(PREFIX, separate("x", 2), solver=shaped(x=[1.0, 1.0, 1.0]))
     assert s.objective == pytest.approx(2 + 9.0) and s.status.stop == Stop.MISSED
     assert s.status.violation > 0.5
 
@@ -197,7 +160,7 @@ def test_time_limit_and_iterations_are_handed_on() -> None:
         seen.append(problem)
         return by_scs(problem)
 
-    solve(PREFIX, separate("x"), solver=patient, time_limit=50.0, max_iterations=9, tolerance=1e-3)
+    solve(PREFIX, separate("x", 2), solver=patient, time_limit=50.0, max_iterations=9, tolerance=1e-3)
     options = seen[0].options
     assert 0 < options.time_limit <= 50 and (options.max_iterations, options.tolerance) == (9, 1e-3)
     assert seen[0].names == ("x[0]", "x[1]", "x[2]")
@@ -209,7 +172,7 @@ def test_ctrl_c_ends_a_function_without_a_point_and_keeps_one_that_there_is() ->
         return by_scs(problem)
 
     with pytest.raises(KeyboardInterrupt):
-        solve(PREFIX, separate("x**2"), solver=pressed)
+        solve(PREFIX, separate("x**2", 2), solver=pressed)
 
     def later(problem: ConicProblem) -> Iterator[Any]:
         yield by_scs(problem, 1e-2)
@@ -217,12 +180,11 @@ def test_ctrl_c_ends_a_function_without_a_point_and_keeps_one_that_there_is() ->
         yield by_scs(problem, 1e-3)
         raise AssertionError("it goes on after Ctrl-C")
 
-    assert solve(PREFIX, separate("x**2"), solver=later, tolerance=1e-12).status.is_interrupted
+    assert solve(PREFIX, separate("x**2", 2), solver=later, tolerance=1e-12).status.is_interrupted
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_names_that_lead_nowhere(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for name, said in [
         (
             "nowhere:solve",
             "there is no module 'nowhere' for the solver 'nowhere:solve'\n"
@@ -245,22 +207,19 @@ def test_ctrl_c_ends_a_function_without_a_point_and_keeps_one_that_there_is() ->
             "the cones of the solver 'here:picky' are {{'soc'}}, expected some of "
             f"{', '.join(KINDS)}\n  for example function.cones = {{{{'zero', 'nonnegative'}}}}",
         ),
-    ],
-)
-def test_names_that_lead_nowhere(
-    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "here.py").write_text(
-        "def one(problem): pass\nnumber = 3\nclass Picky:\n    cones = {'soc'}\n"
-        "    def __call__(self, problem): pass\npicky = Picky()\n"
-    )
-    (tmp_path / "broken.py").write_text("1 / 0\n")
-    (tmp_path / "lacking.py").write_text("import no_such_library\n")
-    with pytest.raises((OptionError, SolverError)) as error:
-        solver_row(name)
-    assert str(error.value) == said.format(folder=tmp_path)
+    ]:
+        with subtests.test(name), pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            patch.syspath_prepend(tmp_path)
+            (tmp_path / "here.py").write_text(
+                "def one(problem): pass\nnumber = 3\nclass Picky:\n    cones = {'soc'}\n"
+                "    def __call__(self, problem): pass\npicky = Picky()\n"
+            )
+            (tmp_path / "broken.py").write_text("1 / 0\n")
+            (tmp_path / "lacking.py").write_text("import no_such_library\n")
+            with pytest.raises((OptionError, SolverError)) as error:
+                solver_row(name)
+            assert str(error.value) == said.format(folder=tmp_path)
 
 
 def test_a_module_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,23 +227,3 @@ def test_a_module_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("sys.path", [path for path in __import__("sys").path if path])
     (tmp_path / "of_this_folder.py").write_text("def one(problem): pass\n")
     assert solver_row("of_this_folder:one").name == "of_this_folder:one"
-
-
-def test_compare_takes_what_can_be_imported() -> None:
-    with pytest.raises(OptionError) as error:
-        compare(PREFIX, ["l2_strategy"], [lambda problem: None])
-    assert re.fullmatch(
-        r"the solver '.*<lambda>' cannot be imported by another process, and each combination has its own\n"
-        r"  write it into a file, own.py, and pass 'own:function'; mmopt.solve takes any function",
-        str(error.value),
-    )
-
-
-def test_compare_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(own_solvers.__file__).parent), prepend=":")
-    good, bad = compare(PREFIX, ["l2_strategy"], [by_scs, "own_solvers:nonsense"])
-    assert good.solver == "own_solvers:by_scs" and good.solution is not None and good.solution.gap < 1e-6
-    assert (bad.stop, bad.problem) == (
-        Stop.NO_RESULT,
-        f"the solver 'own_solvers:nonsense' returned None{EXPECTED}",
-    )

@@ -1,8 +1,11 @@
-"""What solvers tell of their iterations: seen, logged, or read from what they print."""
+"""What solvers tell of their iterations: seen, logged, or read from what they print.
 
-from __future__ import annotations
+Nothing of a C library reaches standard output, where JSON is printed.
+"""
 
+import ctypes
 import itertools
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,7 @@ from tolerances import GAP_INTERIOR
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.solvers import SOLVERS, Clock, Iteration, Options, Point, SolverRow, run
-from mmopt.solvers.printed_output import LINES, MOST_READ, read_lines, read_log
+from mmopt.solvers.printed_output import LINES, MOST_READ, quiet_output, read_lines, read_log
 
 PREFIX = Workload.from_matrix(np.tri(4))
 # A linear program with a constant in its objective, with two optima that are found from either side.
@@ -44,42 +47,42 @@ def test_every_row_of_the_table_is_a_solver() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("sense", ["minimize", "maximize"])
-@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
-def test_the_iterations_of_every_solver_are_told(row: SolverRow, sense: str) -> None:
+def test_the_iterations_of_every_solver_are_told(subtests: pytest.Subtests) -> None:
     """They end at its own optimum, in the program's sense, and at smaller residuals than they began with."""
-    sign = {"minimize": "", "maximize": "-"}[sense]
-    program = Program.parse(LINEAR.format(sense=sense, sign=sign))
-    point = first_run(row, program, history=True)
-    assert len(point.counted) >= 3 and {i.run for i in point.counted} == {1}
-    first, last = point.counted[0], point.counted[-1]
-    optimum = float(np.sum(point.variables["x"]) + 2) * (1 if sense == "minimize" else -1)
-    for value in (last.objective, last.bound):
-        assert value == pytest.approx(optimum, rel=5e-3 if row.name in ("sdpa", "qoco") else 1e-3)
-    residuals = [(max(i.primal or 0.0, i.dual or 0.0)) for i in (first, last)]
-    assert residuals[1] < min(residuals[0], 1e-2)
-    numbers = [i.number for i in point.counted]
-    assert numbers == sorted(numbers) and point.iterations in (numbers[-1], numbers[-1] + 1)
+    for row, sense in itertools.product(SOLVERS, ["minimize", "maximize"]):
+        with subtests.test(row.name, sense=sense):
+            sign = {"minimize": "", "maximize": "-"}[sense]
+            program = Program.parse(LINEAR.format(sense=sense, sign=sign))
+            point = first_run(row, program, history=True)
+            assert len(point.counted) >= 3 and {i.run for i in point.counted} == {1}
+            first, last = point.counted[0], point.counted[-1]
+            optimum = float(np.sum(point.variables["x"]) + 2) * (1 if sense == "minimize" else -1)
+            for value in (last.objective, last.bound):
+                assert value == pytest.approx(optimum, rel=5e-3 if row.name in ("sdpa", "qoco") else 1e-3)
+            residuals = [(max(i.primal or 0.0, i.dual or 0.0)) for i in (first, last)]
+            assert residuals[1] < min(residuals[0], 1e-2)
+            numbers = [i.number for i in point.counted]
+            assert numbers == sorted(numbers) and point.iterations in (numbers[-1], numbers[-1] + 1)
 
 
-@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
 def test_they_are_printed_where_that_is_asked_for_and_nowhere_else(
-    row: SolverRow, capfd: pytest.CaptureFixture[str]
+    subtests: pytest.Subtests, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program = Program.parse(LINEAR.format(sense="minimize", sign=""))
-    first_run(row, program, history=True)
-    assert capfd.readouterr().out == ""
-    point = first_run(row, program, history=True, verbose=True)
-    printed = capfd.readouterr().out
-    assert printed
-    if row.cvxpy in LINES:
-        assert [i.number for i in read_lines(row.cvxpy, printed)] == [i.number for i in point.counted]
-
-
-@pytest.mark.parametrize("row", SOLVERS, ids=lambda row: row.name)
-def test_what_costs_nothing_is_told_unasked(row: SolverRow) -> None:
-    found = first_run(row, Program.parse(LINEAR.format(sense="minimize", sign="")))
-    assert (len(found.counted) > 2, len(found.counted) == 1) == (row.name == "clarabel", row.name == "scs")
+    for row in SOLVERS:
+        with subtests.test(row.name):
+            unasked = first_run(row, program)  # told as far as that costs nothing
+            assert (len(unasked.counted) > 2, len(unasked.counted) == 1) == (
+                row.name == "clarabel",
+                row.name == "scs",
+            )
+            first_run(row, program, history=True)
+            assert capfd.readouterr().out == ""
+            point = first_run(row, program, history=True, verbose=True)
+            printed = capfd.readouterr().out
+            assert printed
+            if row.cvxpy in LINES:
+                assert [i.number for i in read_lines(row.cvxpy, printed)] == [i.number for i in point.counted]
 
 
 def test_runs_follow_each_other() -> None:
@@ -119,3 +122,21 @@ def test_a_long_log_is_thinned_and_keeps_its_end(tmp_path: Path) -> None:
     assert MOST_READ / 2 <= len(found) <= MOST_READ + 1 and numbers[0] == 0
     assert numbers == sorted(set(numbers)) and numbers[-1] >= count - 10
     assert found[1] == Iteration(numbers[1], 7.0 + numbers[1] / 10, 3.0, 4.0, 1 / (numbers[1] + 1), 2.0)
+
+
+def test_text_from_below_is_dropped_and_pythons_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
+    runtime = ctypes.CDLL(None)
+    print("before")
+    with quiet_output():
+        runtime.puts(b"from C, buffered")
+        os.write(1, b"from the system call\n")
+    print("after", flush=True)
+    runtime.fflush(None)
+    assert capfd.readouterr().out == "before\nafter\n"
+
+
+def test_output_comes_back_after_an_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="inside"), quiet_output():
+        raise ValueError("inside")
+    os.write(1, b"heard\n")
+    assert capfd.readouterr().out == "heard\n"

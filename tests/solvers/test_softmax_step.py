@@ -3,8 +3,6 @@
 softmax_step through the pipeline: by the kernel, under other names, and by the general search.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tolerances import DIFFERENCES, FINE, GAP_INTERIOR, RECOMPUTED, ROUNDING
@@ -12,7 +10,7 @@ from tolerances import DIFFERENCES, FINE, GAP_INTERIOR, RECOMPUTED, ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.language import evaluate
-from mmopt.solvers.softmax_step import Soft, direction, needs, search, state
+from mmopt.solvers.softmax_step import Soft, direction, search, state
 
 STEP = 1e-4
 
@@ -26,36 +24,36 @@ def case(rng: np.random.Generator, hybrid: float, t1: float = 3.0, t2: float = 5
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("hybrid", [0.0, 0.2])
-def test_both_sides_are_those_of_the_file(hybrid: float, rng: np.random.Generator) -> None:
-    instance, soft = case(rng, hybrid)
-    at = state(soft, rng.normal(size=5), rng.normal(size=7))
-    program, basis = instance.program, instance.env["B"]
-    sigma = basis @ at.noise @ at.noise.T @ basis.T
-    assert program.objective is not None and program.certificate is not None
-    env = {**instance.env, "Sigma": sigma}
-    for let in program.lets:
-        env[let.name] = evaluate(let.expr, env)
-    assert at.upper == pytest.approx(evaluate(program.objective, env), rel=RECOMPUTED)
-    env |= {"p": np.exp(at.p), "q": np.exp(at.q) / soft.targets}
-    assert at.lower == pytest.approx(evaluate(program.certificate.expr, env), rel=RECOMPUTED)
-    assert at.lower <= at.upper * (1 + ROUNDING)
-    assert np.exp(at.p).sum() == pytest.approx(1.0, rel=ROUNDING)
+def test_both_sides_are_those_of_the_file(rng: np.random.Generator) -> None:
+    for hybrid in [0.0, 0.2]:
+        instance, soft = case(rng, hybrid)
+        at = state(soft, rng.normal(size=5), rng.normal(size=7))
+        program, basis = instance.program, instance.env["B"]
+        sigma = basis @ at.noise @ at.noise.T @ basis.T
+        assert program.objective is not None and program.certificate is not None
+        env = {**instance.env, "Sigma": sigma}
+        for let in program.lets:
+            env[let.name] = evaluate(let.expr, env)
+        assert at.upper == pytest.approx(evaluate(program.objective, env), rel=RECOMPUTED)
+        env |= {"p": np.exp(at.p), "q": np.exp(at.q) / soft.targets}
+        assert at.lower == pytest.approx(evaluate(program.certificate.expr, env), rel=RECOMPUTED)
+        assert at.lower <= at.upper * (1 + ROUNDING)
+        assert np.exp(at.p).sum() == pytest.approx(1.0, rel=ROUNDING)
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("hybrid", [0.0, 0.2])
-def test_a_step_keeps_the_sums_and_climbs_as_fast_as_it_says(hybrid: float, rng: np.random.Generator) -> None:
-    _, soft = case(rng, hybrid)
-    at = state(soft, rng.normal(size=5), rng.normal(size=7))
-    p, q = direction(soft, at, 0.0)
-    assert np.exp(at.p) @ p == pytest.approx(0.0, abs=RECOMPUTED)
-    assert np.exp(at.q) @ q == pytest.approx(0.0, abs=RECOMPUTED)
-    ahead, behind = (state(soft, at.p + s * p, at.q + s * q).lower for s in (STEP, -STEP))
-    slope = np.exp(at.p) * (at.costs - at.p / soft.cells) @ p
-    slope += np.exp(at.q) * (at.variances - at.q / soft.queries) @ q
-    assert slope > 0
-    assert (ahead - behind) / (2 * STEP) == pytest.approx(slope, rel=10 * DIFFERENCES)
+def test_a_step_keeps_the_sums_and_climbs_as_fast_as_it_says(rng: np.random.Generator) -> None:
+    for hybrid in [0.0, 0.2]:
+        _, soft = case(rng, hybrid)
+        at = state(soft, rng.normal(size=5), rng.normal(size=7))
+        p, q = direction(soft, at, 0.0)
+        assert np.exp(at.p) @ p == pytest.approx(0.0, abs=RECOMPUTED)
+        assert np.exp(at.q) @ q == pytest.approx(0.0, abs=RECOMPUTED)
+        ahead, behind = (state(soft, at.p + s * p, at.q + s * q).lower for s in (STEP, -STEP))
+        slope = np.exp(at.p) * (at.costs - at.p / soft.cells) @ p
+        slope += np.exp(at.q) * (at.variances - at.q / soft.queries) @ q
+        assert slope > 0
+        assert (ahead - behind) / (2 * STEP) == pytest.approx(slope, rel=10 * DIFFERENCES)
 
 
 @pytest.mark.quick
@@ -72,7 +70,6 @@ def test_weights_that_vanish_lose_no_digits(rng: np.random.Generator) -> None:
     assert at.variances[0] == pytest.approx(soft.rows[0] @ sigma @ soft.rows[0] / soft.targets[0], rel=1e-8)
 
 
-TEXT = Program.load("softmax_step").text
 SHARP = {"t1": 2e4, "t2": 1e4}
 
 
@@ -80,14 +77,14 @@ def workload(rng: np.random.Generator, m: int = 9, n: int = 6) -> Workload:
     return Workload.from_matrix(rng.normal(size=(m, n)), targets=rng.uniform(0.5, 5.0, size=m))
 
 
-@pytest.mark.parametrize("hybrid", [0.0, 0.1])
-def test_the_kernel_and_the_general_search_agree(hybrid: float, rng: np.random.Generator) -> None:
-    w = workload(rng)
-    givens = {"t1": 20.0, "t2": 5.0, "hybrid": hybrid}
-    kernel, general = (solve(w, "softmax_step", solver=s, givens=givens) for s in (None, "lbfgs"))
-    assert (kernel.solver, general.solver) == ("softmax", "lbfgs")
-    assert kernel.gap is not None and kernel.gap <= GAP_INTERIOR
-    assert kernel.objective == pytest.approx(general.objective, rel=2 * GAP_INTERIOR)
+def test_the_kernel_and_the_general_search_agree(rng: np.random.Generator) -> None:
+    for hybrid in [0.0, 0.1]:
+        w = workload(rng)
+        givens = {"t1": 20.0, "t2": 5.0, "hybrid": hybrid}
+        kernel, general = (solve(w, "softmax_step", solver=s, givens=givens) for s in (None, "lbfgs"))
+        assert (kernel.solver, general.solver) == ("softmax", "lbfgs")
+        assert kernel.gap is not None and kernel.gap <= GAP_INTERIOR
+        assert kernel.objective == pytest.approx(general.objective, rel=2 * GAP_INTERIOR)
 
 
 def test_sharp_maxima_to_a_fine_gap(rng: np.random.Generator) -> None:
@@ -102,45 +99,20 @@ def test_queries_that_do_not_count_and_cells_alike() -> None:
     assert s.privacy_cost**2 == pytest.approx(1.0, rel=1e-3)
 
 
-def test_under_other_names() -> None:
-    text = TEXT.replace("Sigma", "Noise").replace("hybrid", "extra")
-    w = Workload.from_matrix(np.tri(8), targets=np.ones(8))
-    s = solve(w, Program.parse(text), givens={"t1": 9.0})
-    assert s.solver == "softmax" and s.variables["Noise"].shape == (8, 8)
-    assert s.objective == pytest.approx(solve(w, "softmax_step", givens={"t1": 9.0}).objective, rel=1e-12)
-
-
-def test_an_edited_program_goes_to_the_general_search() -> None:
-    text = TEXT.replace("logsumexp(t2 * variance / c) / t2 +", "2 * logsumexp(t2 * variance / c) / t2 +")
-    w = Workload.from_matrix(np.tri(4), targets=np.ones(4))
-    assert solve(w, Program.parse(text)).solver == "lbfgs"
-
-
-def test_limits_are_said(rng: np.random.Generator) -> None:
-    w = workload(rng)
-    s = solve(w, "softmax_step", givens=SHARP, max_iterations=2)
-    assert (s.status.stop, s.iterations) == ("iteration limit", 2)
-    assert solve(w, "softmax_step", givens=SHARP, time_limit=1e-9).status.stop == "time limit"
-
-
-@pytest.mark.parametrize(("m", "n"), [(30, 12), (7, 5), (60, 20), (12, 12)])
-def test_any_queries_reach_their_gap(m: int, n: int, rng: np.random.Generator) -> None:
+def test_any_queries_reach_their_gap(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Also where some queries, or cells, could do with no noise at all or with any amount of it."""
-    rows = rng.normal(size=(m, n)) if rng.random() < 0.5 else (rng.random((m, n)) < 0.4) * 1.0
-    t = float(rng.choice([1e3, 30.0, 1e5]))
-    rank = int(np.linalg.matrix_rank(rows))
-    iterates = search(Soft(rows, rng.uniform(0.5, 5.0, size=m), float(rng.choice([0.0, 0.1])), rank, t, t))
-    with np.errstate(all="ignore"):
-        at, place = next(iterates)
-        for _ in range(40):
-            if place == "there" and at.gap <= GAP_INTERIOR:
-                break
-            at, place = iterates.send(GAP_INTERIOR / 2)
-    assert place == "there" and -1e-12 <= at.gap <= GAP_INTERIOR
-
-
-def test_the_forecast_grows() -> None:
-    found = [needs("softmax_step", {"L": np.zeros((2 * n, n)), "B": np.zeros((n, n))}) for n in (16, 64, 256)]
-    memory, seconds = zip(*found, strict=True)
-    assert list(memory) == sorted(memory) and list(seconds) == sorted(seconds)
-    assert memory[-1] > 8 * 9 * 2 * 256**2
+    for m, n in [(30, 12), (7, 5), (60, 20), (12, 12)]:
+        with subtests.test(m=m, n=n):
+            rows = rng.normal(size=(m, n)) if rng.random() < 0.5 else (rng.random((m, n)) < 0.4) * 1.0
+            t = float(rng.choice([1e3, 30.0, 1e5]))
+            rank = int(np.linalg.matrix_rank(rows))
+            iterates = search(
+                Soft(rows, rng.uniform(0.5, 5.0, size=m), float(rng.choice([0.0, 0.1])), rank, t, t)
+            )
+            with np.errstate(all="ignore"):
+                at, place = next(iterates)
+                for _ in range(40):
+                    if place == "there" and at.gap <= GAP_INTERIOR:
+                        break
+                    at, place = iterates.send(GAP_INTERIOR / 2)
+            assert place == "there" and -1e-12 <= at.gap <= GAP_INTERIOR

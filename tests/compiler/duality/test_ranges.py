@@ -1,39 +1,56 @@
-"""Every feasible point up to the level lies in the ranges, those by cuts too."""
+"""Ranges hold every feasible point up to the level, the Lagrangian is not below what is read off it, and
+intervals hold every exact result, of numbers next to nothing and next to all that floats hold too.
 
-from __future__ import annotations
+Guards ``ranges.py``, ``level_cuts.py``, ``lagrangian.py`` and ``intervals.py``.
+"""
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from compiler.derived_cases import BASES
-from compiler.derived_points import N, Rng, case, derived, direction, judged
+from compiler.derived_points import (
+    Case,
+    N,
+    Rng,
+    case,
+    derived,
+    direction,
+    judged,
+    lagrangian,
+    random_multipliers,
+)
+from flint import arb_mat
+from judge import balls
 
-from mmopt.compiler.duality.lagrangian import inside
+from mmopt.compiler.duality.intervals import Range, others, plus, quotient, times, total
+from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
 from mmopt.compiler.duality.level_cuts import ranges_by_cuts
 from mmopt.driver.judge.derived_bound import reader
 
 pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 
 
-@pytest.mark.draws(2)
 def test_ranges_hold_every_feasible_point(rng: Rng) -> None:
     """Up to the level, wherever a walk from an inner point comes."""
-    text = str(rng.choice(np.array(BASES, dtype=object)))
-    found = case(text, rng)
-    assert found is not None
-    instance, point = found.instance, dict(found.point)
-    level = float(found.objective) + 3.0 * max(1.0, abs(float(found.objective)))
-    ranges = reader(instance, point, level).ranges
-    for _ in range(30):
-        step = 10.0 ** rng.uniform(-3, 1)
-        moved = {name: value + step * direction(value, rng) for name, value in point.items()}
-        objective = judged(instance, moved)
-        if objective is not None and objective <= level:
-            point = moved
-            for name, known in ranges.items():
-                assert (known.low <= point[name]).all() and (point[name] <= known.high).all(), (text, name)
+    # Two of whose ranges some are by minors and some by solving a system, and any other.
+    for text in (BASES[5], BASES[36], str(rng.choice(np.array(BASES, dtype=object)))):
+        found = case(text, rng)
+        assert found is not None
+        instance, point = found.instance, dict(found.point)
+        level = float(found.objective) + 3.0 * max(1.0, abs(float(found.objective)))
+        ranges = reader(instance, point, level).ranges
+        for _ in range(30):
+            step = 10.0 ** rng.uniform(-3, 1)
+            moved = {name: value + step * direction(value, rng) for name, value in point.items()}
+            objective = judged(instance, moved)
+            if objective is not None and objective <= level:
+                point = moved
+                for name, known in ranges.items():
+                    assert (known.low <= point[name]).all(), (text, name)
+                    assert (point[name] <= known.high).all(), (text, name)
 
 
-@pytest.mark.draws(2)
 def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
     text = next(text for text in BASES if "logsumexp(W @ y) + sum(y**2)" in text)
     found = case(text, rng)
@@ -52,3 +69,97 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
             low, high = (middle, high) if objective is not None and objective <= read.level else (low, middle)
         y = found.point["y"] + low * along
         assert (ranges["y"].low <= y).all() and (y <= ranges["y"].high).all()
+
+
+@pytest.mark.quick
+def test_the_reading_is_tangent_to_the_lagrangian(subtests: pytest.Subtests, rng: Rng) -> None:
+    """Below it where it has a value, and equal to it where the tangents are taken, whatever multipliers."""
+    # Some with lines of matrices, and others.
+    for place in dict.fromkeys((2, 7, 12, 19, *map(int, rng.choice(len(BASES), 4)))):
+        with subtests.test(str(place)):
+            found = case(BASES[place], rng)
+            # Multipliers of two indices stand in another order.
+            if found is not None and "for i in n, j in n" not in BASES[place]:
+                is_tangent(found, rng)
+
+
+def is_tangent(found: Case, rng: Rng) -> None:
+    read = found.reader
+    proper = inside(read.nodes, random_multipliers(read, rng))
+    for name, y in proper.items():
+        lines = found.instance.program.constraints
+        is_matrix = any(c.name == name and c.relation.op in (">>", "<<") for c in lines)
+        for part in y.reshape(-1, *y.shape[-2:]) if is_matrix else ():
+            assert balls.is_positive_definite(arb_mat((part + 1e-12 * np.eye(len(part))).tolist()))
+        assert is_matrix or (y >= 0).all()
+    line = read_lagrangian(read.nodes, proper, {})
+    for size in (0.0, 1e-3, 0.1):
+        point = {name: value + size * abs(direction(value, rng)) for name, value in found.point.items()}
+        for name, moved in point.items():  # a psd matrix stays one
+            point[name] = moved + 9 * size * np.eye(N) if moved.shape == (N, N) else moved
+        value = lagrangian(found, point, proper)
+        if value is None:
+            continue
+        terms = [(r.mid * point[name], r.rad * np.abs(point[name])) for name, r in line.residuals.items()]
+        below = float(line.constant.mid) + sum(float(t.sum()) for t, _ in terms)
+        slack = float(line.constant.rad) + sum(float(r.sum()) for _, r in terms)
+        slack += 1e-9 * (abs(below) + sum(float(np.abs(t).sum()) for t, _ in terms) + 1.0)
+        assert below <= float(value) + slack
+        assert size or below >= float(value) - slack - 1e-6 * (1.0 + abs(below))
+
+
+SIZES = (1e-320, 1e-300, 1e-162, 1e-5, 1.0, 1e5, 1e154, 1e300, 3e307)
+
+
+def interval(rng: np.random.Generator) -> tuple[Range, list[Fraction]]:
+    """With both ends and something between them, exactly; of any size, some around or at zero."""
+    ends = np.sort(rng.choice(SIZES) * rng.uniform(1, 2, 2) * rng.choice([-1.0, 1.0, 0.0], 2))
+    low, high = (float(end) for end in ends)
+    inner = [Fraction(low), Fraction(high), (Fraction(low) + Fraction(high)) / 2]
+    return Range(np.asarray(low), np.asarray(high)), inner
+
+
+def holds(found: Range, value: Fraction) -> bool:
+    low, high = float(found.low), float(found.high)
+    return (low == -np.inf or Fraction(low) <= value) and (high == np.inf or value <= Fraction(high))
+
+
+@pytest.mark.quick
+def test_what_is_exact_lies_inside(rng: np.random.Generator) -> None:
+    for _ in range(200):
+        (a, first), (b, last) = interval(rng), interval(rng)
+        with np.errstate(all="ignore"):
+            results = [(times(a, b), lambda x, y: x * y), (plus(a, b), lambda x, y: x + y)]
+            if b.low > 0 or b.high < 0:
+                results.append((quotient(a, b), lambda x, y: x / y))
+        for found, exact in results:
+            assert found.low < np.inf and found.high > -np.inf
+            assert all(holds(found, exact(x, y)) for x in first for y in last), (a, b)
+
+
+@pytest.mark.quick
+def test_sums_of_half_known_terms_lose_no_digits(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    """Large terms that cancel and are known from one side only, as of x <= u."""
+    for side in (1.0, -1.0) * 20:
+        with subtests.test(side=side):
+            ends = np.concatenate([s * np.array([1.0, -1.0]) for s in rng.choice((1e9, 1e13, 1e17), 2)])
+            ends = side * rng.permutation(np.concatenate([ends, rng.uniform(0.0, 10.0, 4)]))
+            unknown = np.full(8, -side * np.inf)
+            some = rng.random(8) < rng.choice((0.0, 0.5))
+            unknown[some] = (ends - side * rng.uniform(0.0, 1e3, 8))[some]
+            exact = [Fraction(end) for end in ends.tolist()]
+            pair = (unknown, ends) if side > 0 else (ends, unknown)
+            whole, least = Range(*pair), Fraction(3)
+            known = Range(*sorted((np.asarray(3.0), np.asarray(side * np.inf)), key=float))
+            found, each = total(whole, None), others(known, whole, None)
+            sums = sum(exact)
+            assert sums <= Fraction(float(found.high)) if side > 0 else Fraction(float(found.low)) <= sums
+            for k, own in enumerate(exact):
+                rest = least - (sums - own)
+                assert (
+                    Fraction(float(each.low[k])) <= rest
+                    if side > 0
+                    else rest <= Fraction(float(each.high[k]))
+                )
+            both = plus(Range(pair[0][0], pair[1][0]), Range(pair[0][1], pair[1][1]))
+            assert side * Fraction(float(both.high if side > 0 else both.low)) >= side * (exact[0] + exact[1])

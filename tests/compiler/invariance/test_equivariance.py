@@ -1,10 +1,12 @@
-"""What the tree of a program says of changes of the workload."""
+"""What the tree of a program says of changes of the workload, of blocks and of Kronecker products.
 
-from __future__ import annotations
+Guards ``equivariance.py``, ``under_actions.py`` and ``composed_workloads.py``.
+"""
 
 import pytest
 from own_texts import edited
 
+from mmopt.compiler.invariance.composed_workloads import LARGEST_PART, SUM, of_blocks, of_factors
 from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
@@ -30,20 +32,10 @@ ALL = {
 }
 NUMBERS = {"power": 1.0, "budget": 1.0}
 # Shipped programs that choose among all strategies, and what they do not go along with.
-EVERY_STRATEGY = {
-    "l2_strategy": set(),
-    "l2_strategy_lmi": set(),
-    "l2_strategy_block": set(),
-    "weighted_l2": {SPLIT_QUERIES},
-    "fitness_for_use": set(),
-    "fitness_lmi": set(),
-    "fitness_dual": set(),
-    "fitness_penalty": set(),
-    "fitness_budget": set(),
-    "fitness_hybrid": set(),
-    "gamma_2": {SPLIT_QUERIES},
-    "gamma_f": {SPLIT_QUERIES},
-    "lp_strategy": {SPLIT_QUERIES},
+EVERY_STRATEGY: dict[str, set[str]] = {
+    **{f"l2_strategy{form}": set() for form in ("", "_lmi", "_block")},
+    **{f"fitness_{form}": set() for form in ("for_use", "lmi", "dual", "penalty", "budget", "hybrid")},
+    **{name: {SPLIT_QUERIES} for name in ("weighted_l2", "gamma_2", "gamma_f", "lp_strategy")},
     "minimax_variance": {SPLIT_QUERIES},
     "user_level_strategy": set(),
 }
@@ -53,9 +45,10 @@ def refused(program: Program, own: frozenset[str] = frozenset()) -> set[str]:
     return set(equivariance(check(program), own, NUMBERS).faults)
 
 
-@pytest.mark.parametrize("name", EVERY_STRATEGY)
-def test_programs_over_all_strategies(name: str) -> None:
-    assert refused(Program.load(name)) == EVERY_STRATEGY[name]
+def test_programs_over_all_strategies(subtests: pytest.Subtests) -> None:
+    for name in EVERY_STRATEGY:
+        with subtests.test(name):
+            assert refused(Program.load(name)) == EVERY_STRATEGY[name]
 
 
 @pytest.mark.quick
@@ -64,13 +57,12 @@ def test_a_weight_without_power_of_the_target_lets_queries_be_split() -> None:
     assert not known.faults
 
 
-@pytest.mark.parametrize("name", [n for n in program_names() if n not in EVERY_STRATEGY])
-def test_no_other_program_repeats_cells(name: str) -> None:
-    program = Program.load(name)
-    if program.klass in ("procedure", "rank"):
-        return  # their steps are programs of their own; a search
-    found = refused(program)
-    assert REPEAT_CELLS in found or CHANGE_BASIS in found
+def test_no_other_program_repeats_cells(subtests: pytest.Subtests) -> None:
+    for program in map(Program.load, program_names()):
+        # Steps of a procedure are programs of their own; of class rank are searches.
+        if program.name not in EVERY_STRATEGY and program.klass not in ("procedure", "rank"):
+            with subtests.test(program.name):
+                assert refused(program) & {REPEAT_CELLS, CHANGE_BASIS}
 
 
 @pytest.mark.quick
@@ -92,36 +84,22 @@ def test_a_copy_under_another_name_is_the_same() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("line", "lost", "why"),
-    [
-        (
-            "sum(diag(X)) <= n",
-            {REPEAT_CELLS, DROP_CELLS},
-            "'sum' counts every copy",
-        ),
-        (
-            "X[0, 0] <= 1",
-            {PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS},
-            "one entry taken out",
-        ),
+def test_a_changed_line(subtests: pytest.Subtests) -> None:
+    for line, lost, why in [
+        ("sum(diag(X)) <= n", {REPEAT_CELLS, DROP_CELLS}, "'sum' counts every copy"),
+        ("X[0, 0] <= 1", {PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS}, "one entry taken out"),
         ("diag(X) == 1", {DROP_CELLS}, "does not hold at a cell by itself"),
         ("diag(X) <= 2", set(), ""),
         ("max(diag(X)) <= 1", set(), ""),
-        (
-            "trace(X) <= 1",
-            {REPEAT_CELLS, DROP_CELLS},
-            "a trace that counts every copy",
-        ),
-    ],
-)
-def test_a_changed_line(line: str, lost: set[str], why: str) -> None:
-    # Without the certificate, whose multipliers would have another shape.
-    program = edited("l2_strategy", ("diag(X) <= 1", line))
-    text = program.text.split("certificate")[0]
-    known = equivariance(check(Program.parse(text)))
-    assert set(known.faults) == lost
-    assert set(known.faults.values()) == ({f"constraint 'sensitivity': {why}"} if why else set())
+        ("trace(X) <= 1", {REPEAT_CELLS, DROP_CELLS}, "a trace that counts every copy"),
+    ]:
+        with subtests.test(line):
+            # Without the certificate, whose multipliers would have another shape.
+            program = edited("l2_strategy", ("diag(X) <= 1", line))
+            text = program.text.split("certificate")[0]
+            known = equivariance(check(Program.parse(text)))
+            assert set(known.faults) == lost
+            assert set(known.faults.values()) == ({f"constraint 'sensitivity': {why}"} if why else set())
 
 
 @pytest.mark.quick
@@ -163,23 +141,90 @@ def test_every_atom_has_a_word_or_depends_on_an_order() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("line", "lost", "why"),
-    [
+def test_a_line_about_queries(subtests: pytest.Subtests) -> None:
+    for line, lost, why in [
         ("max(diag(L @ Sigma @ L.T) / c) <= 1", set(), ""),
         ("max(exp(diag(L @ Sigma @ L.T))) <= 9", {SPLIT_QUERIES}, "'exp' of what splits"),
         ("max(1 + diag(L @ Sigma @ L.T)) <= 9", {SPLIT_QUERIES}, "a sum or relation of what repeats"),
         # A query may be turned round: what it answers has a root for one of the two signs only.
         ("min(sqrt(L @ w)) >= 0", {PERMUTE_QUERIES}, "'sqrt' of what has a query's sign"),
         ("max((L @ w)**2 / c) <= 9", set(), ""),
-    ],
-)
-def test_a_line_about_queries(line: str, lost: set[str], why: str) -> None:
-    accuracy = "accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]         for j in m"
-    program = edited(
-        "fitness_for_use", (accuracy, f"accuracy: {line}"), ("choose\n", "choose\n    w: vector[k]\n")
+    ]:
+        with subtests.test(line):
+            accuracy = "accuracy: L[j, :] @ Sigma @ L[j, :].T <= c[j]         for j in m"
+            program = edited(
+                "fitness_for_use", (accuracy, f"accuracy: {line}"), ("choose\n", "choose\n    w: vector[k]\n")
+            )
+            faults = equivariance(check(Program.parse(program.text.split("from strategy")[0]))).faults
+            kept = {a: f for a, f in faults.items() if a in (PERMUTE_QUERIES, SPLIT_QUERIES)}
+            assert set(kept) >= lost and (lost or not kept)
+            assert any(why in f for f in kept.values()) or not why
+
+
+@pytest.mark.quick
+def test_blocks_and_factors_of_the_shipped_programs(subtests: pytest.Subtests) -> None:
+    for name, blocks, factors in (
+        ("l2_strategy", SUM, "product"),
+        ("l2_strategy_lmi", SUM, "constraint 'lmi': a matrix inequality"),
+        ("l2_strategy_block", SUM, None),
+        ("weighted_l2", SUM, "product"),
+        ("fitness_for_use", LARGEST_PART, "product"),
+        ("fitness_lmi", LARGEST_PART, None),
+        ("fitness_budget", LARGEST_PART, "product"),
+        (
+            "fitness_penalty",
+            "the objective: numbers are chosen for all parts together",
+            "the objective: 'add'",
+        ),
+        ("fitness_dual", "constraint 'privacy': a limit on all parts together", None),
+        ("eigen_design", None, "the given 'Q' does not come from the workload"),
+        ("query_weighting", "the given 'Q' does not come from the workload", None),
+    ):
+        checked = check(Program.load(name))
+        for expected, of in ((blocks, of_blocks), (factors, of_factors)):
+            with subtests.test(name, of=of.__name__):
+                found = of(checked)
+                assert expected in (
+                    None,
+                    found.kind or found.why_not.replace("block matrix", "matrix inequality"),
+                )
+
+
+@pytest.mark.quick
+def test_a_changed_objective(subtests: pytest.Subtests) -> None:
+    for objective, blocks, factors in [
+        ("trace(W @ inv(X) @ W.T)", SUM, "product"),
+        ("3 * trace(W @ inv(X) @ W.T)", SUM, "product"),
+        ("max(diag(W @ inv(X) @ W.T))", LARGEST_PART, "product"),
+        ("trace(W @ inv(X) @ W.T) + 1", "", ""),
+        ("trace(W @ inv(X) @ W.T) + max(diag(W @ inv(X) @ W.T))", "", ""),
+        ("trace(W @ inv(X) @ W.T) + trace(inv(X))", SUM, ""),
+        ("trace(W @ inv(X) @ W.T)**2", "", "product"),
+        ("trace(W @ inv(X) @ W.T) / n", "", "product"),
+        ("max(W @ X)", "", ""),  # which may be negative
+    ]:
+        with subtests.test(objective):
+            program = edited(
+                "l2_strategy", ("minimize\n    trace(W @ inv(X) @ W.T)", f"minimize\n    {objective}")
+            )
+            checked = check(program, {})
+            assert (of_blocks(checked).kind, of_factors(checked).kind) == (blocks, factors)
+
+
+@pytest.mark.quick
+def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:
+    program = edited("l2_strategy", ("diag(X) <= 1", "trace(X) <= 1"))
+    text = program.text.split("certificate")[0]
+    assert of_blocks(check(Program.parse(text))).why_not == (
+        "constraint 'sensitivity': a limit on all parts together"
     )
-    faults = equivariance(check(Program.parse(program.text.split("from strategy")[0]))).faults
-    kept = {a: f for a, f in faults.items() if a in (PERMUTE_QUERIES, SPLIT_QUERIES)}
-    assert set(kept) >= lost and (lost or not kept)
-    assert any(why in f for f in kept.values()) or not why
+
+
+@pytest.mark.quick
+def test_a_side_that_may_be_negative_is_no_product() -> None:
+    """-1 <= a and -1 <= b say nothing of a b."""
+    program = edited("l2_strategy", ("diag(X) <= 1", "W @ X <= 1"))
+    text = program.text.split("certificate")[0]
+    assert of_factors(check(Program.parse(text))).why_not == (
+        "constraint 'sensitivity': a side that may be negative"
+    )

@@ -1,6 +1,6 @@
 """What a reduction leads back proves as much as the unreduced solve, before anything is repaired."""
 
-from __future__ import annotations
+import itertools
 
 import numpy as np
 import pytest
@@ -47,27 +47,30 @@ def scaled(value: np.ndarray | Level, size: float) -> np.ndarray | Level:
     return Level(value.space, size * value.values) if isinstance(value, Level) else size * value
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS, ids=lambda row: row.name)
-@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
-def test_a_lift_has_the_bound_and_the_strategy(name: str, reduction, rng: np.random.Generator) -> None:
-    w = workloads(rng)[reduction.name]
-    instance = bind(Program.load(name), w)
-    plan = reduction.applies(instance, traits_of(instance))
-    assert plan is not None
-    solved = [solve_convex(Task(SolvePlan(part), asked={"tolerance": 1e-8})) for part in plan.parts]
-    # A certificate does not depend on the size of its multipliers, and neither may a lift.
-    sizes = 10.0 ** rng.uniform(-2, 2, len(solved))
-    parts = [
-        {n: scaled(v, size) for n, v in s.multipliers.items()} for s, size in zip(solved, sizes, strict=True)
-    ]
-    lifted = plan.lift([SolvedPart(s.strategy, m, s.bound) for s, m in zip(solved, parts, strict=True)])
-    whole = solve(w, name, reduce=False, tolerance=1e-8)
-    assert whole.bound is not None and lifted.bound is not None
-    proved = bound_of(instance, lifted.multipliers)
-    assert proved == pytest.approx(whole.bound, rel=CLOSE)
-    assert lifted.bound == pytest.approx(whole.bound, rel=CLOSE)
-    a = lifted.strategy.matrix
-    variances = np.square(w.queries @ np.linalg.pinv(a, rcond=1e-12)).sum(axis=1)
-    cost = np.square(a).sum(axis=0).max()
-    worth = (w.weights * variances).sum() if name == "l2_strategy" else (variances / w.targets).max()
-    assert cost * worth == pytest.approx(whole.objective, rel=CLOSE)
+def test_a_lift_has_the_bound_and_the_strategy(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for name, reduction in itertools.product(["l2_strategy", "fitness_for_use"], REDUCTIONS):
+        with subtests.test(reduction.name, name=name):
+            w = workloads(rng)[reduction.name]
+            instance = bind(Program.load(name), w)
+            plan = reduction.applies(instance, traits_of(instance))
+            assert plan is not None
+            solved = [solve_convex(Task(SolvePlan(part), asked={"tolerance": 1e-8})) for part in plan.parts]
+            # A certificate does not depend on the size of its multipliers, and neither may a lift.
+            sizes = 10.0 ** rng.uniform(-2, 2, len(solved))
+            parts = [
+                {n: scaled(v, size) for n, v in s.multipliers.items()}
+                for s, size in zip(solved, sizes, strict=True)
+            ]
+            lifted = plan.lift(
+                [SolvedPart(s.strategy, m, s.bound) for s, m in zip(solved, parts, strict=True)]
+            )
+            whole = solve(w, name, reduce=False, tolerance=1e-8)
+            assert whole.bound is not None and lifted.bound is not None
+            proved = bound_of(instance, lifted.multipliers)
+            assert proved == pytest.approx(whole.bound, rel=CLOSE)
+            assert lifted.bound == pytest.approx(whole.bound, rel=CLOSE)
+            a = lifted.strategy.matrix
+            variances = np.square(w.queries @ np.linalg.pinv(a, rcond=1e-12)).sum(axis=1)
+            cost = np.square(a).sum(axis=0).max()
+            worth = (w.weights * variances).sum() if name == "l2_strategy" else (variances / w.targets).max()
+            assert cost * worth == pytest.approx(whole.objective, rel=CLOSE)

@@ -1,7 +1,5 @@
 """Problems for the tests of the kernel: plain ones, and ones by component with labels that repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,8 +7,6 @@ import numpy as np
 
 from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
 from mmopt.solvers.nuclear.weighted_spectrum import Iterate, iterate
-
-__all__ = ["KINDS", "at", "by_parts", "drawn", "gradient", "lined", "mixed", "plain", "problem_of"]
 
 
 def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> Problem:
@@ -54,36 +50,19 @@ def mixed(problem: Problem, rng: np.random.Generator) -> Problem:
     return replace(problem, floors=floors)
 
 
-def problem_of(kind: str, rng: np.random.Generator) -> Problem:
-    make: dict[str, Callable[[], Problem]] = {
-        "total error": lambda: plain(rng, targets=False),
-        "targets": lambda: plain(rng, targets=True),
-        "low rank": lambda: plain(rng, targets=True, rank=3),
-        "parts": lambda: by_parts(rng, targets=False),
-        "parts with targets": lambda: by_parts(rng, targets=True),
-        "lines": lambda: lined(rng, targets=False),
-        "lines with targets": lambda: lined(rng, targets=True),
-        "lines and parts": lambda: lined(rng, targets=True, wide=True),
-        "hybrid": lambda: mixed(plain(rng, targets=True), rng),
-        "hybrid of lines": lambda: mixed(lined(rng, targets=True), rng),
-        "hybrid by parts": lambda: mixed(by_parts(rng, targets=True), rng),
-    }
-    return make[kind]()
-
-
-KINDS = [
-    "total error",
-    "targets",
-    "low rank",
-    "parts",
-    "parts with targets",
-    "lines",
-    "lines with targets",
-    "lines and parts",
-    "hybrid",
-    "hybrid of lines",
-    "hybrid by parts",
-]
+KINDS: dict[str, Callable[[np.random.Generator], Problem]] = {
+    "total error": lambda rng: plain(rng, targets=False),
+    "targets": lambda rng: plain(rng, targets=True),
+    "low rank": lambda rng: plain(rng, targets=True, rank=3),
+    "parts": lambda rng: by_parts(rng, targets=False),
+    "parts with targets": lambda rng: by_parts(rng, targets=True),
+    "lines": lambda rng: lined(rng, targets=False),
+    "lines with targets": lambda rng: lined(rng, targets=True),
+    "lines and parts": lambda rng: lined(rng, targets=True, wide=True),
+    "hybrid": lambda rng: mixed(plain(rng, targets=True), rng),
+    "hybrid of lines": lambda rng: mixed(lined(rng, targets=True), rng),
+    "hybrid by parts": lambda rng: mixed(by_parts(rng, targets=True), rng),
+}
 
 
 def at(problem: Problem, x: np.ndarray) -> Iterate:

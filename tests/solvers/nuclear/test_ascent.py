@@ -1,8 +1,9 @@
-"""The search: its two bounds, and that it does not depend on how the problem is written."""
+"""The search: its two bounds, that it does not depend on how the problem is written, and where it starts.
 
-from __future__ import annotations
+Guards ``ascent.py`` and ``start`` of ``nuclear_kernel.py``.
+"""
 
-from types import ModuleType
+import itertools
 
 import array_api_strict
 import numpy as np
@@ -10,60 +11,61 @@ import pytest
 import tolerances
 from solvers.nuclear.problems import by_parts, plain
 
+from mmopt import Attribute, Domain, Workload
 from mmopt.solvers.nuclear import ascent as module
 from mmopt.solvers.nuclear.ascent import search
+from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, start
 from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
-from mmopt.solvers.nuclear.weighted_spectrum import Iterate
+from mmopt.solvers.nuclear.shipped_programs import FORMS
+from mmopt.symmetry import symmetry
+from mmopt.workloads import Product
+from mmopt.workloads.blocks import factor_blocks
 
 GAP = 1e-7
 MOST = 60  # iterations
 
 
-def solved(problem: Problem, gap: float = GAP) -> tuple[float, float, int]:
-    """Both bounds when they have met, and the number of iterations."""
+def value(problem: Problem, gap: float = GAP) -> float:
+    """The upper bound when both have met; no lower bound of any iterate is above an upper one of another."""
     iterates = search(problem)
-    found: Iterate = next(iterates)
+    found = next(iterates)
     upper, lower = found.upper, found.lower
-    for count in range(1, MOST):
+    for _ in range(MOST):
+        assert lower <= upper * (1 + tolerances.ROUNDING)
         if upper / lower - 1 <= gap:
-            return upper, lower, count
+            return upper
         found = iterates.send(gap)
         upper, lower = min(upper, found.upper), max(lower, found.lower)
     raise AssertionError(f"gap {upper / lower - 1:.1e} after {MOST} iterations")
 
 
-def value(problem: Problem) -> float:
-    return solved(problem)[0]
+def test_the_gap_closes(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for rank, targets in itertools.product([None, 1, 3], [False, True]):
+        with subtests.test(rank=rank, targets=targets):
+            for _ in range(5):
+                value(plain(rng, targets=targets, rank=rank))
+            value(by_parts(rng, targets=targets))
 
 
-@pytest.mark.parametrize("targets", [False, True])
-@pytest.mark.parametrize("rank", [None, 1, 3])
-def test_the_gap_closes(targets: bool, rank: int | None, rng: np.random.Generator) -> None:
-    for _ in range(5):
-        solved(plain(rng, targets=targets, rank=rank))
+def test_optima_that_are_known() -> None:
+    for n in (2, 16, 64):
+        assert value(whole(np.eye(n))) == pytest.approx(n, rel=GAP)
+        assert value(whole(np.eye(n), np.ones(n))) == pytest.approx(1.0, rel=GAP)
+    # One query alone decides alpha, and the weights of all others go to zero.
+    assert value(whole(np.eye(4), np.array([1.0, 2.0, 4.0, 50.0]))) == pytest.approx(1.0, rel=GAP)
 
 
-@pytest.mark.parametrize("targets", [False, True])
-def test_every_bound_holds(targets: bool, rng: np.random.Generator) -> None:
-    """No lower bound of any iterate is above an upper one of any other."""
-    problem = plain(rng, targets=targets)
-    iterates = search(problem)
-    found = [next(iterates), *(iterates.send(1e-9) for _ in range(12))]
-    lowest = min(one.upper for one in found)
-    assert max(one.lower for one in found) <= lowest * (1 + tolerances.ROUNDING)
-
-
-@pytest.mark.parametrize("targets", [False, True])
-def test_permuted_scaled_and_signed(targets: bool, rng: np.random.Generator) -> None:
+def test_permuted_scaled_and_signed(rng: np.random.Generator) -> None:
     """Cells and queries in another order and with other signs; W scaled by t has t² the optimum."""
-    problem = plain(rng, targets=targets)
-    (part,) = problem.parts
-    m, n = part.rows.shape
-    order, cells = rng.permutation(m), rng.permutation(n)
-    signs = rng.choice([-1.0, 1.0], size=(m, 1))
-    rows = 3.0 * (signs * part.rows)[order][:, cells]
-    c = None if problem.targets is None else problem.targets[order]
-    assert value(whole(rows, c)) == pytest.approx(9.0 * value(problem), rel=2 * GAP)
+    for targets in [False, True]:
+        problem = plain(rng, targets=targets)
+        (part,) = problem.parts
+        m, n = part.rows.shape
+        order, cells = rng.permutation(m), rng.permutation(n)
+        signs = rng.choice([-1.0, 1.0], size=(m, 1))
+        rows = 3.0 * (signs * part.rows)[order][:, cells]
+        c = None if problem.targets is None else problem.targets[order]
+        assert value(whole(rows, c)) == pytest.approx(9.0 * value(problem), rel=2 * GAP)
 
 
 def test_rotated_queries_have_the_same_total_error(rng: np.random.Generator) -> None:
@@ -82,51 +84,73 @@ def test_a_query_asked_twice(rng: np.random.Generator) -> None:
     assert value(whole(twice)) == pytest.approx(value(whole(weighted)), rel=2 * GAP)
 
 
-@pytest.mark.parametrize("targets", [False, True])
-def test_parts_are_blocks_repeated(targets: bool, rng: np.random.Generator) -> None:
+def test_parts_are_blocks_repeated(rng: np.random.Generator) -> None:
     """A component with multiplicity 2 is the same as two blocks whose orbits have two members each."""
-    rows = rng.normal(size=(4, 3))
-    block = np.kron(np.eye(2), rows)
-    c = rng.uniform(1.0, 2.0, size=4) if targets else None
-    queries = np.arange(4) if targets else None
-    part = QueryComponent(rows, 2.0, np.arange(3), queries)
-    split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
-    assert value(split) == pytest.approx(
-        value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
-    )
+    for targets in [False, True]:
+        rows = rng.normal(size=(4, 3))
+        block = np.kron(np.eye(2), rows)
+        c = rng.uniform(1.0, 2.0, size=4) if targets else None
+        queries = np.arange(4) if targets else None
+        part = QueryComponent(rows, 2.0, np.arange(3), queries)
+        split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
+        assert value(split) == pytest.approx(
+            value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
+        )
 
 
-@pytest.mark.parametrize("targets", [False, True])
-def test_parts_with_shared_orbits(targets: bool, rng: np.random.Generator) -> None:
-    solved(by_parts(rng, targets=targets))
-
-
-def test_queries_that_do_not_matter() -> None:
-    """One query alone decides alpha, and the weights of all others go to zero."""
-    rows = np.eye(4)
-    upper, lower, _ = solved(whole(rows, np.array([1.0, 2.0, 4.0, 50.0])))
-    assert lower == pytest.approx(1.0, rel=GAP) and upper == pytest.approx(1.0, rel=GAP)
-
-
-@pytest.mark.parametrize("n", [2, 16, 64])
-def test_identity_and_prefix(n: int) -> None:
-    assert value(whole(np.eye(n))) == pytest.approx(n, rel=GAP)
-    assert value(whole(np.eye(n), np.ones(n))) == pytest.approx(1.0, rel=GAP)
-
-
-@pytest.mark.parametrize("targets", [False, True])
-@pytest.mark.parametrize("careful", [False, True])
-def test_any_library_of_the_array_api_standard(
-    targets: bool, careful: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_library_of_the_array_api_standard(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """array_api_strict has what the standard has and nothing else. Careless steps are in single precision."""
-    monkeypatch.setattr(module, "CAREFUL_SHARES", 512 if careful else 0)
-    rows = rng.normal(size=(9, 6))
-    c = rng.uniform(1.0, 5.0, size=9) if targets else None
+    for careful, targets in itertools.product([False, True], [False, True]):
+        with subtests.test(careful=careful, targets=targets), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "CAREFUL_SHARES", 512 if careful else 0)
+            rows = rng.normal(size=(9, 6))
+            c = rng.uniform(1.0, 5.0, size=9) if targets else None
+            found = []
+            for xp in (np, array_api_strict):
+                iterates = search(whole(xp.asarray(rows), None if c is None else xp.asarray(c)))
+                found.append([next(iterates).norm, *(iterates.send(GAP).norm for _ in range(4))])
+            assert np.allclose(*found, rtol=tolerances.RECOMPUTED if careful else tolerances.SINGLE)
 
-    def run(xp: ModuleType) -> list[float]:
-        iterates = search(whole(xp.asarray(rows), None if c is None else xp.asarray(c)))
-        return [next(iterates).norm, *(iterates.send(GAP).norm for _ in range(4))]
 
-    rtol = tolerances.RECOMPUTED if careful else tolerances.SINGLE
-    assert np.allclose(run(np), run(array_api_strict), rtol=rtol)
+def all_ranges(n: int) -> Workload:
+    domain = Domain((Attribute("a", tuple(map(str, range(n)))),))
+    return Workload.from_products(domain, [Product((factor_blocks.all_range(n),))])
+
+
+def test_prefix_sums_start_close(subtests: pytest.Subtests) -> None:
+    for n in [FEWEST_CELLS, 515]:
+        with subtests.test(n=n):
+            problem = whole(np.tri(n))
+            shares = start(problem)
+            assert shares is not None and shares.shape == (n,) and shares.min() > 0
+            assert shares.sum() == pytest.approx(1.0, rel=tolerances.ROUNDING)
+            near, far = next(search(problem, (shares, None))), next(search(problem))
+            assert near.gap < far.gap / 10
+
+
+def test_what_stretching_misses_is_taken_off() -> None:
+    """A step of the fixed point from the start is enough for a gap of 1e-6."""
+    for n in [600]:
+        problem = whole(np.tri(n))
+        iterates = search(problem, (start(problem), None))
+        next(iterates)
+        assert iterates.send(1e-6).gap <= 1e-6
+
+
+def test_the_middle_of_an_attribute_is_no_end() -> None:
+    """The orbits of all ranges under reflection end in the middle, where weights hardly change."""
+    n = 800
+    found = symmetry(all_ranges(n), False)
+    assert found is not None
+    problem = FORMS["l2_strategy"].problem({"W": found.sources["workload.root"]})
+    assert len(problem.cells) == n // 2
+    iterates = search(problem, (start(problem), None))
+    first = next(iterates)
+    assert first.gap < 1e-3 and iterates.send(1e-6).gap < 1e-5
+
+
+def test_no_start_where_it_would_not_help(rng: np.random.Generator) -> None:
+    assert start(whole(np.tri(FEWEST_CELLS - 1))) is None
+    assert start(whole(np.tri(FEWEST_CELLS), np.ones(FEWEST_CELLS))) is None
+    scales = np.exp(rng.normal(size=FEWEST_CELLS))
+    assert start(whole(np.eye(FEWEST_CELLS) * scales)) is None  # each cell has a weight of its own

@@ -1,7 +1,5 @@
 """Weights that are kept equal: the optimum is the same, and colours see what they should."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tolerances

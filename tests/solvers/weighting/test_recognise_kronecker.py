@@ -1,7 +1,6 @@
 """Kronecker products are recognised from their entries, and nothing else is."""
 
-from __future__ import annotations
-
+import itertools
 from functools import reduce
 
 import numpy as np
@@ -34,18 +33,18 @@ def product(rng: np.random.Generator, shapes: list[tuple[int, int]]) -> np.ndarr
     return reduce(np.kron, [rng.normal(size=shape) for shape in shapes])
 
 
-@pytest.mark.parametrize("power", POWERS)
-@pytest.mark.parametrize("shapes", SHAPES)
-def test_products_are_recognised(shapes: list[tuple[int, int]], power: int, rng: np.random.Generator) -> None:
+def test_products_are_recognised(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Whatever the signs and the sizes of their rows."""
-    design = product(rng, shapes) * rng.choice([-1.0, 1.0], size=(np.prod(shapes, axis=0)))
-    found = factors_of(design, power)
-    assert found is not None and len(found) >= 2
-    assert is_likely_product(design, power)
-    known = entrywise(design, power)
-    off = abs(reduce(np.kron, found) - known).max(axis=1)
-    assert (off <= ROUNDING * known.max(axis=1)).all()
-    assert sum(f.size for f in found) <= design.size / 8
+    for shapes, power in itertools.product(SHAPES, POWERS):
+        with subtests.test(shapes=shapes, power=power):
+            design = product(rng, shapes) * rng.choice([-1.0, 1.0], size=(np.prod(shapes, axis=0)))
+            found = factors_of(design, power)
+            assert found is not None and len(found) >= 2
+            assert is_likely_product(design, power)
+            known = entrywise(design, power)
+            off = abs(reduce(np.kron, found) - known).max(axis=1)
+            assert (off <= ROUNDING * known.max(axis=1)).all()
+            assert sum(f.size for f in found) <= design.size / 8
 
 
 def test_rows_of_very_different_sizes(rng: np.random.Generator) -> None:
@@ -59,26 +58,27 @@ def test_rows_of_very_different_sizes(rng: np.random.Generator) -> None:
     assert factors_of(spoilt, 1) is None
 
 
-@pytest.mark.parametrize("power", POWERS)
-def test_what_is_no_product_is_not(power: int, rng: np.random.Generator) -> None:
-    design = product(rng, SHAPES[0])
-    k, n = design.shape
-    rows, cells = rng.permutation(k), rng.permutation(n)
-    others = {
-        "permuted rows": design[rows],
-        "permuted cells": design[:, cells],
-        "other rows": rng.normal(size=(k, n)),
-        "a row left out": design[1:],
-        "a cell left out": design[:, 1:],
-        "a prime number of rows and cells": rng.normal(size=(61, 67)),
-        "a first row of zeros": np.vstack([np.zeros((1, n)), design[1:]]),
-    }
-    for i in (0, 7, k // 2, k - 1):
-        spoilt = design.copy()
-        spoilt[i, abs(design[i]).argmax()] *= 1 + 1e-9
-        others[f"an entry of row {i} is off"] = spoilt
-    for name, other in others.items():
-        assert factors_of(other, power) is None, name
+def test_what_is_no_product_is_not(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for power in POWERS:
+        with subtests.test(power=power):
+            design = product(rng, SHAPES[0])
+            k, n = design.shape
+            rows, cells = rng.permutation(k), rng.permutation(n)
+            others = {
+                "permuted rows": design[rows],
+                "permuted cells": design[:, cells],
+                "other rows": rng.normal(size=(k, n)),
+                "a row left out": design[1:],
+                "a cell left out": design[:, 1:],
+                "a prime number of rows and cells": rng.normal(size=(61, 67)),
+                "a first row of zeros": np.vstack([np.zeros((1, n)), design[1:]]),
+            }
+            for i in (0, 7, k // 2, k - 1):
+                spoilt = design.copy()
+                spoilt[i, abs(design[i]).argmax()] *= 1 + 1e-9
+                others[f"an entry of row {i} is off"] = spoilt
+            for name, other in others.items():
+                assert factors_of(other, power) is None, name
 
 
 def test_small_and_lopsided_designs_stay_whole(
@@ -106,9 +106,6 @@ def test_costs(rng: np.random.Generator) -> None:
     assert costs_of(rng.uniform(1, 2, size=60), [3, 4, 5]) is None
 
 
-# -- through the programs ----------------------------------------------------------------------------------
-
-
 def rectangles(sizes: list[int], count: int, rng: np.random.Generator) -> np.ndarray:
     """Random ranges in several dimensions: not a product, and neither are its costs."""
     rows = []
@@ -134,20 +131,18 @@ def solve_both(
     return found, kinds
 
 
-@pytest.mark.parametrize("rows", [200, 5])
-@pytest.mark.parametrize(
-    "program",
-    ["query_weighting", "query_weighting_inverse", "laplace_weighting", "laplace_weighting_power"],
-)
-def test_programs_use_the_factors(
-    program: str, rows: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_use_the_factors(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Few ranges lean on some rows of the wavelet only, and the others are dropped."""
-    workload = Workload.from_matrix(rectangles([8, 8], rows, rng))
-    (one, other), kinds = solve_both(program, workload, np.kron(haar(8), haar(8)), monkeypatch)
-    assert kinds[0] is Kronecker and kinds[1] is not Kronecker
-    name = SHIPPED[program].weights
-    np.testing.assert_allclose(one[name], other[name], rtol=1e-3, atol=1e-3 * other[name].max())
+    for program, rows in itertools.product(
+        ["query_weighting", "query_weighting_inverse", "laplace_weighting", "laplace_weighting_power"],
+        [200, 5],
+    ):
+        with subtests.test(program, rows=rows), pytest.MonkeyPatch.context() as patch:
+            workload = Workload.from_matrix(rectangles([8, 8], rows, rng))
+            (one, other), kinds = solve_both(program, workload, np.kron(haar(8), haar(8)), patch)
+            assert kinds[0] is Kronecker and kinds[1] is not Kronecker
+            name = SHIPPED[program].weights
+            np.testing.assert_allclose(one[name], other[name], rtol=1e-3, atol=1e-3 * other[name].max())
 
 
 def test_the_dual_program_too(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
