@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - a section stands on one line
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every shipped program with every solver that has its cones: what is claimed holds, on hard cases too."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 
@@ -116,7 +114,7 @@ def assert_claims_hold(s: Solution, w: Workload) -> None:
         assert s.sensitivity**2 * excess == pytest.approx(s.value, rel=2 * GAP)
 
 
-@pytest.mark.some(20)
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("program", "solver"), suitable())
 def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> None:
     """One test per pair, so that a failure names it; the case is in the message."""
@@ -132,7 +130,7 @@ def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> Non
             raise AssertionError(f"{name}: {error}\n{workload.queries.tolist()}\n{solution}") from error
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("program", program_names())
 def test_every_program_solves_a_small_workload(program: str) -> None:
     w = TINY if CLASS[program] == "rank" or alternates(Program.load(program).steps) else SMALL
@@ -140,13 +138,13 @@ def test_every_program_solves_a_small_workload(program: str) -> None:
 
 
 # The information of an A-optimal design has the square of the queries' condition, and no kernel.
-@pytest.mark.some(10)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("program", [name for name in QUICK if name != "a_optimal_design"])
 def test_queries_of_very_different_size(program: str) -> None:
     assert_claims_hold(solve(named("large and small"), program), named("large and small"))
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "program", [*QUICK, "low_rank_gaussian", pytest.param("low_rank", marks=pytest.mark.slow)]
 )
@@ -173,7 +171,7 @@ IS_ERROR = (
 )
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("program", IS_ERROR)
 def test_the_objective_is_the_error(program: str, rng: np.random.Generator) -> None:
     for w in (random_workload(rng), named("rank deficient")):
@@ -181,7 +179,7 @@ def test_the_objective_is_the_error(program: str, rng: np.random.Generator) -> N
         assert s.objective == pytest.approx(s.error, rel=10 * RECOMPUTED)
 
 
-@pytest.mark.slow
+@pytest.mark.some(1)
 @pytest.mark.parametrize("program", [name for name in QUICK if not is_about_steps(name)])
 def test_every_program_solves_the_small_example(program: str) -> None:
     """20 cells of two attributes and 89 queries; rank and smooth programs are searches over fewer cells."""
@@ -189,6 +187,7 @@ def test_every_program_solves_the_small_example(program: str) -> None:
     assert_claims_hold(solve(w, program), w)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("s", [1.5, 3])
 def test_another_exponent_of_lp_strategy(s: float) -> None:
     """Its objective and bound written as its own words say."""
@@ -207,7 +206,7 @@ def test_another_exponent_of_lp_strategy(s: float) -> None:
     assert found.gap is not None and found.gap <= GAP_INTERIOR
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("solver", ["clarabel", "scs", "cvxopt", "sdpa"])
 def test_one_inequality_per_query_on_more_queries(solver: str) -> None:
     w = Workload.from_matrix(np.vstack([np.tri(12), np.tri(12)[:, ::-1]]))
@@ -215,7 +214,7 @@ def test_one_inequality_per_query_on_more_queries(solver: str) -> None:
     assert_claims_hold(s, w)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_random_workloads(rng: np.random.Generator) -> None:
     for _ in range(12):
         workload = random_workload(rng)

@@ -1,7 +1,5 @@
 """What a point misses is charged to the worse side of its objective."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -36,14 +34,15 @@ def test_a_point_just_outside_is_worse_than_its_value() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("sense", "op", "worse"), [("minimize", ">=", 1.0), ("maximize", "<=", -1.0)])
-def test_what_a_violation_may_be_worth_goes_to_the_worse_side(sense: str, op: str, worse: float) -> None:
+def test_what_a_violation_may_be_worth_goes_to_the_worse_side(subtests: pytest.Subtests) -> None:
     """By weak duality at most the multipliers times it: one of 1000 for each of three cells."""
-    instance = bind(Program.parse(LINEAR.format(sense=sense, op=op)), WORKLOAD)
-    found = scored(instance, {"v": np.full(3, 1.0 - worse * MISSED)})
-    assert found.is_feasible and found.after > 0
-    more = charged(instance, found, {"line": np.full(3, 1000.0)})
-    assert worse * (more.objective - found.objective) == pytest.approx(3000 * MISSED, rel=1e-3)
+    for sense, op, worse in [("minimize", ">=", 1.0), ("maximize", "<=", -1.0)]:
+        with subtests.test(sense=sense, op=op):
+            instance = bind(Program.parse(LINEAR.format(sense=sense, op=op)), WORKLOAD)
+            found = scored(instance, {"v": np.full(3, 1.0 - worse * MISSED)})
+            assert found.is_feasible and found.after > 0
+            more = charged(instance, found, {"line": np.full(3, 1000.0)})
+            assert worse * (more.objective - found.objective) == pytest.approx(3000 * MISSED, rel=1e-3)
 
 
 def test_an_objective_is_proved_only_where_every_line_is() -> None:

@@ -1,7 +1,5 @@
 """Programs of the other classes, and the other ends of a certificate: upper bounds, blocks, the point."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import random_workload
@@ -54,26 +52,20 @@ def test_a_closed_form_has_no_solver() -> None:
         solve(Workload.from_matrix(np.eye(2)), Program.parse(CLOSED), solver="scs")
 
 
-@pytest.mark.parametrize(("name", "klass"), [("penalty", "rank"), ("starts", "rank and smooth")])
-def test_an_option_of_another_class(name: str, klass: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        solve(Workload.from_matrix(np.eye(2)), "l2_strategy", **{name: 3})  # type: ignore[arg-type]
-    assert str(caught.value) == (
-        f"'l2_strategy' is of class 'convex', which has no option '{name}'\n  it belongs to class {klass}"
-    )
-
-
-@pytest.mark.parametrize("solver", ["clarabel", "scs"])
-@pytest.mark.parametrize("offset", ["0", "4"])
-def test_a_quadratic_objective(solver: str, offset: str) -> None:
+def test_a_quadratic_objective(subtests: pytest.Subtests) -> None:
     """Solvers that take quadratic objectives must not lose them; at 2.5 the objective has its minimum."""
-    n = 3
-    found = solve(
-        Workload.from_matrix(np.eye(n)), Program.parse(QUADRATIC.replace("OFFSET", offset)), solver=solver
-    )
-    x = max(2.5, float(offset))
-    assert found.objective == pytest.approx(n * ((x - 3) ** 2 + x), rel=1e-4)
-    assert found.bound is not None and found.bound <= found.objective
+    for solver in ["clarabel", "scs"]:
+        for offset in ["0", "4"]:
+            with subtests.test(solver=solver, offset=offset):
+                n = 3
+                found = solve(
+                    Workload.from_matrix(np.eye(n)),
+                    Program.parse(QUADRATIC.replace("OFFSET", offset)),
+                    solver=solver,
+                )
+                x = max(2.5, float(offset))
+                assert found.objective == pytest.approx(n * ((x - 3) ** 2 + x), rel=1e-4)
+                assert found.bound is not None and found.bound <= found.objective
 
 
 def test_a_negative_optimum_has_a_negative_bound() -> None:
@@ -84,17 +76,22 @@ def test_a_negative_optimum_has_a_negative_bound() -> None:
     assert found.gap is not None and 0 <= found.gap <= GAP_INTERIOR
 
 
-@pytest.mark.parametrize("name", ["l2_strategy", "query_weighting", "laplace_weighting"])
-def test_dual_programs_bound_from_above(name: str, rng: np.random.Generator) -> None:
-    w = random_workload(rng) if name == "l2_strategy" else Workload.from_matrix(rng.normal(size=(6, 4)))
-    primal, dual = solve(w, name), solve(w, f"{name}_dual")
-    assert dual.sense == "maximize" and primal.sense == "minimize"
-    assert dual.bound is not None and primal.bound is not None
-    # Each objective is a bound on the other: the intervals meet.
-    assert dual.objective <= dual.bound and primal.bound <= primal.objective
-    assert dual.objective <= primal.objective * (1 + ROUNDING)
-    assert primal.bound <= dual.bound * (1 + ROUNDING)
-    assert dual.gap is not None and dual.gap <= 1e-4
+def test_dual_programs_bound_from_above(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for name in ["l2_strategy", "query_weighting", "laplace_weighting"]:
+        with subtests.test(name):
+            w = (
+                random_workload(rng)
+                if name == "l2_strategy"
+                else Workload.from_matrix(rng.normal(size=(6, 4)))
+            )
+            primal, dual = solve(w, name), solve(w, f"{name}_dual")
+            assert dual.sense == "maximize" and primal.sense == "minimize"
+            assert dual.bound is not None and primal.bound is not None
+            # Each objective is a bound on the other: the intervals meet.
+            assert dual.objective <= dual.bound and primal.bound <= primal.objective
+            assert dual.objective <= primal.objective * (1 + ROUNDING)
+            assert primal.bound <= dual.bound * (1 + ROUNDING)
+            assert dual.gap is not None and dual.gap <= 1e-4
 
 
 def test_a_multiplier_of_a_block_is_that_of_the_inequality(rng: np.random.Generator) -> None:

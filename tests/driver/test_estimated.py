@@ -1,7 +1,5 @@
 """An objective is an estimate where it is made of what somebody rounded and nobody bounded."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -31,12 +29,13 @@ def judged(workload: Workload, given: str, objective: str, klass: str = "convex"
     return str(found.objective_grade)
 
 
-@pytest.mark.parametrize(("workload", "grade"), [(PREFIX, "proved"), (ROUNDED, "estimated")])
-def test_of_a_gram_matrix_that_is_a_rounded_sum(workload: Workload, grade: str) -> None:
-    objective = "minimize\n    trace(inv(X) @ G)"
-    assert judged(workload, "G: psd[n, n] = workload.gram", objective, "smooth") == grade
-    found = solve(workload, "min_sensitivity_rotation", starts=1)
-    assert (found.bound_grade, found.status.bound_valid) == (grade, grade == "proved")
+def test_of_a_gram_matrix_that_is_a_rounded_sum(subtests: pytest.Subtests) -> None:
+    for workload, grade in [(PREFIX, "proved"), (ROUNDED, "estimated")]:
+        with subtests.test(grade):
+            objective = "minimize\n    trace(inv(X) @ G)"
+            assert judged(workload, "G: psd[n, n] = workload.gram", objective, "smooth") == grade
+            found = solve(workload, "min_sensitivity_rotation", starts=1)
+            assert (found.bound_grade, found.status.bound_valid) == (grade, grade == "proved")
 
 
 def test_of_eigenvalues() -> None:
@@ -44,11 +43,12 @@ def test_of_eigenvalues() -> None:
     assert judged(PREFIX, givens, "minimize\n    trace(inv(X)) + sum(1 / e)") == "estimated"
 
 
-@pytest.mark.parametrize("sense", ["maximize\n    -", "minimize\n    -1000 + "])
-def test_of_a_root_in_an_objective_below_zero(sense: str) -> None:
-    given, objective = "W: matrix[r, n] = workload.root", f"{sense}trace(W @ inv(X) @ W.T)"
-    assert judged(PREFIX, given, objective) == "proved"
-    assert judged(ROUNDED, given, objective) == "estimated"
+def test_of_a_root_in_an_objective_below_zero(subtests: pytest.Subtests) -> None:
+    for sense in ["maximize\n    -", "minimize\n    -1000 + "]:
+        with subtests.test(sense):
+            given, objective = "W: matrix[r, n] = workload.root", f"{sense}trace(W @ inv(X) @ W.T)"
+            assert judged(PREFIX, given, objective) == "proved"
+            assert judged(ROUNDED, given, objective) == "estimated"
 
 
 def test_of_steps_and_of_defaults() -> None:

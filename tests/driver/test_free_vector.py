@@ -1,7 +1,5 @@
 """What is chosen as a vector of numbers: there and back, and its derivatives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -72,9 +70,10 @@ def test_derivatives(rng: np.random.Generator) -> None:
     assert np.count_nonzero(only) == 12
 
 
-@pytest.mark.parametrize("name", ["v", "w", "X", "s"])
-def test_limits(name: str) -> None:
-    at = {d.name: i for i, d in enumerate(COORDINATES.declarations)}[name]
-    ends = np.cumsum([COORDINATES.length(d) for d in COORDINATES.declarations])
-    lower = np.split(COORDINATES.lower(), ends[:-1])[at]
-    assert (lower == {"v": 0.0, "w": EIGENVALUE_FLOOR, "X": -np.inf, "s": -np.inf}[name]).all()
+def test_limits(subtests: pytest.Subtests) -> None:
+    for name in ["v", "w", "X", "s"]:
+        with subtests.test(name):
+            at = {d.name: i for i, d in enumerate(COORDINATES.declarations)}[name]
+            ends = np.cumsum([COORDINATES.length(d) for d in COORDINATES.declarations])
+            lower = np.split(COORDINATES.lower(), ends[:-1])[at]
+            assert (lower == {"v": 0.0, "w": EIGENVALUE_FLOOR, "X": -np.inf, "s": -np.inf}[name]).all()

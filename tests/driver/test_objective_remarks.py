@@ -1,7 +1,5 @@
 """What a solution says of its objective: charged misses, and why it is estimated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,9 +1,5 @@
 """Programs that a user writes: solved from a string, with or without repair, certificate and units."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED
@@ -127,26 +123,23 @@ def test_matching_units_give_no_warning() -> None:
     assert solve(PREFIX, own()).warnings == ()
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scs", "cvxopt", "sdpa"])
-@pytest.mark.parametrize(
-    ("change", "start"),
-    [
-        (
-            [("diag(X) <= 1", "diag(X) <= 1\n    large: diag(X) >= 2")],
-            "'own' has no feasible point: 'sensitivity' (cell 0) and 'large' (cell 0) cannot hold together",
-        ),
-        (
-            [("trace(W @ inv(X) @ W.T)", "-trace(X)"), ("diag(X) <= 1", "diag(X) >= 1")],
-            "'own' seems unbounded: nothing keeps 'X' from growing; ",
-        ),
-    ],
-    ids=["infeasible", "unbounded"],
-)
-def test_problems_without_a_solution(solver: str, change: list[tuple[str, str]], start: str) -> None:
+def test_problems_without_a_solution(subtests: pytest.Subtests) -> None:
     """The same message whatever the solver's word for it."""
-    with pytest.raises(SolverError) as refused:
-        solve(PREFIX, own(*change), solver=solver)
-    assert str(refused.value).startswith(start)
+    for solver in ["clarabel", "scs", "cvxopt", "sdpa"]:
+        for change, start in [
+            (
+                [("diag(X) <= 1", "diag(X) <= 1\n    large: diag(X) >= 2")],
+                "'own' has no feasible point: 'sensitivity' (cell 0) and 'large' (cell 0) cannot hold together",
+            ),
+            (
+                [("trace(W @ inv(X) @ W.T)", "-trace(X)"), ("diag(X) <= 1", "diag(X) >= 1")],
+                "'own' seems unbounded: nothing keeps 'X' from growing; ",
+            ),
+        ]:
+            with subtests.test(solver=solver, start=start):
+                with pytest.raises(SolverError) as refused:
+                    solve(PREFIX, own(*change), solver=solver)
+                assert str(refused.value).startswith(start)
 
 
 def test_a_value_on_another_scale() -> None:
@@ -199,17 +192,16 @@ def test_design_queries_of_the_caller() -> None:
     assert identity.objective == pytest.approx(8 * 9 / 2, rel=PUBLISHED)
 
 
-@pytest.mark.parametrize(
-    ("given", "constraint"),
-    [(np.ones((2, 5)), "independent"), (np.eye(5)[:4], "supports")],
-    ids=["dependent rows", "too few rows"],
-)
-def test_design_queries_that_do_not_do(given: np.ndarray, constraint: str) -> None:
-    with pytest.raises(OptionError) as refused:
-        solve(PREFIX, "query_weighting", givens={"Q": given})
-    text = str(refused.value)
-    assert f"'query_weighting' requires '{constraint}' of what is given, and it is off by " in text
-    assert text.endswith("give other design queries: independent rows from which every query can be derived")
+def test_design_queries_that_do_not_do(subtests: pytest.Subtests) -> None:
+    for given, constraint in [(np.ones((2, 5)), "independent"), (np.eye(5)[:4], "supports")]:
+        with subtests.test(constraint):
+            with pytest.raises(OptionError) as refused:
+                solve(PREFIX, "query_weighting", givens={"Q": given})
+            text = str(refused.value)
+            assert f"'query_weighting' requires '{constraint}' of what is given, and it is off by " in text
+            assert text.endswith(
+                "give other design queries: independent rows from which every query can be derived"
+            )
 
 
 def test_a_scalar_program() -> None:
@@ -241,11 +233,15 @@ strategy
         assert s.objective == pytest.approx(0.5, rel=GAP)
 
 
-@pytest.mark.parametrize("judged", [solve, certify])
-def test_a_let_beyond_the_range_of_numbers_is_a_named_error(judged: Callable[..., object]) -> None:
+def test_a_let_beyond_the_range_of_numbers_is_a_named_error(subtests: pytest.Subtests) -> None:
     """It is evaluated before any solver runs: a row basis of infinities."""
-    let = ("choose\n", "let\n    S = row_basis(1e299 * W * 1e299)\nchoose\n")
-    adopted = ("factor(X) norm 2\n", "factor(X) norm 2\nfrom strategy A: matrix[p, n]\n    X = A.T @ A\n")
-    asked = (PREFIX,) if judged is solve else (PREFIX, "identity")
-    with pytest.raises(SolverError, match="leave the range of floating point"):
-        judged(*asked, program=own(let, adopted))
+    for judged in [solve, certify]:
+        with subtests.test(judged=judged):
+            let = ("choose\n", "let\n    S = row_basis(1e299 * W * 1e299)\nchoose\n")
+            adopted = (
+                "factor(X) norm 2\n",
+                "factor(X) norm 2\nfrom strategy A: matrix[p, n]\n    X = A.T @ A\n",
+            )
+            asked = (PREFIX,) if judged is solve else (PREFIX, "identity")
+            with pytest.raises(SolverError, match="leave the range of floating point"):
+                judged(*asked, program=own(let, adopted))

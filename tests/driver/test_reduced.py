@@ -1,7 +1,5 @@
 """How a reduced solve ends: its own gap counts, and nothing falls back in silence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,23 +39,25 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.parametrize("options", [{"time_limit": 1e-6}, {"max_iterations": 2, "tolerance": 1e-12}])
-@pytest.mark.parametrize("workload", [MERGED, BLOCKS])
-def test_a_limit_of_a_part_is_one_of_the_whole(workload: Workload, options: dict[str, float]) -> None:
-    s = solve(workload, "l2_strategy", **options)  # type: ignore[arg-type]
-    assert s.reductions
-    assert s.status.stop in ("time limit", "iteration limit")
-    assert s.status.feasible and s.bound is not None and 0 < s.bound <= s.objective
-    assert any(s.status.stop in w for w in s.warnings)
+def test_a_limit_of_a_part_is_one_of_the_whole(subtests: pytest.Subtests) -> None:
+    for options in [{"time_limit": 1e-6}, {"max_iterations": 2, "tolerance": 1e-12}]:
+        for workload in [MERGED, BLOCKS]:
+            with subtests.test(options=options):
+                s = solve(workload, "l2_strategy", **options)  # type: ignore[arg-type]
+                assert s.reductions
+                assert s.status.stop in ("time limit", "iteration limit")
+                assert s.status.feasible and s.bound is not None and 0 < s.bound <= s.objective
+                assert any(s.status.stop in w for w in s.warnings)
 
 
-@pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
-def test_the_tolerance_is_that_of_the_whole(program: str) -> None:
-    for tolerance in (1e-3, 1e-8):
-        s = solve(BLOCKS, program, tolerance=tolerance)
-        assert s.status.stop == "gap reached"
-        assert s.options["tolerance"] == tolerance
-        assert s.gap is not None and s.gap <= tolerance
+def test_the_tolerance_is_that_of_the_whole(subtests: pytest.Subtests) -> None:
+    for program in ["l2_strategy", "fitness_for_use"]:
+        with subtests.test(program):
+            for tolerance in (1e-3, 1e-8):
+                s = solve(BLOCKS, program, tolerance=tolerance)
+                assert s.status.stop == "gap reached"
+                assert s.options["tolerance"] == tolerance
+                assert s.gap is not None and s.gap <= tolerance
 
 
 @pytest.mark.quick

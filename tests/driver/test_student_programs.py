@@ -1,7 +1,5 @@
 """Programs as a student writes them: each compiles, is solved, and proved by its own lines alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from driver.student_texts import STUDENT_PROGRAMS, givens_of
@@ -12,13 +10,16 @@ from mmopt.errors import SolverError
 SIZES = [8, pytest.param(16, marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("name", STUDENT_PROGRAMS)
-def test_it_is_solved_and_proved(name: str, n: int) -> None:
-    program = Program.parse(STUDENT_PROGRAMS[name])
-    found = solve(Workload.from_matrix(np.tri(n)), program, givens=givens_of(name, n), solver="clarabel")
-    assert found.bound_grade == "proved"
-    assert found.gap is not None and -1e-9 <= found.gap <= 1e-4
+def test_it_is_solved_and_proved(subtests: pytest.Subtests) -> None:
+    for n in SIZES:
+        for name in STUDENT_PROGRAMS:
+            with subtests.test(n=n, name=name):
+                program = Program.parse(STUDENT_PROGRAMS[name])
+                found = solve(
+                    Workload.from_matrix(np.tri(n)), program, givens=givens_of(name, n), solver="clarabel"
+                )
+                assert found.bound_grade == "proved"
+                assert found.gap is not None and -1e-9 <= found.gap <= 1e-4
 
 
 def test_known_optima() -> None:
@@ -71,9 +72,8 @@ subject to
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "sense", "slack"),
-    [
+def test_a_family_over_a_shorter_range_says_nothing_of_the_other_entries(subtests: pytest.Subtests) -> None:
+    for line, sense, slack in [
         ("x[i] >= 1 for i in n - 2", "minimize", [1, 1, 1, 0, 0]),
         ("x[i] >= a[i] / 5 for i in n - 2", "minimize", [1, 2, 3, 0, 0]),
         ("1 - x[i] <= 0 for i in n - 3", "minimize", [1, 1, 0, 0, 0]),  # what is compared with zero is tight
@@ -81,20 +81,17 @@ subject to
         ("A[k, :] @ x <= b[k] for k in m - 1", "maximize", None),
         ("(A @ x)[k] <= b[k] for k in m - 1", "maximize", None),
         ("[[1, x[i]], [x[i], 1]] >> 0 for i in n - 3", "maximize", None),
-    ],
-)
-def test_a_family_over_a_shorter_range_says_nothing_of_the_other_entries(
-    line: str, sense: str, slack: list[int] | None
-) -> None:
-    a, big = np.arange(1.0, 6.0), np.vstack([np.ones(5), np.eye(5)[4]])
-    b = np.array([3.0, 0.0])  # the second row, left out, would leave nothing of the last entry
-    givens = {"a": a, "A": big, "b": b}
-    found = solve(np.eye(5), Program.parse(SHORTER.format(sense=sense, line=line)), givens=givens)
-    if slack is not None:
-        optimum = a @ np.array(slack) if "a[i]" not in line else a @ (np.array(slack) / 5)
-    elif "A" in line:
-        optimum = 5 * 2 + 4 * 1
-    else:
-        optimum = 2 * (3 + 4 + 5) + 1 + 2
-    assert found.objective == pytest.approx(optimum, rel=1e-5)
-    assert found.bound == pytest.approx(optimum, rel=1e-5) and found.bound_grade == "proved"
+    ]:
+        with subtests.test(line=line, sense=sense):
+            a, big = np.arange(1.0, 6.0), np.vstack([np.ones(5), np.eye(5)[4]])
+            b = np.array([3.0, 0.0])  # the second row, left out, would leave nothing of the last entry
+            givens = {"a": a, "A": big, "b": b}
+            found = solve(np.eye(5), Program.parse(SHORTER.format(sense=sense, line=line)), givens=givens)
+            if slack is not None:
+                optimum = a @ np.array(slack) if "a[i]" not in line else a @ (np.array(slack) / 5)
+            elif "A" in line:
+                optimum = 5 * 2 + 4 * 1
+            else:
+                optimum = 2 * (3 + 4 + 5) + 1 + 2
+            assert found.objective == pytest.approx(optimum, rel=1e-5)
+            assert found.bound == pytest.approx(optimum, rel=1e-5) and found.bound_grade == "proved"

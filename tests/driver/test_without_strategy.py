@@ -1,7 +1,5 @@
 """A program that says neither strategy nor covariance: an optimum with its bound, and nothing to release."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is said of an objective that has no finite value: which part, and of which entry where it is given."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -23,9 +21,8 @@ subject to
 """
 
 
-@pytest.mark.parametrize(
-    ("objective", "line", "hint"),
-    [
+def test_the_part_without_a_value_is_named(subtests: pytest.Subtests) -> None:
+    for objective, line, hint in [
         (
             "sum(log(a - 2) * x) - sum(x**2)",
             "sum(x) >= 1",
@@ -37,12 +34,11 @@ subject to
             "'log(x)' has no finite value at the point found: relax the constraints, or check their signs",
         ),
         ("sum(log(x)) - trace(inv(diag(a)))", "x <= a", "singular"),
-    ],
-)
-def test_the_part_without_a_value_is_named(objective: str, line: str, hint: str) -> None:
-    program = Program.parse(TEXT.replace("OBJECTIVE", objective).replace("LINE", line))
-    instance = bind(check(program), Workload.from_matrix(np.eye(2)), {"a": np.array([3.0, 1.0, 4.0])})
-    assert without_value(instance, "singular") == hint
+    ]:
+        with subtests.test(objective=objective, line=line):
+            program = Program.parse(TEXT.replace("OBJECTIVE", objective).replace("LINE", line))
+            instance = bind(check(program), Workload.from_matrix(np.eye(2)), {"a": np.array([3.0, 1.0, 4.0])})
+            assert without_value(instance, "singular") == hint
 
 
 def test_it_is_told_where_a_solve_fails() -> None:

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - a message stands on one line, as it is printed
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -48,26 +46,24 @@ ENDLESS = [
 ]
 
 
-@pytest.mark.parametrize(("choose", "objective", "line", "least", "moves", "way", "hint"), ENDLESS)
-def test_what_gets_better_without_end(
-    choose: str, objective: str, line: str, least: str, moves: str, way: str, hint: str
-) -> None:
-    sense = "minimize" if least == "least" else "maximize"
-    with pytest.raises(SolverError) as error:
-        solve(W, program(choose, objective, line, sense))
-    number = r"-?[0-9.e+-]+"
-    assert re.fullmatch(
-        rf"'t' seems to have no {least} value that is reached: the objective {moves} from {number} to {number} "
-        rf"and on while {re.escape(way)}, and no line keeps that from it "
-        rf"\(followed to entries of [1-9]e\+\d\d\)\n  {re.escape(hint)}",
-        str(error.value),
-    )
+def test_what_gets_better_without_end(subtests: pytest.Subtests) -> None:
+    for choose, objective, line, least, moves, way, hint in ENDLESS:
+        with subtests.test(choose=choose, objective=objective):
+            sense = "minimize" if least == "least" else "maximize"
+            with pytest.raises(SolverError) as error:
+                solve(W, program(choose, objective, line, sense))
+            number = r"-?[0-9.e+-]+"
+            assert re.fullmatch(
+                rf"'t' seems to have no {least} value that is reached: the objective {moves} from {number} to {number} "
+                rf"and on while {re.escape(way)}, and no line keeps that from it "
+                rf"\(followed to entries of [1-9]e\+\d\d\)\n  {re.escape(hint)}",
+                str(error.value),
+            )
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("choose", "objective", "line", "sense", "value"),
-    [
+def test_an_optimum_that_is_reached_is_none(subtests: pytest.Subtests) -> None:
+    for choose, objective, line, sense, value in [
         ("X: psd[n, n]", TRACE, "diag(X) <= 1", "minimize", 6.874144),
         ("t: scalar", "max(t, 0)", "", "minimize", 0.0),
         ("t: scalar", "max(-t, 0)", "", "minimize", 0.0),
@@ -77,10 +73,7 @@ def test_what_gets_better_without_end(
         ("x: vector[n]", "sum(x)", "norm(x) <= 1", "maximize", 2.0),
         ("x: vector[n] >= 0", "sum(entropy(x))", "", "maximize", 4 * np.exp(-1.0)),
         ("t: scalar", "(t - 1000)**2", "", "minimize", 0.0),
-    ],
-)
-def test_an_optimum_that_is_reached_is_none(
-    choose: str, objective: str, line: str, sense: str, value: float
-) -> None:
-    found = solve(W, program(choose, objective, line, sense))
-    assert found.objective == pytest.approx(value, rel=1e-5, abs=1e-6)
+    ]:
+        with subtests.test(choose=choose, objective=objective):
+            found = solve(W, program(choose, objective, line, sense))
+            assert found.objective == pytest.approx(value, rel=1e-5, abs=1e-6)

@@ -1,7 +1,5 @@
 """Shipped certificates prove; an author's are claims, which feasible points that no repair touched refute."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -80,22 +78,20 @@ def test_a_bound_above_the_objective_names_both_and_the_certificate() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("name", "bound", "said"),
-    [
+def test_a_derived_bound_beyond_a_feasible_point_is_refused(subtests: pytest.Subtests) -> None:
+    for name, bound, said in [
         ("l2_strategy", 2.0, "the bound 2 derived for 'l2_strategy' is above the objective 1 of"),
         ("l2_strategy_dual", 0.5, "the bound 0.5 derived for 'l2_strategy_dual' is below the objective 1 of"),
-    ],
-)
-def test_a_derived_bound_beyond_a_feasible_point_is_refused(name: str, bound: float, said: str) -> None:
-    instance = bind(Program.load(name), PREFIX)
-    check_derived(instance, 1.0, 1.0)
-    with pytest.raises(ContradictionError) as refused:
-        check_derived(instance, 1.0, bound)
-    assert str(refused.value) == f"{said} the repaired point, which is feasible\n  {REPORT}"
+    ]:
+        with subtests.test(name=name, bound=bound):
+            instance = bind(Program.load(name), PREFIX)
+            check_derived(instance, 1.0, 1.0)
+            with pytest.raises(ContradictionError) as refused:
+                check_derived(instance, 1.0, bound)
+            assert str(refused.value) == f"{said} the repaired point, which is feasible\n  {REPORT}"
 
 
-@pytest.mark.some(1, "name")
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("name", "change", "best"), TWICE, ids=[name for name, _, _ in TWICE])
 @pytest.mark.parametrize("reduce", [True, False])
 def test_a_repair_does_not_hide_a_false_bound(
@@ -234,12 +230,15 @@ def test_figures_for_other_queries_than_the_workload_s_are_claimed() -> None:
     assert (designed.objective_grade, designed.bound_grade) == ("proved", "proved")
 
 
-@pytest.mark.parametrize("name", ["c", "L"])
-def test_a_given_that_a_step_does_not_get_is_refused(name: str) -> None:
-    w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
-    givens = {"c": np.array([1.0, 50, 50, 50, 50]), "L": 0.1 * w.representation}
-    with pytest.raises(OptionError, match=f"'fitness_for_use', whose step does not get the {name} that"):
-        solve(w, "fitness_refined", givens={name: givens[name]})
+def test_a_given_that_a_step_does_not_get_is_refused(subtests: pytest.Subtests) -> None:
+    for name in ["c", "L"]:
+        with subtests.test(name):
+            w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
+            givens = {"c": np.array([1.0, 50, 50, 50, 50]), "L": 0.1 * w.representation}
+            with pytest.raises(
+                OptionError, match=f"'fitness_for_use', whose step does not get the {name} that"
+            ):
+                solve(w, "fitness_refined", givens={name: givens[name]})
 
 
 @pytest.mark.quick

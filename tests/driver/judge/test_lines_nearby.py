@@ -1,7 +1,5 @@
 """Points that miss the lines of one's own program by a solver's tolerance: moved to where these hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,37 +40,35 @@ def instance_of(program: Program, matrix: Any, vector: Any) -> Instance:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(20)
-@pytest.mark.parametrize(
-    ("lines", "sign"),
-    [
+def test_what_is_near_the_lines_is_moved_there(rng: Rng, subtests: pytest.Subtests) -> None:
+    for lines, sign in [
         (("A @ x == a",), ""),
         (("A @ x <= a", "sum(x) >= sum(x)"), ""),
         (("A @ x >= a", "sum(x) <= 50"), " >= 0"),
         (("A[i, :] @ x <= a[i] for i in m",), ""),
         (("A[i, :] @ x == a[i] for i in m if a[i] > 0",), " >= 0"),
         (("abs(A @ x) <= abs(a)",), ""),
-    ],
-)
-def test_what_is_near_the_lines_is_moved_there(lines: tuple[str, ...], sign: str, rng: Rng) -> None:
-    known = rng.uniform(0.1, 2.0, size=6) * (1.0 if not sign else np.arange(6) > 0)
-    matrix = rng.normal(size=(3, 6))
-    instance = instance_of(own("sum(abs(x))", *lines, sign=sign), matrix, matrix @ known)
-    off = known + 1e-7 * rng.normal(size=6)
-    off = np.abs(off) if sign else off
-    found = candidate(instance, {"x": off})
-    assert found.is_feasible and np.abs(found.variables["x"] - off).max() < 1e-5
+    ]:
+        with subtests.test(sign):
+            for _ in range(20):
+                known = rng.uniform(0.1, 2.0, size=6) * (1.0 if not sign else np.arange(6) > 0)
+                matrix = rng.normal(size=(3, 6))
+                instance = instance_of(own("sum(abs(x))", *lines, sign=sign), matrix, matrix @ known)
+                off = known + 1e-7 * rng.normal(size=6)
+                off = np.abs(off) if sign else off
+                found = candidate(instance, {"x": off})
+                assert found.is_feasible and np.abs(found.variables["x"] - off).max() < 1e-5
 
 
 @pytest.mark.quick
-@pytest.mark.draws(5)
 def test_what_is_far_from_them_is_not(rng: Rng) -> None:
-    matrix, known = rng.normal(size=(3, 6)), rng.normal(size=6)
-    instance = instance_of(own("norm(x)", "A @ x == a"), matrix, matrix @ known)
-    off = {"x": known + 0.1 * rng.normal(size=6)}
-    assert not candidate(instance, off).is_feasible
-    moved = [np.abs(point["x"] - off["x"]).max() for point in nearby(instance, off)]
-    assert all(by <= 1e-4 * max(1.0, np.abs(off["x"]).max()) for by in moved)
+    for _ in range(5):
+        matrix, known = rng.normal(size=(3, 6)), rng.normal(size=6)
+        instance = instance_of(own("norm(x)", "A @ x == a"), matrix, matrix @ known)
+        off = {"x": known + 0.1 * rng.normal(size=6)}
+        assert not candidate(instance, off).is_feasible
+        moved = [np.abs(point["x"] - off["x"]).max() for point in nearby(instance, off)]
+        assert all(by <= 1e-4 * max(1.0, np.abs(off["x"]).max()) for by in moved)
 
 
 def test_no_point_of_a_shipped_program_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,20 +83,18 @@ def solved(program: Program, matrix: Any, vector: Any, **asked: Any) -> Any:
     return s
 
 
-@pytest.mark.parametrize(
-    ("objective", "line", "optimum"),
-    [
+def test_an_optimum_may_make_both_sides_of_a_line_zero(subtests: pytest.Subtests) -> None:
+    for objective, line, optimum in [
         ("norm(x - 1)", "x == 0", 2**0.5),
         ("norm(x - 1)", "sum(x) == 0", 2**0.5),
         ("norm(x + 1)", "x >= 0", 2**0.5),
         ("norm(x - 1)", "x <= 0", 2**0.5),
         ("sum(exp(x))", "x >= 0", 2.0),
         ("norm(A @ x)**2 - sum(x)", "sum(x) == 0", 0.0),
-    ],
-)
-def test_an_optimum_may_make_both_sides_of_a_line_zero(objective: str, line: str, optimum: float) -> None:
-    s = solved(own(objective, line), np.eye(2), [1.0, 2.0])
-    assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(optimum, abs=1e-8)
+    ]:
+        with subtests.test(objective=objective, line=line):
+            s = solved(own(objective, line), np.eye(2), [1.0, 2.0])
+            assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(optimum, abs=1e-8)
 
 
 LARGE = np.round(np.random.default_rng(0).normal(size=(6, 4)), 2)
@@ -118,12 +112,13 @@ def loose(problem: ConicProblem) -> tuple[Any, Any]:
     return found["x"], found["y"]
 
 
-@pytest.mark.parametrize("solver", [None, loose], ids=["clarabel", "function"])
-@pytest.mark.parametrize("objective", ["norm({})", "norm({}, 1)", "sum(huber({}))", "max({})"])
-def test_data_may_be_a_thousand_times_the_variables(objective: str, solver: Any) -> None:
-    program = own(objective.format("A @ x - a"), "abs(x) <= 0.7")
-    s = solved(program, LARGE, DATA, solver=solver)
-    assert s.objective_grade == "proved" and s.gap is not None and s.gap <= 1e-6
+def test_data_may_be_a_thousand_times_the_variables(subtests: pytest.Subtests) -> None:
+    for solver in [None, loose]:
+        for objective in ["norm({})", "norm({}, 1)", "sum(huber({}))", "max({})"]:
+            with subtests.test(objective):
+                program = own(objective.format("A @ x - a"), "abs(x) <= 0.7")
+                s = solved(program, LARGE, DATA, solver=solver)
+                assert s.objective_grade == "proved" and s.gap is not None and s.gap <= 1e-6
 
 
 CHEBYSHEV = TEXT.replace("{sign}", "\n    t: scalar").format(

@@ -1,7 +1,5 @@
 """Programs with a rank constraint: what the heuristic reaches, and what it says when it does not."""
 
-from __future__ import annotations
-
 import re
 import signal
 
@@ -252,37 +250,13 @@ def test_refused_when_it_would_take_too_long() -> None:
     )
 
 
-@pytest.mark.parametrize(("option", "value"), [("starts", 3), ("seed", 1), ("penalty", 2.0)])
-def test_options_of_a_search_are_refused_elsewhere(option: str, value: float) -> None:
-    with pytest.raises(OptionError) as refused:
-        solve(PREFIX, "l2_strategy", **{option: value})  # type: ignore[arg-type]
-    classes = "rank" if option == "penalty" else "rank and smooth"
-    assert str(refused.value) == (
-        f"'l2_strategy' is of class 'convex', which has no option '{option}'\n  it belongs to class {classes}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("penalty", 0.0, "a penalty is a positive number, not 0.0"),
-        ("penalty", float("inf"), "a penalty is a positive number, not inf"),
-        ("starts", 0, "'starts' is at least 1, not 0"),
-        ("seed", -1, "a seed is at least 0, not -1"),
-    ],
-)
-def test_options_out_of_range(option: str, value: float, message: str) -> None:
-    with pytest.raises(OptionError) as refused:
-        solve(PREFIX, "min_error", **{option: value})  # type: ignore[arg-type]
-    assert str(refused.value) == message
-
-
-@pytest.mark.parametrize(("rank", "said"), [("2.5", "2.5"), ("p + 6", "8"), ("-1", "-1")])
-def test_a_rank_that_no_matrix_has(rank: str, said: str) -> None:
-    with pytest.raises(OptionError) as refused:
-        solve(TWO, few(("rank(Z) == p", f"rank(Z) == {rank}")))
-    assert f"'exact': a matrix with 7 rows does not have rank {said}" in str(refused.value)
-    assert f"rank(Z) == {rank}" in str(refused.value), "the line is shown"
+def test_a_rank_that_no_matrix_has(subtests: pytest.Subtests) -> None:
+    for rank, said in [("2.5", "2.5"), ("p + 6", "8"), ("-1", "-1")]:
+        with subtests.test(rank=rank, said=said):
+            with pytest.raises(OptionError) as refused:
+                solve(TWO, few(("rank(Z) == p", f"rank(Z) == {rank}")))
+            assert f"'exact': a matrix with 7 rows does not have rank {said}" in str(refused.value)
+            assert f"rank(Z) == {rank}" in str(refused.value), "the line is shown"
 
 
 def test_a_program_that_cannot_be_met() -> None:

@@ -1,7 +1,5 @@
 """Smooth programs: against the conic answer, their starts, limits and refusals."""
 
-from __future__ import annotations
-
 import os
 import signal
 
@@ -59,9 +57,6 @@ def smooth(name: str, *dropped: str) -> Program:
     return Program.parse(text)
 
 
-# ---------------------------------------------------------------- convex programs in disguise
-
-
 @pytest.mark.some(1)
 @pytest.mark.parametrize("dropped", [(), ("repair",)])
 @pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
@@ -107,27 +102,22 @@ strategy
     assert s.objective == pytest.approx(known.value + 30.0, rel=1e-6)
 
 
-# ---------------------------------------------------------------- not convex
-
-
-@pytest.mark.parametrize(("n", "p", "rmse"), [(64, 4, 3.7641)])
-def test_a_program_of_a_user_finds_the_p_identity(n: int, p: int, rmse: float) -> None:
+def test_a_program_of_a_user_finds_the_p_identity(subtests: pytest.Subtests) -> None:
     """HDMM's strategy: rmse 3.7641 is the best of three starts of its own optimiser."""
-    s = solve(Workload.from_matrix(np.tri(n)), Program.parse(P_IDENTITY), givens={"p": p}, starts=3)
-    assert s.rmse == pytest.approx(rmse, rel=PAPER_RMSE)
-    assert s.strategy.norm == 1 and s.sensitivity == pytest.approx(1.0)
-    assert s.status.stop.startswith("local optimum, 3 starts, spread ")
-    assert s.bound == s.error_bound and s.bound < s.objective
-    assert s.objective == pytest.approx(s.error, rel=RECOMPUTED)
-    assert (s.variables["Theta"] >= 0).all()
+    for n, p, rmse in [(64, 4, 3.7641)]:
+        with subtests.test(n=n, p=p):
+            s = solve(Workload.from_matrix(np.tri(n)), Program.parse(P_IDENTITY), givens={"p": p}, starts=3)
+            assert s.rmse == pytest.approx(rmse, rel=PAPER_RMSE)
+            assert s.strategy.norm == 1 and s.sensitivity == pytest.approx(1.0)
+            assert s.status.stop.startswith("local optimum, 3 starts, spread ")
+            assert s.bound == s.error_bound and s.bound < s.objective
+            assert s.objective == pytest.approx(s.error, rel=RECOMPUTED)
+            assert (s.variables["Theta"] >= 0).all()
 
 
 def test_small_identity_is_never_above_the_identity() -> None:
     s = solve(Workload.from_matrix(np.tri(8)), Program.parse(P_IDENTITY), starts=2)
     assert s.objective <= 36 * (1 + GAP_INTERIOR)
-
-
-# ---------------------------------------------------------------- starts
 
 
 def test_starts_by_name_then_at_random() -> None:
@@ -170,9 +160,6 @@ def test_a_start_without_a_value_is_left_out() -> None:
     )
 
 
-# ---------------------------------------------------------------- limits
-
-
 def test_limits_of_time_and_iterations() -> None:
     big = Workload.from_matrix(np.tri(24))
     short = solve(big, Program.parse(P_IDENTITY), time_limit=1e-6)
@@ -191,9 +178,6 @@ def test_ctrl_c_keeps_the_best() -> None:
     s = solve(PREFIX, plain(), progress=press)
     assert s.status.stop == "interrupted" and len(s.history) == len(seen) == 1
     assert seen[0].solver == "lbfgs" and seen[0].objective == s.objective and seen[0].bound is None
-
-
-# ---------------------------------------------------------------- refusals
 
 
 def test_another_solver() -> None:

@@ -1,9 +1,6 @@
 """Searches that start from a strategy: from it alone, and never ending above it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,12 +32,15 @@ bound
 SMOOTH = Program.parse(COLUMNS)
 
 
-@pytest.mark.parametrize("name", ["identity", "haar", "hierarchical(branching=2)", "workload"])
-def test_a_smooth_program(name: str) -> None:
-    s = solve(PREFIX, SMOOTH, start=name)
-    assert s.status.stop == "local optimum, 1 start"
-    assert s.strategy.p == baseline(name, PREFIX, 2).p  # the rows are a parameter, taken from the strategy
-    assert s.gap is not None and s.gap <= GAP_INTERIOR
+def test_a_smooth_program(subtests: pytest.Subtests) -> None:
+    for name in ["identity", "haar", "hierarchical(branching=2)", "workload"]:
+        with subtests.test(name):
+            s = solve(PREFIX, SMOOTH, start=name)
+            assert s.status.stop == "local optimum, 1 start"
+            assert (
+                s.strategy.p == baseline(name, PREFIX, 2).p
+            )  # the rows are a parameter, taken from the strategy
+            assert s.gap is not None and s.gap <= GAP_INTERIOR
 
 
 @pytest.mark.quick
@@ -53,20 +53,20 @@ def test_where_the_search_starts() -> None:
     assert near.iterations < far.iterations
 
 
-@pytest.mark.parametrize("name", ["haar", "hierarchical(branching=2)"])
-def test_a_program_with_a_rank_never_ends_above_its_start(name: str) -> None:
-    s = solve(PREFIX, "min_error", start=name, max_iterations=4)
-    given = certify(PREFIX, name, "min_error", norm=1, solve=False)
-    assert s.objective <= given.objective * (1 + RECOMPUTED)
-    assert {row["start"] for row in s.history} == {1.0}
-    assert s.strategy.norm == 1 and s.options["starts"] == 1
-    again = solve(PREFIX, "min_error", start=name, max_iterations=4, seed=5)
-    assert again.objective == s.objective  # nothing is drawn
+def test_a_program_with_a_rank_never_ends_above_its_start(subtests: pytest.Subtests) -> None:
+    for name in ["haar", "hierarchical(branching=2)"]:
+        with subtests.test(name):
+            s = solve(PREFIX, "min_error", start=name, max_iterations=4)
+            given = certify(PREFIX, name, "min_error", norm=1, solve=False)
+            assert s.objective <= given.objective * (1 + RECOMPUTED)
+            assert {row["start"] for row in s.history} == {1.0}
+            assert s.strategy.norm == 1 and s.options["starts"] == 1
+            again = solve(PREFIX, "min_error", start=name, max_iterations=4, seed=5)
+            assert again.objective == s.objective  # nothing is drawn
 
 
-@pytest.mark.parametrize(
-    ("program", "arguments", "message"),
-    [
+def test_refused(subtests: pytest.Subtests) -> None:
+    for program, arguments, message in [
         (
             "l2_strategy",
             {"start": "haar"},
@@ -89,13 +89,11 @@ def test_a_program_with_a_rank_never_ends_above_its_start(name: str) -> None:
             {"start": baseline("haar", PREFIX, 2)},
             "'min_error' is about strategies of norm 1, this one has norm 2",
         ),
-    ],
-    ids=["convex", "starts", "name", "support", "norm"],
-)
-def test_refused(program: str, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError) as error:
-        solve(PREFIX, program, **arguments)
-    assert str(error.value).startswith(message)
+    ]:
+        with subtests.test(program=program, message=message):
+            with pytest.raises(OptionError) as error:
+                solve(PREFIX, program, **arguments)
+            assert str(error.value).startswith(message)
 
 
 def test_a_program_that_takes_no_strategy() -> None:

@@ -1,7 +1,5 @@
 """All templates beside each other, and the command line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,26 +11,31 @@ from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as f
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_the_best_first_and_none_below_the_bound(norm: int) -> None:
-    domain = domain_of(6, 4)
-    workload = Workload.from_products(
-        domain, [Product((f.prefix(6), f.total(4))), Product((f.total(6), f.identity(4)), weight=2.0)]
-    )
-    said: list[str] = []
-    found = templates(workload, norm, report=said.append)
-    known = [name for name, template in TEMPLATES.items() if norm in template.norms]
-    assert said == [*known, "bound"]
-    errors = [c.error for c in found.candidates]
-    assert errors == sorted(errors) and found.best.error == errors[0]
-    assert {c.template for c in found.candidates} == set(known)
-    assert found.bound_from == "l2_strategy" and found.gap >= 0
-    for c in found.candidates:
-        assert c.strategy is not None and c.strategy.norm == norm
-        assert c.strategy.sensitivity <= 1 + 1e-12
-        assert c.rmse == pytest.approx(c.strategy.sensitivity * np.sqrt(c.strategy.mean_variance(workload)))
-    by_name = {c.template: c.error for c in found.candidates}
-    assert by_name["product"] <= by_name["identity"] and by_name["union"] <= by_name["product"] * 1.0001
+def test_the_best_first_and_none_below_the_bound(subtests: pytest.Subtests) -> None:
+    for norm in [1, 2]:
+        with subtests.test(norm=norm):
+            domain = domain_of(6, 4)
+            workload = Workload.from_products(
+                domain, [Product((f.prefix(6), f.total(4))), Product((f.total(6), f.identity(4)), weight=2.0)]
+            )
+            said: list[str] = []
+            found = templates(workload, norm, report=said.append)
+            known = [name for name, template in TEMPLATES.items() if norm in template.norms]
+            assert said == [*known, "bound"]
+            errors = [c.error for c in found.candidates]
+            assert errors == sorted(errors) and found.best.error == errors[0]
+            assert {c.template for c in found.candidates} == set(known)
+            assert found.bound_from == "l2_strategy" and found.gap >= 0
+            for c in found.candidates:
+                assert c.strategy is not None and c.strategy.norm == norm
+                assert c.strategy.sensitivity <= 1 + 1e-12
+                assert c.rmse == pytest.approx(
+                    c.strategy.sensitivity * np.sqrt(c.strategy.mean_variance(workload))
+                )
+            by_name = {c.template: c.error for c in found.candidates}
+            assert (
+                by_name["product"] <= by_name["identity"] and by_name["union"] <= by_name["product"] * 1.0001
+            )
 
 
 def test_where_nothing_splits_the_bound_is_by_products(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """Products of p-identities: their error against dense matrices, what is merged, and the census workload."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from driver.templates.unions import SMALL, union

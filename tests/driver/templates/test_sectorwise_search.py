@@ -1,7 +1,5 @@
 """The template of few attributes: its figures, and that it is chosen where one matrix does not fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tolerances
@@ -18,16 +16,17 @@ from mmopt.workloads.blocks.factor_blocks import prefix
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", list(MIXED))
-def test_the_strategy_has_the_error_that_was_found(name: str) -> None:
-    workload = few_ways(*MIXED[name])
-    strategy = sectorwise(workload)
-    assert strategy.sensitivity <= 1
-    expected = best_residual_strategy(workload).error
-    assert strategy.total_error(workload) == pytest.approx(expected, rel=tolerances.GAP_INTERIOR)
-    inverse = np.linalg.pinv(strategy.implicit().matrix())
-    told = np.square(workload.queries @ inverse).sum(axis=1)
-    np.testing.assert_allclose(strategy.variances(workload), told, rtol=1e-7)
+def test_the_strategy_has_the_error_that_was_found(subtests: pytest.Subtests) -> None:
+    for name in list(MIXED):
+        with subtests.test(name):
+            workload = few_ways(*MIXED[name])
+            strategy = sectorwise(workload)
+            assert strategy.sensitivity <= 1
+            expected = best_residual_strategy(workload).error
+            assert strategy.total_error(workload) == pytest.approx(expected, rel=tolerances.GAP_INTERIOR)
+            inverse = np.linalg.pinv(strategy.implicit().matrix())
+            told = np.square(workload.queries @ inverse).sum(axis=1)
+            np.testing.assert_allclose(strategy.variances(workload), told, rtol=1e-7)
 
 
 def test_next_to_the_optimum() -> None:

@@ -1,7 +1,5 @@
 """Tuning with strategies in factors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

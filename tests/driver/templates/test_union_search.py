@@ -1,7 +1,5 @@
 """Unions of products: the budget, the error against dense matrices, and the census workload."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from driver.templates.unions import SMALL, union
@@ -16,15 +14,16 @@ from mmopt.testing.census_workloads import census
 from mmopt.workloads.blocks import factor_blocks as f
 
 
-@pytest.mark.parametrize(("norm", "power"), [(1, 3), (2, 2)])
-def test_the_best_shares_of_the_budget(norm: int, power: int, rng: np.random.Generator) -> None:
-    errors = rng.exponential(size=4)
-    best = shares_of(errors, norm)
-    assert np.linalg.norm(best, norm) == pytest.approx(1.0)
-    least = (errors / best**2).sum()
-    assert least == pytest.approx((errors ** (1 / power)).sum() ** power)
-    for other in rng.dirichlet(np.ones(4), size=50):
-        assert (errors / (other / np.linalg.norm(other, norm)) ** 2).sum() >= least * (1 - RECOMPUTED)
+def test_the_best_shares_of_the_budget(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for norm, power in [(1, 3), (2, 2)]:
+        with subtests.test(norm=norm, power=power):
+            errors = rng.exponential(size=4)
+            best = shares_of(errors, norm)
+            assert np.linalg.norm(best, norm) == pytest.approx(1.0)
+            least = (errors / best**2).sum()
+            assert least == pytest.approx((errors ** (1 / power)).sum() ** power)
+            for other in rng.dirichlet(np.ones(4), size=50):
+                assert (errors / (other / np.linalg.norm(other, norm)) ** 2).sum() >= least * (1 - RECOMPUTED)
 
 
 def test_two_parts_are_better_where_queries_have_nothing_in_common() -> None:
@@ -36,14 +35,17 @@ def test_two_parts_are_better_where_queries_have_nothing_in_common() -> None:
     assert h.product(w).total_error(w) > 300.0
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_queries_of_next_to_no_weight_beside_others(norm: int, rng: np.random.Generator) -> None:
+def test_queries_of_next_to_no_weight_beside_others(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
     """One product may not measure them at all: its error is infinite, and two parts are the way on."""
-    apart = float(10.0 ** rng.uniform(3, 12))
-    w = union((apart, [f.identity(3), f.total(20)]), (1 / apart, [f.identity(3), f.identity(20)]))
-    s = h.union(w, norm=norm)
-    assert s.sensitivity <= 1.0 and s.supports(w)
-    assert s.total_error(w) < np.inf
+    for norm in [1, 2]:
+        with subtests.test(norm=norm):
+            apart = float(10.0 ** rng.uniform(3, 12))
+            w = union((apart, [f.identity(3), f.total(20)]), (1 / apart, [f.identity(3), f.identity(20)]))
+            s = h.union(w, norm=norm)
+            assert s.sensitivity <= 1.0 and s.supports(w)
+            assert s.total_error(w) < np.inf
 
 
 def rmse(s: UnionStrategy, w: Workload) -> float:

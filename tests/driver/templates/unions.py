@@ -1,7 +1,5 @@
 """Small unions of products for the tests of this folder."""
 
-from __future__ import annotations
-
 from mmopt import Attribute, Domain, Workload
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as f
