@@ -87,11 +87,10 @@ def assert_claims_hold(s: Solution, w: Workload) -> None:
     # What rounding of a basis of low rank does to a program about no error is not known: an estimate.
     is_known = s.program not in ABOUT_NO_ERROR or w.rank == w.n
     assert s.status.feasible and (s.status.bound_valid or not is_known)
-    assert s.bound is not None and s.gap is not None and s.gap >= 0
+    assert s.gap is not None and s.gap >= 0
     assert s.bound <= s.objective if s.sense == "minimize" else s.bound >= s.objective
     for part in (s, *s.steps.values()):
         if CLASS[part.program] == "convex":
-            assert part.gap is not None
             assert (part.status.stop == "gap reached") is (part.gap <= part.options["tolerance"])
             # On hard cases the others may fall short of the gap, and then say so; so may a first-order solver
             # that ends at its own iteration limit, at any gap: 0.4 was seen, of a design nearly singular.
@@ -104,7 +103,6 @@ def assert_claims_hold(s: Solution, w: Workload) -> None:
     if s.covariance is None:
         assert s.sensitivity <= 1.0
         return
-    assert s.basis is not None
     assert s.covariance == pytest.approx(
         s.strategy.covariance(s.basis), rel=1e-6, abs=1e-9 * s.covariance.max()
     )
@@ -203,7 +201,7 @@ def test_another_exponent_of_lp_strategy(s: float) -> None:
     found = solve(SMALL, Program.parse(text))
     variances = found.strategy.variances(SMALL)
     assert found.objective == pytest.approx((variances**s).sum(), rel=RECOMPUTED)
-    assert found.gap is not None and found.gap <= GAP_INTERIOR
+    assert found.gap <= GAP_INTERIOR
 
 
 @pytest.mark.nightly

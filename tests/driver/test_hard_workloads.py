@@ -104,8 +104,8 @@ def test_the_gap_is_reached(name: str, rng: Random) -> None:
     for program in PROGRAMS:
         for reduce in (False, True):
             s = solve(workload, program, solver="nuclear", tolerance=tolerance, reduce=reduce)
-            assert s.gap is not None and s.gap <= tolerance
-            assert s.bound is not None and s.bound <= s.objective
+            assert s.gap <= tolerance
+            assert s.bound <= s.objective
             assert s.iterations <= MOST
             # Nearly dependent queries may leave a lifted point outside, which is said.
             assert all(reduce and text.startswith("solved as it is: ") for text in s.warnings)

@@ -25,7 +25,7 @@ def check(w: Workload, program: str, s: Solution) -> None:
     assert s.objective >= least * (1 - 1e-6)
     # Where queries depend on each other a row of A may be rounding, and its R cost what W A⁺ does not.
     assert w.rank < min(w.m, w.n) or s.objective == pytest.approx(least, rel=1e-6)
-    assert s.bound is not None and s.bound <= s.objective
+    assert s.bound <= s.objective
 
 
 @pytest.mark.nightly
@@ -68,7 +68,7 @@ def test_never_worse_than_the_cells(program: str, rng: np.random.Generator) -> N
     w = random_workload(rng)
     s = solve(w, program, tolerance=1e-3, givens=QUICK)
     identity = np.square(w.matrix).sum()
-    assert s.bound is not None and s.bound <= s.objective
+    assert s.bound <= s.objective
     assert s.error_bound <= s.error <= identity * (1 + RECOMPUTED)
     found = solve(w, program, tolerance=1e-3, givens={**QUICK, "cells": 0})
     if found.error < identity * (1 - RECOMPUTED):

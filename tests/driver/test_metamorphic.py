@@ -43,7 +43,6 @@ def consistent(one: Solution, other: Solution, factor: float, error: float | Non
     within = (50 if one.steps else 5) * GAP_INTERIOR
     assert other.objective == pytest.approx(factor * one.objective, rel=within)
     assert other.error_bound <= error * one.error * (1 + 1e-9) or one.covariance is not None
-    assert one.bound is not None and other.bound is not None
     assert factor * one.bound <= other.objective * (1 + 1e-12)
     assert other.bound <= factor * one.objective * (1 + 1e-12)
 

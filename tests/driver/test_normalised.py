@@ -34,7 +34,6 @@ def scaled(w: Workload) -> Workload:
 
 
 def between(s: Solution, other: Solution) -> bool:
-    assert s.bound is not None and other.bound is not None
     return s.bound <= other.objective * (1 + RECOMPUTED) and other.bound <= s.objective * (1 + RECOMPUTED)
 
 
@@ -44,7 +43,7 @@ def test_every_reduction_is_exact(subtests: pytest.Subtests) -> None:
             w = normalised(name)
             s = solve(w, "l2_strategy")
             assert any(name in line for line in s.reductions), s.reductions
-            assert s.gap is not None and s.gap <= GAP
+            assert s.gap <= GAP
             assert between(s, solve(scaled(w), "l2_strategy", reduce=False))
             variances = s.strategy.variances(w)
             assert s.rmse == pytest.approx(s.strategy.sensitivity * np.sqrt(variances.mean()), rel=RECOMPUTED)
@@ -75,7 +74,6 @@ def test_templates(name: str, norm: int) -> None:
     w = normalised(name)
     found = templates(w, norm, seed=1)
     for c in found.candidates:
-        assert c.strategy is not None
         variances = c.strategy.sensitivity**2 * c.strategy.variances(w)
         assert c.error == pytest.approx(float(w.weights @ variances), rel=RECOMPUTED)
         assert c.rmse == pytest.approx(np.sqrt(variances.mean()), rel=RECOMPUTED)

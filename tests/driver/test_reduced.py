@@ -30,7 +30,7 @@ def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MergeCells, "lift", wrong)
     s = solve(MERGED, "l2_strategy")
     assert s.status.stop == Stop.LIFTED
-    assert s.bound is not None and s.gap is not None and s.gap > GAP
+    assert s.gap is not None and s.gap > GAP
     assert s.bound < s.objective == pytest.approx(6.874144, rel=GAP)
     gap = rounded(s.gap, 2, up=True, layout="e")
     assert s.warnings == (
@@ -43,7 +43,7 @@ def test_a_limit_of_a_part_is_one_of_the_whole(subtests: pytest.Subtests) -> Non
     for options in [{"time_limit": 1e-6}, {"max_iterations": 2, "tolerance": 1e-12}]:
         for workload in [MERGED, BLOCKS]:
             with subtests.test(options=options):
-                s = solve(workload, "l2_strategy", **options)  # type: ignore[arg-type]
+                s = solve(workload, "l2_strategy", **options)
                 assert s.reductions
                 assert s.status.stop in ("time limit", "iteration limit")
                 assert s.status.feasible and s.bound is not None and 0 < s.bound <= s.objective
@@ -57,7 +57,7 @@ def test_the_tolerance_is_that_of_the_whole(subtests: pytest.Subtests) -> None:
                 s = solve(BLOCKS, program, tolerance=tolerance)
                 assert s.status.stop == "gap reached"
                 assert s.options["tolerance"] == tolerance
-                assert s.gap is not None and s.gap <= tolerance
+                assert s.gap <= tolerance
 
 
 @pytest.mark.quick

@@ -1,4 +1,4 @@
-"""fitness_refined has the least profile of all solutions of fitness_for_use; fitness_hybrid lies between its ends."""
+"""fitness_refined has the least profile of all that solve fitness_for_use; a hybrid lies between its ends."""
 
 import numpy as np
 import pytest
@@ -42,12 +42,12 @@ def is_above(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
 def test_no_solution_has_a_lower_profile(name: str) -> None:
     w = named(name)
     found = solve(w, "fitness_refined")
-    assert found.bound is not None and found.gap is not None and found.gap <= 1e-6
+    assert found.gap is not None and found.gap <= 1e-6
     assert found.status.stop == "gap reached in every step"
     assert (found.strategy.variances(w) <= w.targets * (1 + SHAPE)).all()
     for solver in ("clarabel", "scs", "cvxopt"):
         other = solve(w, "fitness_for_use", solver=solver)
-        assert other.bound is not None and other.bound <= found.objective
+        assert other.bound <= found.objective
         assert found.bound <= other.objective
         assert not is_above(profile(found), profile(other), PROFILE)
 
@@ -57,7 +57,6 @@ def test_no_solution_of_a_random_workload_has_a_lower_profile(rng: np.random.Gen
     for _ in range(2):
         w = random_workload(rng)
         found, other = (solve(w, p, tolerance=FINE) for p in ("fitness_refined", "fitness_for_use"))
-        assert found.covariance is not None and other.covariance is not None and found.basis is not None
         # A round that gets no further may cost the largest a millionth, as the program says.
         slack = 1e-7 if found.status.stop.startswith("gap reached") else 1.1e-6
         assert found.objective == pytest.approx(other.objective, rel=slack)
@@ -115,7 +114,6 @@ def test_a_block_of_its_own_gets_its_own_optimum(rng: np.random.Generator) -> No
 def test_a_level_with_nothing_held_is_fitness_for_use(rng: np.random.Generator) -> None:
     w = random_workload(rng)
     level, whole = (solve(w, p, solver="clarabel") for p in ("fitness_level", "fitness_for_use"))
-    assert level.bound is not None and whole.bound is not None
     assert level.bound <= whole.objective and whole.bound <= level.objective
 
 
@@ -138,9 +136,8 @@ def test_the_bound_of_a_level_holds_at_any_multipliers(name: str, rng: np.random
     for _ in range(50):
         p, q = (np.exp(4 * rng.normal(size=size)) for size in (w.n, w.m))
         bound = bound_of(instance, {"privacy": p, "accuracy": q})
-        assert bound is not None and bound <= least
+        assert bound <= least
     best = solve(w, "fitness_level", givens={"held": held, "S0": start}, tolerance=1e-7)
-    assert best.bound is not None and best.gap is not None
     assert best.bound <= best.objective <= least * (1 + 1e-9) and best.gap <= 1e-7
 
 

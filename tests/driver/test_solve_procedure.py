@@ -36,7 +36,6 @@ def test_the_bound_of_a_step_is_not_printed_as_the_bound_of_the_result() -> None
     """Prefix sums, n = 8: 20.888 is below the bound 22.931 of the weighting, and that is no mistake."""
     s = solve(Workload.from_matrix(np.tri(8)), "eigen_design")
     step = s.steps["weighting"]
-    assert step.bound is not None and s.bound is not None
     assert s.objective < step.bound
     assert s.bound == s.error_bound <= s.objective
 
@@ -108,7 +107,7 @@ def test_a_step_may_be_a_procedure_itself() -> None:
     assert whole.objective == pytest.approx(alone.objective, rel=1e-9)
     assert whole.steps["inner"].steps["weighting"].program == "query_weighting"
     assert whole.status.stop == "gap reached in every step"
-    assert whole.bound is not None and whole.bound == whole.error_bound
+    assert whole.bound == whole.error_bound
 
 
 TEXT = """program blocks
@@ -131,7 +130,7 @@ WORKLOAD = Workload.from_matrix(np.tri(5))
 
 
 def run(block: str, **options: object) -> Solution:
-    return solve(WORKLOAD, Program.parse(TEXT.replace("BLOCK", block)), **options)  # type: ignore[arg-type]
+    return solve(WORKLOAD, Program.parse(TEXT.replace("BLOCK", block)), **options)
 
 
 def test_how_often_a_block_runs(subtests: pytest.Subtests) -> None:
@@ -171,4 +170,4 @@ def test_the_bound_of_a_step() -> None:
     found = solve(WORKLOAD, Program.parse(text))
     assert found.bound == found.steps["fit"].bound
     assert (found.steps["fit"].bound_grade, found.bound_grade) == ("proved", "claimed")
-    assert found.gap is not None and found.gap <= GAP_INTERIOR
+    assert found.gap <= GAP_INTERIOR

@@ -75,7 +75,6 @@ def test_the_same_figures_as_over_the_cells(
     assert line.endswith(strategy.cells.words)
     for name in ("objective", "bound", "value"):
         assert getattr(solution, name) == pytest.approx(getattr(dense, name), rel=tolerances.GAP), name
-    assert solution.bound is not None and dense.bound is not None
     assert max(solution.bound, dense.bound) <= min(solution.objective, dense.objective)
     # Over the cells the bound is improved by a few steps alone, here by more; none is above the least error.
     assert dense.error_bound * (1 - 1e-5) <= solution.error_bound <= min(solution.error, dense.error)
@@ -98,7 +97,7 @@ def test_the_same_figures_as_over_the_cells(
     given = {name: lift(v) for name, v in solution.multipliers.items() if isinstance(v, Level)}
     again = certify(workload, matrix, program, multipliers=given, solve=False)
     assert again.objective <= solution.objective * (1 + tolerances.GAP)
-    assert again.bound is not None and again.bound >= solution.bound * (1 - 1e-8)
+    assert again.bound >= solution.bound * (1 - 1e-8)
     # Kept and rechecked.
     assert [str(row) for row in verify(solution, workload).failures] == []
     loaded = Solution.load(solution.save(tmp_path / "saved"))
@@ -249,7 +248,6 @@ def test_the_objective_is_that_of_the_file() -> None:
     workload = marginals([3, 4], [1, 2])
     solution = solve(workload)
     program = Program.load("l2_strategy")
-    assert program.objective is not None
     dense = evaluate(program.objective, {"W": workload.root, "X": lift(solution.variables["X"])})
     assert dense == pytest.approx(solution.objective, rel=tolerances.RECOMPUTED)
 
@@ -283,8 +281,7 @@ def test_no_bound_passes_a_strategy_where_a_symmetry_is_nearly_one(subtests: pyt
             workload = nearly_symmetric(n, large)
             found = solve(workload, "l2_strategy")
             assert "2 orbits" in found.reductions[0]
-            assert found.bound is not None and found.error_gap is not None
-            assert found.gap is not None and found.gap >= 0 and found.error_gap >= 0
+            assert found.gap >= 0 and found.error_gap >= 0
             # The total, and a little of each of the six cells.
             rows = np.vstack([np.ones((1, n)), np.eye(n)[:6] / np.sqrt(large)])
             rows[0, :6] = np.sqrt(1 - 1 / large)

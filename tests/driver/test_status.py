@@ -18,7 +18,7 @@ from mmopt.solvers import conic_solvers
 
 
 def still_certified(s: Solution) -> None:
-    assert s.bound is not None and 0 < s.bound <= s.objective
+    assert 0 < s.bound <= s.objective
     assert s.error_bound <= s.error
     assert s.status.feasible and s.status.bound_valid
 
@@ -76,7 +76,7 @@ def test_a_warning_says_what_to_change(subtests: pytest.Subtests) -> None:
         ),
     ]:
         with subtests.test(solver=solver, text=text):
-            s = solve(Workload.from_matrix(np.tri(12)), "l2_strategy", solver=solver, **options)  # type: ignore[arg-type]
+            s = solve(Workload.from_matrix(np.tri(12)), "l2_strategy", solver=solver, **options)
             (warning,) = s.warnings
             assert re.fullmatch(text, warning)
             assert ("warning", warning) in s.rows()
@@ -87,7 +87,6 @@ def test_the_tolerance_that_a_warning_names_is_reached() -> None:
     workload = Workload.from_matrix(np.tri(12))
     (warning,) = solve(workload, "l2_strategy", solver="scs", max_iterations=20).warnings
     named = re.search(r"ask for a tolerance of (\S+?);?( |$)", warning)
-    assert named is not None
     s = solve(workload, "l2_strategy", solver="scs", max_iterations=20, tolerance=float(named[1]))
     assert (s.status.stop, s.warnings) == ("gap reached", ())
 
@@ -128,7 +127,7 @@ def test_a_gap_that_no_arithmetic_reaches(subtests: pytest.Subtests) -> None:
             w = Workload.from_matrix(np.tri(6))
             s = solve(w, "l2_strategy", solver=solver, tolerance=1e-15, max_iterations=1000)
             assert s.status.stop in ("gap not reached", "iteration limit")
-            assert s.gap is not None and 1e-15 < s.gap < 1e-6
+            assert 1e-15 < s.gap < 1e-6
             still_certified(s)
 
 
@@ -182,7 +181,7 @@ def test_ctrl_c_from_outside_at_any_moment_of_the_solver_s_work() -> None:
         env=environment,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell may ignore
     )
-    assert process.stdout is not None and process.stdout.readline() == "running\n"
+    assert process.stdout.readline() == "running\n"
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=120)
     assert output.splitlines()[-1] == "stopped: interrupted True"
@@ -228,12 +227,12 @@ def test_options_that_are_refused(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(message):
             with pytest.raises(OptionError) as refused:
-                solve(w, program, **options)  # type: ignore[arg-type]
+                solve(w, program, **options)
             assert str(refused.value) == message
     with pytest.raises(OptionError, match="did you mean 'l2_strategy'"):
         solve(w, "l2_stratgy")
     with pytest.raises(TypeError, match="unexpected keyword argument 'tolernace'"):
-        solve(w, "l2_strategy", tolernace=1e-3)  # type: ignore[call-arg]
+        solve(w, "l2_strategy", tolernace=1e-3)
 
 
 def test_a_cone_that_the_solver_lacks_is_named() -> None:
@@ -244,7 +243,8 @@ def test_a_cone_that_the_solver_lacks_is_named() -> None:
         with pytest.raises(SolverError) as refused:
             solve(Workload.from_matrix(np.tri(3)), program, solver=solver)
         assert str(refused.value) == (
-            f"'{program}' does not work with {solver}: it must have the {cone} cone\n  these have it: {others}"
+            f"'{program}' does not work with {solver}: it must have the {cone} cone\n"
+            f"  these have it: {others}"
         )
 
 

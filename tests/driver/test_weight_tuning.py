@@ -43,7 +43,7 @@ def test_more_weight_is_less_error_there_and_more_elsewhere(rng: np.random.Gener
         assert all(b >= a / near for a, b in itertools.pairwise(rest))
         assert alone.rmse["mine"] <= min(mine) * near and rest_alone.rmse[REST] <= min(rest) * near
         for row in (alone, rest_alone, *rows):
-            assert row.gap is not None and row.gap <= tolerances.GAP
+            assert row.gap <= tolerances.GAP
 
 
 def test_rows_are_ordinary_solutions(rng: np.random.Generator) -> None:

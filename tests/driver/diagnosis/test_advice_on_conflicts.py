@@ -17,6 +17,8 @@ from mmopt.solvers import Proof
 
 pytestmark = pytest.mark.quick
 
+WORKLOAD = with_targets(np.tri(4))
+USUAL = " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
 SHOWN = [
     ("l2_strategy", "sensitivity", "X = X / max(diag(X))"),
     ("fitness_for_use", "accuracy", "Sigma = Sigma / max(diag(L @ Sigma @ L.T) / c)"),
@@ -27,12 +29,11 @@ SHOWN = [
 def test_what_is_shown_restores(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
     for name, line, repair in SHOWN:
         with subtests.test(name=name, line=line):
-            workload = with_targets(np.tri(4))
-            instance = bind(Program.load(name), workload)
+            instance = bind(Program.load(name), WORKLOAD)
             assert repair_for(instance, Violation(line, "constraint", 1.0)) == f", for example: {repair}"
             text = instance.program.text
             start, end = text.index("\nrepair"), text.index("\n\n", text.index("\nrepair"))
-            own = bind(Program.parse(f"{text[:start]}\nrepair\n    {repair}{text[end:]}"), workload)
+            own = bind(Program.parse(f"{text[:start]}\nrepair\n    {repair}{text[end:]}"), WORKLOAD)
             root = rng.normal(size=(4, 4))
             point = {"X": root @ root.T, "Sigma": root @ root.T, "alpha": np.array(0.1)}
             found = candidate(own, {d.name: point[d.name] for d in own.program.choose})
@@ -72,29 +73,27 @@ def test_a_repair_is_shown_where_it_restores_the_line(
 ) -> None:
     for line, repair in LINES:
         with subtests.test(line=line, repair=repair):
-            workload, text = with_targets(np.tri(4)), OWN.format(line=line)
-            words = repair_for(bind(Program.parse(text), workload), Violation("line", "constraint", 1.0))
+            text = OWN.format(line=line)
+            words = repair_for(bind(Program.parse(text), WORKLOAD), Violation("line", "constraint", 1.0))
             if not repair:
-                assert words == " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
+                assert words == USUAL
                 continue
             assert words == f", for example: {repair}"
-            own = bind(Program.parse(f"{text}repair\n    {repair}\n"), workload)
+            own = bind(Program.parse(f"{text}repair\n    {repair}\n"), WORKLOAD)
             for size in (0.01, 1.0, 100.0):
                 root = size * rng.normal(size=(4, 4))
                 assert candidate(own, {"X": root @ root.T}).after <= FEASIBLE
 
 
-def test_a_line_of_another_form_gets_the_usual_example(subtests: pytest.Subtests) -> None:
+def test_a_line_of_another_form_gets_the_usual_example() -> None:
     for name, line in [("l2_strategy_lmi", "lmi"), ("query_weighting", "inverse")]:
-        with subtests.test(name=name, line=line):
-            instance = bind(Program.load(name), with_targets(np.tri(4)))
-            assert repair_for(instance, Violation(line, "constraint", 1.0)) == (
-                " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
-            )
+        assert repair_for(bind(Program.load(name), WORKLOAD), Violation(line, "constraint", 1.0)) == USUAL
 
 
 def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
     """Beyond, rounding of what is large may hide a point: never "no feasible point" where the numbers are."""
+    head = "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\n"
+    program = check(Program.parse(f"{head}minimize\n    sum(x)\nsubject to\n    top: x <= u\n"))
     for largest, residual, limit, reach in [
         (1e16, 7e-14, " with entries up to 1e+13", ", for points with entries up to 1e+13"),
         (1e12, 7e-14, "", ", for points with entries up to 1e+13"),
@@ -102,8 +101,6 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
         (1e16, 0.0, "", ""),
     ]:
         with subtests.test(largest=largest, residual=residual):
-            text = "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\nminimize\n    sum(x)\nsubject to\n"
-            program = check(Program.parse(text + "    top: x <= u\n"))
             instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -largest])})
             ground: Any = SimpleNamespace(parts={"top": SimpleNamespace(kind="constraint", name="top")})
             proof = Proof(1.0, residual, 1.0)

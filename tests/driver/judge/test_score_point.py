@@ -80,7 +80,7 @@ def test_the_objective_is_rounded_up_and_the_bound_down() -> None:
         assert found.objective <= float(exact) * (1 + 1e-11)
         # For W = I the certificate is (Σ √d)² / Σ d, which is n at uniform multipliers.
         bound = bound_of(inst, {"sensitivity": np.full(n, 0.3)})
-        assert bound is not None and n * (1 - 1e-11) <= bound <= n
+        assert n * (1 - 1e-11) <= bound <= n
 
 
 def test_bounds_at_multipliers_that_say_nothing() -> None:
@@ -217,15 +217,13 @@ def test_a_bound_in_lets_is_not_above_the_truth(rng: np.random.Generator, subtes
             q[3] = q[2] + q[3] / condition
             found = bind(Program.load("query_weighting"), Workload.from_matrix(rows), {"Q": q})
             bound = bound_of(found, {"sensitivity": np.ones(4)})
-            assert bound is not None
             with flint.ctx.workprec(300):
                 w, d = (flint.arb_mat([[flint.arb(x) for x in row] for row in m.tolist()]) for m in (rows, q))
                 p = w * d.inv()
                 weights = [sum((p[i, j] ** 2 for i in range(5)), flint.arb(0)) for j in range(4)]
                 prices = [sum((d[j, i] ** 2 for i in range(4)), flint.arb(0)) for j in range(4)]
-                truth = (
-                    sum(((c * b).sqrt() for c, b in zip(weights, prices, strict=True)), flint.arb(0)) ** 2 / 4
-                )
+                roots = ((c * b).sqrt() for c, b in zip(weights, prices, strict=True))
+                truth = sum(roots, flint.arb(0)) ** 2 / 4
                 assert flint.arb(bound) <= truth <= flint.arb(bound) * (1 + 1e-4)
 
 
@@ -239,17 +237,16 @@ def test_queries_beside_the_design_by_more_than_rounding_are_refused() -> None:
 def test_strategies_of_low_rank_have_an_error_bound(
     monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
+    seen = []
+
+    def watched(*args: Any) -> tuple[float, bool]:
+        seen.append(upper_value(*args))
+        return seen[-1]
+
+    monkeypatch.setattr("mmopt.driver.solve_procedure.upper_value", watched)
+    margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     for program in ["augment", "eigen_design", "singular_value_bound"]:
         with subtests.test(program):
-            seen = []
-
-            def watched(*args: Any) -> tuple[float, bool]:
-                seen.append(upper_value(*args))
-                return seen[-1]
-
-            monkeypatch.setattr("mmopt.driver.solve_procedure.upper_value", watched)
-            monkeypatch.setattr("mmopt.driver.solve_procedure.upper_value", watched)
-            margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
             for rows in (np.ones((1, 5)), np.array(margins, dtype=float), np.tri(3)[:, [0, 0, 1, 2, 2]]):
                 solve(Workload.from_matrix(rows), program)
                 assert seen[-1][1]
@@ -327,12 +324,10 @@ def test_a_bound_is_one_of_the_queries_not_of_their_rounded_root(subtests: pytes
                 found = bind(Program.load("l2_strategy"), workload)
                 if by_component:
                     reduced = by_components(found.checked, workload, {})
-                    assert reduced is not None
                     found = reduced[0]
                 space = found.env["W"].columns if by_component else None
                 ones = np.ones(cells if space is None else len(space.sizes))
                 bound = bound_of(found, {"sensitivity": ones if space is None else Level(space, ones)})
-                assert bound is not None
                 exact = sum(Fraction(x) ** 2 for x in a.tolist())
                 assert exact * (1 - Fraction(1, 10**10)) <= Fraction(bound) <= exact
 
@@ -342,8 +337,6 @@ def test_rows_as_they_are_cost_a_bound_nothing() -> None:
     few, many = (instance(np.repeat(np.tri(3), copies, axis=0)) for copies in (1, 5))
     one, five = (bound_of(i, {"sensitivity": np.ones(3)}) for i in (few, many))
     assert few.workload.root_rounding == 0.0 < many.workload.root_rounding < 1e-13
-    assert one is not None
-    assert five is not None
     assert 1e-15 < 1 - five / (5 * one) < 1e-12
 
 
@@ -354,7 +347,7 @@ def test_an_objective_holds_for_queries_whose_root_the_condition_amplifies(subte
             rows = [[1e6, 1e6, 1e6], [0, 1e-6, -1e-6], [0, -large, -large], [1e3, 1e3, 1e3]]
             w = Workload.from_matrix(rows if large > 10 else [[1, 0, 0], [0, large, 1], [0, 1, 0], [1, 1, 1]])
             one = bind(Program.load("augment"), w)
-            assert one.program.objective is not None and w.root_rounding > 0
+            assert w.root_rounding > 0
             value = upper_value(one.program.objective, one.env)[0]
             charged, still = charged_for_the_queries(one, one.env, value, True)
             assert still is proved

@@ -69,7 +69,7 @@ def test_the_line_that_is_missed_the_most(subtests: pytest.Subtests) -> None:
 def test_a_matrix_inequality_and_an_entry() -> None:
     bound = instance()
     line = worst_line(bound, point(u=np.array([10.0, 10.0, 0.1])))
-    assert line is not None and line.text(bound) == "constraint 'lmi' for j = 2 (query 2)"
+    assert line.text(bound) == "constraint 'lmi' for j = 2 (query 2)"
     x = np.eye(3) * 2 / 3
     x[0, 2] = x[2, 0] = 3.0
     entries = next(v for v in violations(bound, point(X=x)) if v.name == "entries")
@@ -80,29 +80,31 @@ def test_a_matrix_inequality_and_an_entry() -> None:
 
 def test_no_number_is_no_point() -> None:
     line = worst_line(instance(), point(u=np.array([10.0, np.nan, 10.0])))
-    assert line is not None and line.amount == np.inf
+    assert line.amount == np.inf
 
 
 def test_what_a_line_does_not_use_has_to_have_a_value(subtests: pytest.Subtests) -> None:
     """The bound is derived with the whole domain of the atom: a point outside would be below it."""
+    w = Workload.from_matrix(np.eye(2))
+    head = "program own\nchoose\n    y: vector[2]\nminimize\n    y[1]\nsubject to\n"
+    text = f"{head}    low: y >= -9\n    one: "
     for line, said in [
         ("sqrt(y)[0] >= 1", "'sqrt(y)' has none at entry 1"),
         ("log(2 + y)[0] >= 0", "'log(2 + y)' has none at entry 1"),
     ]:
         with subtests.test(line=line, said=said):
-            text = "program own\nchoose\n    y: vector[2]\nminimize\n    y[1]\nsubject to\n    low: y >= -9\n    one: "
-            program, w = Program.parse(text + line), Workload.from_matrix(np.eye(2))
+            program = Program.parse(text + line)
             found = solve(w, program)
             assert found.bound_grade == "proved" and found.bound is not None
             assert found.bound > -4.0 or "log" in line  # that of a logarithm happens to be the line 'low'
             y = {"y": np.array([2.0, -4.0])}
             worst_of_all = worst_line(bind(program, w), y)
-            assert worst_of_all is not None and worst_of_all.amount == np.inf
+            assert worst_of_all.amount == np.inf
             with pytest.raises(OptionError) as error:
                 certify(w, program=program, point=y, solve=False)
             assert str(error.value) == (
-                "the point gives no feasible point of 'own': after its repair it gives constraint 'one' no finite "
-                f"value: {said}\n  give the program a 'repair' that makes any point feasible"
+                "the point gives no feasible point of 'own': after its repair it gives constraint 'one' no "
+                f"finite value: {said}\n  give the program a 'repair' that makes any point feasible"
             )
 
 

@@ -45,13 +45,13 @@ def test_a_query_that_is_nearly_the_total_needs_more_than_the_total() -> None:
 
 def test_gaussian_weights_are_a_minimum(rng: np.random.Generator) -> None:
     """The problem is convex in θ², so no other weights are better; and no strategy passes the bound."""
-    for _ in range(4):
+    for _ in range(2):
         workload = random_products(rng)
         found = marginal_strategy(workload, 2)
         error = found.total_error(workload)
         assert found.sensitivity <= 1.0
         bound = solve(workload, "l2_strategy").bound
-        assert bound is not None and bound <= error
+        assert bound <= error
         for _ in range(50):
             near = np.maximum(found.weights + rng.normal(0, 0.1, len(found.weights)), 0.01)
             assert MarginalStrategy(found.sizes, near).total_error(workload) >= error * (

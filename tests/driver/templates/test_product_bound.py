@@ -26,11 +26,10 @@ def two(n: int, *rows: tuple[str, str]) -> Workload:
 
 
 def test_the_bound_is_below_the_optimum_and_the_product_above(rng: np.random.Generator) -> None:
-    for _ in range(4):
+    for _ in range(2):
         workload = random_products(rng)
         found = product(workload, norm=2, starts=1)
         optimum = solve(workload, "l2_strategy")
-        assert optimum.bound is not None
         error = found.total_error(workload)
         own = multipliers_of(found, workload)
         assert product_bound(workload, own) <= optimum.objective <= error * (1 + 1e-6)
