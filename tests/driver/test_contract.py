@@ -9,42 +9,31 @@ from mmopt.driver import Progress, run_solver
 
 
 def test_l2_strategy_on_prefix_sums() -> None:
-    w = mmopt.Workload.from_matrix(np.tri(16))
-    s = mmopt.solve(w, "l2_strategy")
+    s = mmopt.solve(np.tri(16), "l2_strategy")
     optimum = 45.665357
     assert s.bound <= optimum * (1 + PUBLISHED) and optimum * (1 - PUBLISHED) <= s.objective
-    assert s.bound <= s.objective
-    assert s.gap == s.objective / s.bound - 1 <= GAP_INTERIOR
-    assert s.error_bound <= s.error
-    assert s.error_gap == s.error / s.error_bound - 1 <= GAP_INTERIOR
+    assert 0 <= s.gap == s.objective / s.bound - 1 <= GAP_INTERIOR
+    assert 0 <= s.error_gap == s.error / s.error_bound - 1 <= GAP_INTERIOR
     a = s.strategy.matrix
-    assert a.shape[1] == 16
-    inverse = np.linalg.pinv(a)
-    assert np.tri(16) @ inverse @ a == pytest.approx(np.tri(16), abs=SHAPE)
-    again = (a**2).sum(axis=0).max() * ((np.tri(16) @ inverse) ** 2).sum()
+    again = (a**2).sum(axis=0).max() * ((np.tri(16) @ np.linalg.pinv(a)) ** 2).sum()
     assert s.objective == pytest.approx(again, rel=RECOMPUTED)
-    assert s.error == pytest.approx(again, rel=RECOMPUTED)
-    assert set(s.multipliers) == {"sensitivity"}
-    assert s.multipliers["sensitivity"].shape == (16,)
-    assert (s.status.stop, s.status.feasible, s.status.bound_valid) == ("gap reached", True, True)
-    assert s.sensitivity <= 1.0
     assert s.rmse == pytest.approx(np.sqrt(again / 16), rel=RECOMPUTED)
+    assert {name: y.shape for name, y in s.multipliers.items()} == {"sensitivity": (16,)}
+    assert (s.status.stop, s.status.feasible, s.status.bound_valid) == ("gap reached", True, True)
 
 
 def test_fitness_for_use_on_prefix_sums() -> None:
     w = mmopt.Workload.from_matrix(np.tri(16), targets=np.ones(16))
     f = mmopt.solve(w, "fitness_for_use")
-    k = f.covariance.shape[0]
+    k = len(f.covariance)
     assert f.covariance.shape == (k, k) and f.basis.shape == (k, 16)
     alpha = np.einsum("ij,ik,kj->j", f.basis, np.linalg.inv(f.covariance), f.basis).max()
     assert f.objective == pytest.approx(alpha, rel=RECOMPUTED)
     assert f.privacy_cost == pytest.approx(np.sqrt(alpha), rel=RECOMPUTED)
-    assert f.bound <= f.objective
     variances = np.einsum("ij,jk,ik->i", w.representation, f.covariance, w.representation)
     assert variances.max() <= 1 + SHAPE
     assert f.strategy.variances(w) == pytest.approx(variances, rel=RECOMPUTED)
-    assert set(f.multipliers) == {"privacy", "accuracy"}
-    assert f.multipliers["privacy"].shape == f.multipliers["accuracy"].shape == (16,)
+    assert {name: y.shape for name, y in f.multipliers.items()} == {"privacy": (16,), "accuracy": (16,)}
 
 
 def test_the_program_that_is_used_when_none_is_named() -> None:

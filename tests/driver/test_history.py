@@ -41,8 +41,7 @@ def asked_of(kernel: Kernel) -> Workload:
 @pytest.mark.quick
 @pytest.mark.some(2)
 @pytest.mark.parametrize(
-    ("kernel", "name"),
-    [pytest.param(k, name, id=f"{k.name}-{name}") for k in KERNELS for name in k.programs],
+    ("kernel", "name"), [pytest.param(k, name, id=f"{k.name}-{name}") for k in KERNELS for name in k.programs]
 )
 def test_the_count_of_a_kernel_ends_where_its_point_is_certified(kernel: Kernel, name: str) -> None:
     s = solve(asked_of(kernel), name, solver=kernel.name, givens=given_of(name))

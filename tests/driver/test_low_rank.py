@@ -100,13 +100,6 @@ def test_few_queries_of_low_rank_gain_much_on_the_cells() -> None:
     assert s.error < 0.8 * Strategy(np.eye(12), norm=1).total_error(w)
 
 
-@pytest.mark.nightly
-def test_signed_rows_beat_the_cells_on_prefix_sums() -> None:
-    """Over 16 cells the identity, at 136, is the best start of p_identity's kind; the search goes below."""
-    s = solve(Workload.from_matrix(np.tri(16)), "low_rank")
-    assert s.error < 120
-
-
 @pytest.fixture(scope="module")
 def alternated() -> Solution:
     return solve(Workload.from_matrix(np.tri(5)), "low_rank_gaussian")

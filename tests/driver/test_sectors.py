@@ -130,23 +130,6 @@ def test_the_strategy_is_that_of_the_parts(rng: np.random.Generator) -> None:
     assert strategy.squared_error(workload) == pytest.approx(error, rel=tolerances.SHAPE)
 
 
-def test_the_dense_optimum_lies_between() -> None:
-    workload = ways((4, 4, 4))
-    optimum = mmopt.solve(workload, "l2_strategy")
-    instance = in_sectors(workload)
-    points = list(
-        sector_kernel.points(
-            "l2_strategy", instance.env, Options(tolerance=0.1, max_iterations=9), Clock(math.inf)
-        )
-    )
-    for point in points:
-        if point.variables:
-            bound = bound_of(instance, point.multipliers)
-            assert bound <= optimum.objective
-            assert candidate(instance, point.variables).objective >= (optimum.bound or math.nan)
-    assert points[-1].stop == "iteration limit"
-
-
 def test_queries_that_do_not_tell_all_values() -> None:
     """The strategy that is measured has the error that is stated, with fewer queries than functions."""
     few = f.predicates(np.array([[1, 0, 1, 0], [0, 1, 1, 0]]))
@@ -217,7 +200,12 @@ def assert_as_densely(instance: Instance, program: str, optimum: Solution) -> No
 @pytest.mark.parametrize("plain", PLAIN)
 @pytest.mark.parametrize(
     ("program", "givens"),
-    [("fitness_for_use", {}), ("fitness_hybrid", {"total": 1.0}), ("fitness_budget", {"budget": 2.0})],
+    [
+        ("l2_strategy", {}),
+        ("fitness_for_use", {}),
+        ("fitness_hybrid", {"total": 1.0}),
+        ("fitness_budget", {"budget": 2.0}),
+    ],
 )
 def test_targets_cost_what_they_cost_densely(plain: Workload, program: str, givens: dict[str, float]) -> None:
     workload = with_targets(plain)

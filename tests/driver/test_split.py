@@ -8,20 +8,9 @@ import tolerances
 from own_texts import edited
 from symmetric import random_products, random_symmetric_matrix
 
-from mmopt import (
-    Program,
-    Solution,
-    SolverError,
-    Strategy,
-    TooLargeError,
-    Workload,
-    certify,
-    solve,
-    verify,
-)
+from mmopt import Program, Solution, SolverError, Strategy, TooLargeError, Workload, certify, solve, verify
 from mmopt.driver.judge.point_meaning import charged_error
 from mmopt.driver.solve_plan import plan_solve
-from mmopt.language import evaluate
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
@@ -160,15 +149,6 @@ def test_a_solve_that_is_cut_short(subtests: pytest.Subtests) -> None:
             assert any("was asked for" in text for text in solution.warnings)
 
 
-@pytest.mark.usefixtures("all_large")
-def test_privacy_cost_of_marginals(subtests: pytest.Subtests) -> None:
-    """All one- and two-way marginals over side³ cells, targets 1."""
-    for side, root in [(2, 1.47731), (4, 1.86330), (6, 2.02964), (8, 2.12236)]:
-        with subtests.test(side=side):
-            solution = solve(marginals([side] * 3, [1, 2], target=1.0))
-            assert np.sqrt(solution.objective) == pytest.approx(root, rel=tolerances.FITNESS)
-
-
 LARGE = census()
 SHIPPED = "fitness_budget, fitness_for_use, fitness_hybrid, fitness_penalty, l2_strategy, weighted_l2"
 
@@ -241,15 +221,6 @@ def test_what_does_not_split_is_solved_over_the_cells() -> None:
     assert isinstance(solve(Workload.from_matrix(np.tri(4))).strategy, Strategy)
     assert isinstance(solve(marginals([2, 2], [1]), "p_identity").strategy, Strategy)
     assert plan_solve(Program.load("l2_strategy"), marginals([2, 3], [1]), {}, reduce=False).split == ""
-
-
-@pytest.mark.usefixtures("all_large")
-def test_the_objective_is_that_of_the_file() -> None:
-    workload = marginals([3, 4], [1, 2])
-    solution = solve(workload)
-    program = Program.load("l2_strategy")
-    dense = evaluate(program.objective, {"W": workload.root, "X": lift(solution.variables["X"])})
-    assert dense == pytest.approx(solution.objective, rel=tolerances.RECOMPUTED)
 
 
 def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> None:

@@ -77,10 +77,7 @@ def test_k_rows_of_a_person_cost_k_squared_times_as_much(tmp_path: Path) -> None
     assert saved == s and saved.strategy.neighbours == s.strategy.neighbours and verify(saved, PREFIX).holds
     assert s.summary()["neighbours"] == f"rows {k}" and "neighbours" not in single.summary()
     assert ("neighbours", s.strategy.neighbours.words) in s.rows()
-    ours, theirs = (
-        plan(PREFIX, s, Privacy(rho=0.5)),
-        plan(PREFIX, single, Privacy(rho=0.5), {"rows": k}),
-    )
+    ours, theirs = (plan(PREFIX, s, Privacy(rho=0.5)), plan(PREFIX, single, Privacy(rho=0.5), {"rows": k}))
     assert ours.neighbours == theirs.neighbours and ours.rmse == pytest.approx(theirs.rmse, rel=1e-5)
 
 

@@ -91,10 +91,7 @@ FILE = Path(__file__).parents[3] / "examples" / "sf1-like" / "workload.yaml"
 def test_more_weight_is_less_error(norm: int) -> None:
     workload = Workload.from_products(
         domain_of(5, 4),
-        [
-            Product((f.prefix(5), f.total(4)), subworkload="prefixes"),
-            Product((f.identity(5), f.identity(4))),
-        ],
+        [Product((f.prefix(5), f.total(4)), subworkload="prefixes"), Product((f.identity(5), f.identity(4)))],
     )
     said: list[str] = []
     alone, rest, plain, more = tune_templates(workload, "prefixes", (1.0, 100.0), norm, report=said.append)
