@@ -307,7 +307,7 @@ def test_stopped_early_without_a_point(subtests: pytest.Subtests) -> None:
 
 
 def test_what_is_said_of_a_repair() -> None:
-    """It is shown where there is none, as the form of the line tells, and blamed where it does not restore."""
+    """It is shown where there is none, as the line's form tells, and blamed where it does not restore."""
     text = matrix("sensitivity: diag(X) <= 1")
     first, hint = refusal(text, solver="scs", max_iterations=10)
     assert first.startswith("the point of scs for 'own' misses constraint 'sensitivity' (cell ")
