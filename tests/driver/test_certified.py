@@ -159,7 +159,7 @@ def test_queries_of_very_different_size(program: str) -> None:
     assert_claims_hold(solve(named("large and small"), program), named("large and small"))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "program", [*QUICK, "low_rank_gaussian", pytest.param("low_rank", marks=pytest.mark.slow)]
 )
@@ -178,7 +178,7 @@ def test_every_program_solves_the_small_example(program: str) -> None:
     assert_claims_hold(solve(w, program), w)
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("s", [1.5, 3])
 def test_another_exponent_of_lp_strategy(s: float) -> None:
     """Its objective and bound written as its own words say."""

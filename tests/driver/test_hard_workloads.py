@@ -96,7 +96,7 @@ def hard_workload(name: str, targets: str, rng: Random) -> Workload:
     return Workload.from_matrix(rows, targets=TARGETS[targets](rng, len(rows)))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ROWS)
 def test_the_gap_is_reached(name: str, rng: Random) -> None:
     workload = hard_workload(name, str(rng.choice(list(TARGETS))), rng)

@@ -49,8 +49,8 @@ def test_no_worse_than_its_start(program: str, rng: np.random.Generator) -> None
         assert kept_cells or s.strategy.p <= len(start)  # rows of zeros are left out
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("name", ["prefix", "all ranges", "rank deficient", "duplicated columns"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["all ranges", "rank deficient"])
 def test_near_the_optimum_for_gaussian_noise(name: str) -> None:
     w = named(name)
     s = solve(w, "low_rank_gaussian")

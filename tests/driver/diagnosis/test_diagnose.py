@@ -268,9 +268,12 @@ BADLY_SCALED = [
 ]
 
 
-def test_what_is_badly_scaled_is_never_called_infeasible(subtests: pytest.Subtests) -> None:
+def test_what_is_badly_scaled_is_never_called_infeasible(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
     """Every one has a feasible point, which solvers miss; nobody may claim the contrary."""
-    for lines, solver in zip(BADLY_SCALED, itertools.cycle(["clarabel", "scs"])):
+    for at, solver in zip(rng.permutation(len(BADLY_SCALED))[:3], itertools.cycle(["clarabel", "scs"])):
+        lines = BADLY_SCALED[at]
         with subtests.test(lines[0]):
             assert "has no feasible point" not in told(vector(*lines), "infeasible")
             try:

@@ -90,7 +90,7 @@ def test_a_derived_bound_beyond_a_feasible_point_is_refused(subtests: pytest.Sub
             assert str(refused.value) == f"{said} the repaired point, which is feasible\n  {REPORT}"
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("name", "change", "best"), TWICE, ids=[name for name, _, _ in TWICE])
 @pytest.mark.parametrize("reduce", [True, False])
 def test_a_repair_does_not_hide_a_false_bound(

@@ -60,7 +60,7 @@ def test_gaussian_weights_are_a_minimum(rng: np.random.Generator) -> None:
 
 
 # rmse under ε, as HDMM's templates reach it; and what the best weights are under (ε, δ).
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ways", "laplace", "gaussian"),
     [((2,), 6.3456, 21302.88), ((0, 1, 2, 3), 6.8454, 312078.0), ((0, 1, 2, 3, 4, 5), 3.9246, 1801075.0)],
