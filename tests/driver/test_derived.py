@@ -69,7 +69,7 @@ def test_no_bound_is_above_a_point_of_the_judge(rng: Rng) -> None:
             assert arb(lower) <= found.objective, found.instance.program.text
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("text", BASES, ids=[str(i) for i in range(len(BASES))])
 def test_bounds_are_near_the_optimum(text: str, rng: Rng) -> None:
     found = case(text, rng)
