@@ -1,7 +1,5 @@
 """What other tools rely on: names, shapes and meaning of a solution's numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tolerances import GAP_INTERIOR, PUBLISHED, RECOMPUTED, SHAPE
@@ -11,53 +9,40 @@ from mmopt.driver import Progress, run_solver
 
 
 def test_l2_strategy_on_prefix_sums() -> None:
-    w = mmopt.Workload.from_matrix(np.tri(16))
-    s = mmopt.solve(w, "l2_strategy")
+    s = mmopt.solve(np.tri(16), "l2_strategy")
     optimum = 45.665357
-    assert s.bound is not None and s.gap is not None
     assert s.bound <= optimum * (1 + PUBLISHED) and optimum * (1 - PUBLISHED) <= s.objective
-    assert s.bound <= s.objective
-    assert s.gap == s.objective / s.bound - 1 <= GAP_INTERIOR
-    assert s.error_bound <= s.error
-    assert s.error_gap == s.error / s.error_bound - 1 <= GAP_INTERIOR
+    assert 0 <= s.gap == s.objective / s.bound - 1 <= GAP_INTERIOR
+    assert 0 <= s.error_gap == s.error / s.error_bound - 1 <= GAP_INTERIOR
     a = s.strategy.matrix
-    assert a.shape[1] == 16
-    inverse = np.linalg.pinv(a)
-    assert np.tri(16) @ inverse @ a == pytest.approx(np.tri(16), abs=SHAPE)
-    again = (a**2).sum(axis=0).max() * ((np.tri(16) @ inverse) ** 2).sum()
+    again = (a**2).sum(axis=0).max() * ((np.tri(16) @ np.linalg.pinv(a)) ** 2).sum()
     assert s.objective == pytest.approx(again, rel=RECOMPUTED)
-    assert s.error == pytest.approx(again, rel=RECOMPUTED)
-    assert set(s.multipliers) == {"sensitivity"}
-    assert s.multipliers["sensitivity"].shape == (16,)
-    assert (s.status.stop, s.status.feasible, s.status.bound_valid) == ("gap reached", True, True)
-    assert s.sensitivity <= 1.0
     assert s.rmse == pytest.approx(np.sqrt(again / 16), rel=RECOMPUTED)
+    assert {name: y.shape for name, y in s.multipliers.items()} == {"sensitivity": (16,)}
+    assert (s.status.stop, s.status.feasible, s.status.bound_valid) == ("gap reached", True, True)
 
 
 def test_fitness_for_use_on_prefix_sums() -> None:
     w = mmopt.Workload.from_matrix(np.tri(16), targets=np.ones(16))
     f = mmopt.solve(w, "fitness_for_use")
-    assert f.covariance is not None and f.basis is not None and f.bound is not None
-    k = f.covariance.shape[0]
+    k = len(f.covariance)
     assert f.covariance.shape == (k, k) and f.basis.shape == (k, 16)
     alpha = np.einsum("ij,ik,kj->j", f.basis, np.linalg.inv(f.covariance), f.basis).max()
     assert f.objective == pytest.approx(alpha, rel=RECOMPUTED)
     assert f.privacy_cost == pytest.approx(np.sqrt(alpha), rel=RECOMPUTED)
-    assert f.bound <= f.objective
     variances = np.einsum("ij,jk,ik->i", w.representation, f.covariance, w.representation)
     assert variances.max() <= 1 + SHAPE
     assert f.strategy.variances(w) == pytest.approx(variances, rel=RECOMPUTED)
-    assert set(f.multipliers) == {"privacy", "accuracy"}
-    assert f.multipliers["privacy"].shape == f.multipliers["accuracy"].shape == (16,)
+    assert {name: y.shape for name, y in f.multipliers.items()} == {"privacy": (16,), "accuracy": (16,)}
 
 
-@pytest.mark.parametrize(
-    ("targets", "expected"),
-    [(None, "l2_strategy"), ([1.0, 1.0, np.inf], "l2_strategy"), ([1.0, 2.0, 3.0], "fitness_for_use")],
-    ids=["none", "some", "all"],
-)
-def test_the_program_that_is_used_when_none_is_named(targets: list[float] | None, expected: str) -> None:
-    assert mmopt.solve(mmopt.Workload.from_matrix(np.tri(3), targets=targets)).program == expected
+def test_the_program_that_is_used_when_none_is_named() -> None:
+    for targets, expected in [
+        (None, "l2_strategy"),
+        ([1.0, 1.0, np.inf], "l2_strategy"),
+        ([1.0, 2.0, 3.0], "fitness_for_use"),
+    ]:
+        assert mmopt.solve(mmopt.Workload.from_matrix(np.tri(3), targets=targets)).program == expected
 
 
 def test_a_program_may_be_a_name_a_path_or_parsed(tmp_path) -> None:
@@ -82,17 +67,9 @@ def test_queries_without_a_target_are_answered_too() -> None:
 def test_options_are_recorded() -> None:
     w = mmopt.Workload.from_matrix(np.tri(4))
     s = mmopt.solve(w, "l2_strategy", tolerance=1e-3, time_limit=50.0, max_iterations=70, threads=1)
-    assert s.options == {
-        "tolerance": 1e-3,
-        "time_limit": 50.0,
-        "max_iterations": 70,
-        "threads": 1,
-        "verbose": False,
-        "starts": None,
-        "seed": None,
-        "penalty": None,
-        "arrays": None,
-    }
+    left_out = dict.fromkeys(["starts", "seed", "penalty", "arrays"])
+    asked = {"tolerance": 1e-3, "time_limit": 50.0, "max_iterations": 70, "threads": 1, "verbose": False}
+    assert s.options == asked | left_out
     assert s.solver == "nuclear" and s.solver_version == mmopt.__version__
     assert s.workload_hash == w.hash
     assert s.program_text == mmopt.Program.load("l2_strategy").text
@@ -107,7 +84,7 @@ def test_a_solve_that_is_predicted_to_be_long_says_so_first(monkeypatch: pytest.
         seen: list[Progress] = []
         s = mmopt.solve(w, "l2_strategy", solver=solver, progress=seen.append)
         first, *rest = seen
-        assert first.predicted is not None and first.predicted > 0
+        assert first.predicted > 0
         assert first.solver == s.solver and first.gap is None and not first.certified
         assert rest and all(point.predicted is None for point in rest)
     seen = []
@@ -138,9 +115,7 @@ def test_what_is_no_workload() -> None:
                 call(value)
     for options in ({"programs": "l2_strategy"}, {"solvers": "scs"}):
         with pytest.raises(mmopt.OptionError, match=r"are lists, not one name\n  write programs="):
-            mmopt.compare(mmopt.Workload.from_matrix(np.eye(2)), **options)  # type: ignore[arg-type]
-    with pytest.raises(mmopt.OptionError, match="'reduce' is True or False, not 'no'"):
-        mmopt.solve(mmopt.Workload.from_matrix(np.eye(2)), reduce="no")  # type: ignore[arg-type]
+            mmopt.compare(mmopt.Workload.from_matrix(np.eye(2)), **options)
 
 
 def test_a_mask_is_not_forgotten() -> None:

@@ -1,11 +1,12 @@
-"""An objective is an estimate where it is made of what somebody rounded and nobody bounded."""
-
-from __future__ import annotations
+"""What a point misses is charged to its objective, which is estimated where a rounding is not bounded."""
 
 import numpy as np
 import pytest
 
-from mmopt import Program, Solution, Workload, baseline, certify, solve
+from mmopt import Program, Solution, Strategy, Workload, baseline, certify, solve
+from mmopt.compiler import bind
+from mmopt.driver.judge.score_point import FEASIBLE, charged, scored
+from mmopt.errors import ContradictionError
 
 pytestmark = pytest.mark.quick
 
@@ -31,12 +32,13 @@ def judged(workload: Workload, given: str, objective: str, klass: str = "convex"
     return str(found.objective_grade)
 
 
-@pytest.mark.parametrize(("workload", "grade"), [(PREFIX, "proved"), (ROUNDED, "estimated")])
-def test_of_a_gram_matrix_that_is_a_rounded_sum(workload: Workload, grade: str) -> None:
-    objective = "minimize\n    trace(inv(X) @ G)"
-    assert judged(workload, "G: psd[n, n] = workload.gram", objective, "smooth") == grade
-    found = solve(workload, "min_sensitivity_rotation", starts=1)
-    assert (found.bound_grade, found.status.bound_valid) == (grade, grade == "proved")
+def test_of_a_gram_matrix_that_is_a_rounded_sum(subtests: pytest.Subtests) -> None:
+    for workload, grade in [(PREFIX, "proved"), (ROUNDED, "estimated")]:
+        with subtests.test(grade):
+            objective = "minimize\n    trace(inv(X) @ G)"
+            assert judged(workload, "G: psd[n, n] = workload.gram", objective, "smooth") == grade
+            found = solve(workload, "min_sensitivity_rotation", starts=1)
+            assert (found.bound_grade, found.status.bound_valid) == (grade, grade == "proved")
 
 
 def test_of_eigenvalues() -> None:
@@ -44,11 +46,12 @@ def test_of_eigenvalues() -> None:
     assert judged(PREFIX, givens, "minimize\n    trace(inv(X)) + sum(1 / e)") == "estimated"
 
 
-@pytest.mark.parametrize("sense", ["maximize\n    -", "minimize\n    -1000 + "])
-def test_of_a_root_in_an_objective_below_zero(sense: str) -> None:
-    given, objective = "W: matrix[r, n] = workload.root", f"{sense}trace(W @ inv(X) @ W.T)"
-    assert judged(PREFIX, given, objective) == "proved"
-    assert judged(ROUNDED, given, objective) == "estimated"
+def test_of_a_root_in_an_objective_below_zero(subtests: pytest.Subtests) -> None:
+    for sense in ["maximize\n    -", "minimize\n    -1000 + "]:
+        with subtests.test(sense):
+            given, objective = "W: matrix[r, n] = workload.root", f"{sense}trace(W @ inv(X) @ W.T)"
+            assert judged(PREFIX, given, objective) == "proved"
+            assert judged(ROUNDED, given, objective) == "estimated"
 
 
 def test_of_steps_and_of_defaults() -> None:
@@ -80,3 +83,113 @@ def test_of_a_block_that_is_to_be_nonnegative_entry_by_entry() -> None:
     identity = baseline("identity", PREFIX)
     assert certify(PREFIX, identity, Program.parse(text), solve=False).objective_grade == "estimated"
     assert certify(PREFIX, identity, "l2_strategy", solve=False).objective_grade == "proved"
+
+
+MISSED = FEASIBLE / 2
+WORKLOAD = Workload.from_matrix(np.tri(3))
+LINEAR = """program linear
+class convex
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    v: vector[n]
+{sense}
+    sum(v)
+subject to
+    line: v {op} 1
+strategy
+    eye(n) norm 2
+"""
+
+
+def test_a_point_just_outside_is_worse_than_its_value() -> None:
+    """tr(W inv(X) Wᵀ) of X = (1 + v) I is 6 / (1 + v): the charge makes up for it."""
+    found = scored(bind(Program.load("l2_strategy"), WORKLOAD), {"X": (1.0 + MISSED) * np.eye(3)})
+    assert found.is_feasible and found.after == pytest.approx(MISSED, rel=1e-3)
+    assert 6.0 <= found.objective <= 6.0 * (1 + 1.1 * MISSED)  # of what it misses twice is charged
+
+
+def test_what_a_violation_may_be_worth_goes_to_the_worse_side(subtests: pytest.Subtests) -> None:
+    """By weak duality at most the multipliers times it: one of 1000 for each of three cells."""
+    for sense, op, worse in [("minimize", ">=", 1.0), ("maximize", "<=", -1.0)]:
+        with subtests.test(sense=sense, op=op):
+            instance = bind(Program.parse(LINEAR.format(sense=sense, op=op)), WORKLOAD)
+            found = scored(instance, {"v": np.full(3, 1.0 - worse * MISSED)})
+            assert found.is_feasible and found.after > 0
+            more = charged(instance, found, {"line": np.full(3, 1000.0)})
+            assert worse * (more.objective - found.objective) == pytest.approx(3000 * MISSED, rel=1e-3)
+
+
+def test_an_objective_is_proved_only_where_every_line_is() -> None:
+    """u is proved to be at least wᵀ X⁻¹ w by the Schur complement; what a rank says is not."""
+    tall = Workload.from_matrix(np.array([[0.99998, 1.00003], [1.99998, 2.00001], [2.99998, 3.00002]]))
+    near = Strategy([[1, 1], [1e-5, -1e-5]], 2)
+    found = certify(tall, near, program="l2_strategy_lmi", solve=False)
+    assert found.objective_grade == "proved" and found.objective >= 26.4999889705
+    assert solve(WORKLOAD, "min_error", starts=1).objective_grade == "estimated"
+
+
+def test_a_line_of_ones_own_that_rounding_misses_makes_an_estimate() -> None:
+    instance = bind(Program.parse(LINEAR.format(sense="maximize", op="<=")), WORKLOAD)
+    assert scored(instance, {"v": np.ones(3)}).proved
+    assert not scored(instance, {"v": np.full(3, 1.0 + 1e-15)}).proved
+
+
+def test_an_estimate_that_is_far_off_is_refused() -> None:
+    """In the coordinates of AᵀA the condition is squared: half of the error is lost."""
+    tall = Workload.from_matrix([[0.99998, 0.99998], [2, 2], [2.99998, 3.00003]])
+    with pytest.raises(ContradictionError, match="total error"):
+        certify(tall, Strategy([[1, 1], [1e-8, -1e-8]], 1), program="min_error", solve=False)
+
+
+ENDLESS = """
+program own
+choose
+    x: vector[2]
+minimize
+    x[1]
+subject to
+    c: norm(x) <= x[0]
+"""
+WEIGHTS = """
+program own
+choose
+    x: vector[3] >= 0
+minimize
+    x[0] + 2 * x[1] + 3 * x[2]
+subject to
+    whole: sum(x) == 1
+"""
+# On the cone but for 8e-12 of its size.
+POINT = {"x": np.array([2.43579453e05, -9.90213918e-01])}
+
+
+def test_a_charge_is_told() -> None:
+    program = Program.parse(ENDLESS)
+    solution = solve([[1.0]], program, derive=False)
+    value = solution.variables["x"][1]
+    assert solution.objective > value + 1.0  # as the solver's multiplier is huge
+    (told,) = solution.warnings
+    assert told.startswith(f"the objective is {value:.6g} at the point, and charged ")
+    assert "for misses of constraint 'c' (by " in told and told.endswith("relatively, times its multiplier)")
+
+
+def test_a_point_without_multipliers_is_not_called_feasible_without_a_word() -> None:
+    program = Program.parse(ENDLESS)
+    solution = certify([[1.0]], program=program, point=POINT, solve=False)
+    assert solution.objective == pytest.approx(-0.990213918)
+    assert solution.warnings[0] == (
+        "the point misses constraint 'c' by 8.3e-12, relatively, which is taken for rounding: without "
+        "multipliers nothing is charged for it, and the objective may be better than the optimum"
+    )
+
+
+def test_an_equation_is_the_reason_of_an_estimate() -> None:
+    solution = solve([[1.0]], Program.parse(WEIGHTS))
+    assert solution.objective_grade == "estimated"
+    assert solution.warnings == (
+        "the objective is estimated, as 'whole' holds up to rounding only; where '<=' or '>=' means the "
+        "same, it could be proved",
+    )
+    solution = solve([[1.0]], Program.parse(WEIGHTS.replace("== 1", ">= 1")))
+    assert (solution.objective_grade, solution.warnings) == ("proved", ())

@@ -1,7 +1,5 @@
 """Every shipped formulation has the value of the program of which it is one; a new one is tested as it is."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -27,7 +25,6 @@ CASES = [name for name in NAMED if name not in ("marginals", "duplicated rows", 
 
 def interval(s: Solution, w: Workload) -> tuple[float, float]:
     """The optimum lies between these two, on the scale that the formulations share."""
-    assert s.bound is not None
     instance = bind(Program.load(s.program), w)
     ends = [value_of(instance, instance.env, end) for end in (s.objective, s.bound)]
     assert s.value == pytest.approx(ends[0], rel=ROUNDING)
@@ -56,7 +53,7 @@ def test_formulations_are_of_programs() -> None:
         assert not Program.load(Program.load(name).formulation_of).formulation_of, name
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_formulations_agree(name: str, case: str) -> None:
@@ -64,20 +61,13 @@ def test_formulations_agree(name: str, case: str) -> None:
     agree(base(Program.load(name).formulation_of, case), solve(w, name), w)
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_formulations_agree_on_random_workloads(name: str, rng: np.random.Generator) -> None:
-    for _ in range(2):
-        w = random_workload(rng)
-        agree(solve(w, Program.load(name).formulation_of), solve(w, name), w)
-
-
-@pytest.mark.some(5)
-@pytest.mark.parametrize("name", FORMULATIONS)
-def test_a_strategy_is_as_good_as_its_formulation_says(name: str, rng: np.random.Generator) -> None:
-    """The error (or the privacy cost) of what each returns is the same, recomputed from the matrix alone."""
+def test_formulations_agree_on_a_random_workload(name: str, rng: np.random.Generator) -> None:
+    """Also in the error (or the privacy cost) of what each returns, recomputed from the matrix alone."""
     w = random_workload(rng)
     one, other = (solve(w, n) for n in (Program.load(name).formulation_of, name))
+    agree(one, other, w)
     if one.covariance is None:
         assert other.error == pytest.approx(one.error, rel=5 * GAP)
         return

@@ -1,7 +1,5 @@
 """What is chosen as a vector of numbers: there and back, and its derivatives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -35,19 +33,14 @@ def drawn(rng: np.random.Generator) -> dict[str, np.ndarray]:
 @pytest.mark.quick
 def test_there_and_back(rng: np.random.Generator) -> None:
     values = drawn(rng)
+    assert (values["v"] >= 0).all() and (values["w"] > 0).all()
+    assert (values["M"] == values["M"].T).all() and np.linalg.eigvalsh(values["X"])[0] > 0.05
     x = COORDINATES.pack(values)
     assert x.shape == (1 + 4 + 3 + 12 + 10 + 10,)
     assert sum(map(COORDINATES.length, COORDINATES.declarations)) == x.size
     for name, value in COORDINATES.unpack(x).items():
         np.testing.assert_allclose(value, values[name], rtol=1e-7, atol=1e-8)
         assert value.shape == np.shape(values[name])
-
-
-def test_what_is_drawn_keeps_its_declaration(rng: np.random.Generator) -> None:
-    values = drawn(rng)
-    assert (values["v"] >= 0).all() and (values["w"] > 0).all()
-    assert (values["M"] == values["M"].T).all()
-    assert np.linalg.eigvalsh(values["X"])[0] > 0.05
 
 
 def test_points_that_break_a_declaration_are_mended() -> None:
@@ -72,9 +65,9 @@ def test_derivatives(rng: np.random.Generator) -> None:
     assert np.count_nonzero(only) == 12
 
 
-@pytest.mark.parametrize("name", ["v", "w", "X", "s"])
-def test_limits(name: str) -> None:
-    at = {d.name: i for i, d in enumerate(COORDINATES.declarations)}[name]
+def test_limits() -> None:
     ends = np.cumsum([COORDINATES.length(d) for d in COORDINATES.declarations])
-    lower = np.split(COORDINATES.lower(), ends[:-1])[at]
-    assert (lower == {"v": 0.0, "w": EIGENVALUE_FLOOR, "X": -np.inf, "s": -np.inf}[name]).all()
+    parts = zip(COORDINATES.declarations, np.split(COORDINATES.lower(), ends[:-1]), strict=True)
+    lower = {d.name: part for d, part in parts}
+    for name, limit in {"v": 0.0, "w": EIGENVALUE_FLOOR, "X": -np.inf, "s": -np.inf}.items():
+        assert (lower[name] == limit).all(), name

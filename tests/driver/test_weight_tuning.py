@@ -1,7 +1,5 @@
 """Tuning: what a part of a workload gains when it counts for more."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -31,21 +29,21 @@ def random_parts(rng: np.random.Generator) -> Workload:
     return Workload.from_products(domain, products)
 
 
-@pytest.mark.draws(4)
 def test_more_weight_is_less_error_there_and_more_elsewhere(rng: np.random.Generator) -> None:
     """Of minimizers of c e + r, e falls and r grows with c; neither is below its least alone."""
-    workload = random_parts(rng).unweighted
-    alone, rest_alone, *rows = tune(workload, "mine", (0.1, 1.0, 10.0, 100.0), tolerance=1e-9)
-    assert (alone.optimised, rest_alone.optimised) == ("mine alone", "the rest alone")
-    assert [row.optimised for row in rows] == ["mine × 0.1", "everything", "mine × 10", "mine × 100"]
-    mine = [row.rmse["mine"] for row in rows]
-    rest = [row.rmse[REST] for row in rows]
-    near = 1.0 + 10 * np.sqrt(1e-9)  # the minimizer is known to the square root of the gap
-    assert all(b <= a * near for a, b in itertools.pairwise(mine))
-    assert all(b >= a / near for a, b in itertools.pairwise(rest))
-    assert alone.rmse["mine"] <= min(mine) * near and rest_alone.rmse[REST] <= min(rest) * near
-    for row in (alone, rest_alone, *rows):
-        assert row.gap is not None and row.gap <= tolerances.GAP
+    for _ in range(2):
+        workload = random_parts(rng).unweighted
+        alone, rest_alone, *rows = tune(workload, "mine", (0.1, 1.0, 10.0, 100.0), tolerance=1e-9)
+        assert (alone.optimised, rest_alone.optimised) == ("mine alone", "the rest alone")
+        assert [row.optimised for row in rows] == ["mine × 0.1", "everything", "mine × 10", "mine × 100"]
+        mine = [row.rmse["mine"] for row in rows]
+        rest = [row.rmse[REST] for row in rows]
+        near = 1.0 + 10 * np.sqrt(1e-9)  # the minimizer is known to the square root of the gap
+        assert all(b <= a * near for a, b in itertools.pairwise(mine))
+        assert all(b >= a / near for a, b in itertools.pairwise(rest))
+        assert alone.rmse["mine"] <= min(mine) * near and rest_alone.rmse[REST] <= min(rest) * near
+        for row in (alone, rest_alone, *rows):
+            assert row.gap <= tolerances.GAP
 
 
 def test_rows_are_ordinary_solutions(rng: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 """A program that says neither strategy nor covariance: an optimum with its bound, and nothing to release."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +10,6 @@ from tolerances import GAP
 
 import mmopt
 from mmopt import Program, Solution, Workload
-
-pytestmark = pytest.mark.quick
 
 DESIGN = """
 program my_design
@@ -44,28 +40,35 @@ def solved() -> Solved:
     return w, mmopt.solve(w, Program.parse(DESIGN))
 
 
+@pytest.mark.quick
 def test_the_optimum_is_that_of_theory_and_its_bound_is_proved(solved: Solved) -> None:
     _, s = solved
     best = legendre.legroots(legendre.legder([0, 0, 0, 1]))
     v = np.vander([-1.0, 1.0, *best], 4)
     optimum = float(np.linalg.slogdet(v.T @ v / 4)[1])
-    assert s.bound is not None and s.bound_grade == "proved"
+    assert s.bound_grade == "proved"
     assert s.objective <= optimum + GAP and s.bound >= optimum - GAP
-    assert s.gap is not None and s.gap <= 1e-5
+    assert s.gap <= 1e-5
     assert s.kind_of_gap == "absolute: of a logarithm"
 
 
+@pytest.mark.quick
 def test_no_figure_of_a_strategy_is_shown(solved: Solved) -> None:
-    w, s = solved
+    _, s = solved
     assert not s.has_strategy
     shown = {name for name, _ in s.rows()}
     assert not shown & {"total error", "error bound", "error gap", "rmse", "sensitivity"}
     assert not set(s.summary()) & {"error", "rmse", "sensitivity", "error_bound"}
     assert dict(s.rows())["program"] == "my_design"
-    (row,) = mmopt.compare(w, [Program.parse(DESIGN)], privacy={"rho": 1.0})
+
+
+@pytest.mark.slow
+def test_a_comparison_says_that_there_is_none(solved: Solved) -> None:
+    (row,) = mmopt.compare(solved[0], [Program.parse(DESIGN)], privacy={"rho": 1.0})
     assert (row.noise, row.rmse, row.predicted.reason) == ("", None, "the program says no strategy")
 
 
+@pytest.mark.quick
 def test_nothing_is_released(solved: Solved) -> None:
     w, s = solved
     with pytest.raises(mmopt.PrivacyError) as caught:
@@ -76,6 +79,7 @@ def test_nothing_is_released(solved: Solved) -> None:
     )
 
 
+@pytest.mark.quick
 def test_a_file_says_whether_there_is_a_strategy_and_is_verified(tmp_path: Path, solved: Solved) -> None:
     w, s = solved
     s.save(tmp_path / "d.npz")
@@ -96,6 +100,7 @@ minimize
 """
 
 
+@pytest.mark.quick
 def test_figures_of_data_that_only_the_caller_has_are_proved_and_shown_without_a_strategy() -> None:
     givens = {"A": np.vander(np.linspace(-1, 1, 8), 3), "b": np.zeros(8)}
     found = mmopt.solve(np.eye(2), Program.parse(LEAST_NORM), givens=givens, solver="clarabel")

@@ -1,7 +1,5 @@
 """The repair that is shown for a line restores it at any point."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +17,8 @@ from mmopt.solvers import Proof
 
 pytestmark = pytest.mark.quick
 
+WORKLOAD = with_targets(np.tri(4))
+USUAL = " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
 SHOWN = [
     ("l2_strategy", "sensitivity", "X = X / max(diag(X))"),
     ("fitness_for_use", "accuracy", "Sigma = Sigma / max(diag(L @ Sigma @ L.T) / c)"),
@@ -26,19 +26,19 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "line", "repair"), SHOWN, ids=[f"{n} {line}" for n, line, _ in SHOWN])
-def test_what_is_shown_restores(name: str, line: str, repair: str, rng: np.random.Generator) -> None:
-    workload = with_targets(np.tri(4))
-    instance = bind(Program.load(name), workload)
-    assert repair_for(instance, Violation(line, "constraint", 1.0)) == f", for example: {repair}"
-    text = instance.program.text
-    start, end = text.index("\nrepair"), text.index("\n\n", text.index("\nrepair"))
-    own = bind(Program.parse(f"{text[:start]}\nrepair\n    {repair}{text[end:]}"), workload)
-    root = rng.normal(size=(4, 4))
-    point = {"X": root @ root.T, "Sigma": root @ root.T, "alpha": np.array(0.1)}
-    found = candidate(own, {d.name: point[d.name] for d in own.program.choose})
-    missed = next(v for v in violations(own, found.variables) if v.name == line)
-    assert missed.amount <= FEASIBLE
+def test_what_is_shown_restores(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for name, line, repair in SHOWN:
+        with subtests.test(name=name, line=line):
+            instance = bind(Program.load(name), WORKLOAD)
+            assert repair_for(instance, Violation(line, "constraint", 1.0)) == f", for example: {repair}"
+            text = instance.program.text
+            start, end = text.index("\nrepair"), text.index("\n\n", text.index("\nrepair"))
+            own = bind(Program.parse(f"{text[:start]}\nrepair\n    {repair}{text[end:]}"), WORKLOAD)
+            root = rng.normal(size=(4, 4))
+            point = {"X": root @ root.T, "Sigma": root @ root.T, "alpha": np.array(0.1)}
+            found = candidate(own, {d.name: point[d.name] for d in own.program.choose})
+            missed = next(v for v in violations(own, found.variables) if v.name == line)
+            assert missed.amount <= FEASIBLE
 
 
 OWN = """program own
@@ -68,55 +68,49 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "repair"), LINES, ids=[line for line, _ in LINES])
 def test_a_repair_is_shown_where_it_restores_the_line(
-    line: str, repair: str, rng: np.random.Generator
+    rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:
-    workload, text = with_targets(np.tri(4)), OWN.format(line=line)
-    words = repair_for(bind(Program.parse(text), workload), Violation("line", "constraint", 1.0))
-    if not repair:
-        assert words == " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
-        return
-    assert words == f", for example: {repair}"
-    own = bind(Program.parse(f"{text}repair\n    {repair}\n"), workload)
-    for size in (0.01, 1.0, 100.0):
-        root = size * rng.normal(size=(4, 4))
-        assert candidate(own, {"X": root @ root.T}).after <= FEASIBLE
+    for line, repair in LINES:
+        with subtests.test(line=line, repair=repair):
+            text = OWN.format(line=line)
+            words = repair_for(bind(Program.parse(text), WORKLOAD), Violation("line", "constraint", 1.0))
+            if not repair:
+                assert words == USUAL
+                continue
+            assert words == f", for example: {repair}"
+            own = bind(Program.parse(f"{text}repair\n    {repair}\n"), WORKLOAD)
+            for size in (0.01, 1.0, 100.0):
+                root = size * rng.normal(size=(4, 4))
+                assert candidate(own, {"X": root @ root.T}).after <= FEASIBLE
 
 
-@pytest.mark.parametrize(("name", "line"), [("l2_strategy_lmi", "lmi"), ("query_weighting", "inverse")])
-def test_a_line_of_another_form_gets_the_usual_example(name: str, line: str) -> None:
-    instance = bind(Program.load(name), with_targets(np.tri(4)))
-    assert repair_for(instance, Violation(line, "constraint", 1.0)) == (
-        " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
-    )
+def test_a_line_of_another_form_gets_the_usual_example() -> None:
+    for name, line in [("l2_strategy_lmi", "lmi"), ("query_weighting", "inverse")]:
+        assert repair_for(bind(Program.load(name), WORKLOAD), Violation(line, "constraint", 1.0)) == USUAL
 
 
-@pytest.mark.parametrize(
-    ("largest", "residual", "limit", "reach"),
-    [
+def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
+    """Beyond, rounding of what is large may hide a point: never "no feasible point" where the numbers are."""
+    head = "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\n"
+    program = check(Program.parse(f"{head}minimize\n    sum(x)\nsubject to\n    top: x <= u\n"))
+    for largest, residual, limit, reach in [
         (1e16, 7e-14, " with entries up to 1e+13", ", for points with entries up to 1e+13"),
         (1e12, 7e-14, "", ", for points with entries up to 1e+13"),
         (1e2, 7e-2, " with entries up to 1e+01", ", for points with entries up to 1e+01"),
         (1e16, 0.0, "", ""),
-    ],
-)
-def test_a_proof_says_how_far_it_reaches(largest: float, residual: float, limit: str, reach: str) -> None:
-    """Beyond, rounding of what is large may hide a point: never "no feasible point" where the numbers are."""
-    text = (
-        "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\nminimize\n    sum(x)\nsubject to\n"
-    )
-    program = check(Program.parse(text + "    top: x <= u\n"))
-    instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -largest])})
-    ground: Any = SimpleNamespace(parts={"top": SimpleNamespace(kind="constraint", name="top")})
-    proof = Proof(1.0, residual, 1.0)
-    conflict: Any = SimpleNamespace(rows={"top": None}, minimal=True, proof=proof, each=(), all=())
-    assert str(infeasible(instance, ground, conflict)) == (
-        f"'own' has no feasible point{limit}: 'top' cannot hold\n"
-        f"  proved by multipliers with a residual of {residual:.0e}{reach}"
-    )
-    said = str(infeasible_by_certificate("own", "scs", "infeasible", proof))
-    reach = reach.removeprefix(", for points")
-    assert said.startswith(
-        f"'own' has no feasible point{reach}: the certificate of scs (infeasible) was checked"
-    )
+    ]:
+        with subtests.test(largest=largest, residual=residual):
+            instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -largest])})
+            ground: Any = SimpleNamespace(parts={"top": SimpleNamespace(kind="constraint", name="top")})
+            proof = Proof(1.0, residual, 1.0)
+            conflict: Any = SimpleNamespace(rows={"top": None}, minimal=True, proof=proof, each=(), all=())
+            assert str(infeasible(instance, ground, conflict)) == (
+                f"'own' has no feasible point{limit}: 'top' cannot hold\n"
+                f"  proved by multipliers with a residual of {residual:.0e}{reach}"
+            )
+            said = str(infeasible_by_certificate("own", "scs", "infeasible", proof))
+            reach = reach.removeprefix(", for points")
+            assert said.startswith(
+                f"'own' has no feasible point{reach}: the certificate of scs (infeasible) was checked"
+            )

@@ -1,7 +1,6 @@
 """Programs without a solution: which lines are at fault, what to change, and no claim that is not so."""
 
-from __future__ import annotations
-
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
@@ -143,7 +142,7 @@ INFEASIBLE: dict[str, tuple[str, str, str, list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("case", INFEASIBLE)
 def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
@@ -168,12 +167,11 @@ def has_a_point(text: str) -> bool:
     lines = ground(scaled)
     with Clock(60.0) as clock:
         found = probe(lines, everything(lines), clock)
-    assert found is not None
     values = {n: v * scaling.variables[n] for n, v in found.point.items()}
     return max(v.amount for v in violations(instance, values)) <= FEASIBLE
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("case", INFEASIBLE)
 def test_what_is_stated_suffices_and_less_does_not(case: str) -> None:
     text, _, ways, changes = INFEASIBLE[case]
@@ -217,36 +215,24 @@ def test_queries_go_by_their_labels(tmp_path: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scs"])
-@pytest.mark.parametrize(
-    ("text", "names", "cap"),
-    [
-        (matrix("free: diag(X) >= 0", objective="-trace(X)"), "'X' from growing", "diag(X) <= 1"),
-        (vector("low: u >= 0", "high: u <= 1", "cap: y <= 1", objective="x"), "'x' from falling", "x >= 0"),
-        (
-            vector("a: y <= x", "b: u <= 1", objective="x - 2 * y"),
-            "'x' and 'y' from growing together",
-            "x <= 1 or y <= 1",
-        ),
-    ],
-    ids=["a matrix", "a number", "two variables"],
-)
-def test_unbounded(text: str, names: str, cap: str, solver: str) -> None:
-    first, hint = refusal(text, solver=solver)
-    start = re.escape(
-        f"'own' seems unbounded: nothing keeps {names}; every constraint holds on the way, while "
-    )
-    assert re.fullmatch(
-        start + r"the objective falls from -[\d.e+]+ to -[\d.e+]+ \(followed to entries of [1-9]e\+\d\d\)",
-        first,
-    )
-    assert hint == f"  add a constraint such as {cap}, or check the sign of the objective"
-
-
-def test_unbounded_above() -> None:
-    text = vector("low: u >= 0", objective="sum(u)").replace("minimize", "maximize")
-    first = refusal(text)[0]
-    assert "nothing keeps 'u' from growing" in first and "while the objective rises from " in first
+def test_unbounded(subtests: pytest.Subtests) -> None:
+    large = matrix("free: diag(X) >= 0", objective="-trace(X)")
+    number = vector("low: u >= 0", "high: u <= 1", "cap: y <= 1", objective="x")
+    two = vector("a: y <= x", "b: u <= 1", objective="x - 2 * y")
+    amount = r"-?[\d.e+]+"
+    above = vector("low: u >= 0", objective="sum(u)").replace("minimize", "maximize")
+    for solver, text, names, moves, cap in [
+        ("clarabel", large, "'X' from growing", "falls", "diag(X) <= 1"),
+        ("scs", number, "'x' from falling", "falls", "x >= 0"),
+        ("clarabel", two, "'x' and 'y' from growing together", "falls", "x <= 1 or y <= 1"),
+        ("scs", above, "'u' from growing", "rises", "u <= 1"),
+    ]:
+        with subtests.test(names):
+            first, hint = refusal(text, solver=solver)
+            start = f"'own' seems unbounded: nothing keeps {names}; every constraint holds on the way, while "
+            way = rf"the objective {moves} from {amount} to {amount} \(followed to entries of \de\+\d\d\)"
+            assert re.fullmatch(re.escape(start) + way, first)
+            assert hint == f"  add a constraint such as {cap}, or check the sign of the objective"
 
 
 def told(text: str, word: str, workload: Workload = WORKLOAD) -> str:
@@ -282,20 +268,23 @@ BADLY_SCALED = [
 ]
 
 
-@pytest.mark.parametrize("lines", BADLY_SCALED, ids=[line[0] for line in BADLY_SCALED])
-def test_what_is_badly_scaled_is_never_called_infeasible(lines: tuple[str, ...]) -> None:
+def test_what_is_badly_scaled_is_never_called_infeasible(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
     """Every one has a feasible point, which solvers miss; nobody may claim the contrary."""
-    assert "has no feasible point" not in told(vector(*lines), "infeasible")
-    for solver in ("clarabel", "scs"):
-        try:
-            assert solve(WORKLOAD, Program.parse(vector(*lines)), solver=solver).status.feasible
-        except SolverError as error:
-            assert "has no feasible point" not in str(error)
+    for at, solver in zip(rng.permutation(len(BADLY_SCALED))[:3], itertools.cycle(["clarabel", "scs"])):
+        lines = BADLY_SCALED[at]
+        with subtests.test(lines[0]):
+            assert "has no feasible point" not in told(vector(*lines), "infeasible")
+            try:
+                assert solve(WORKLOAD, Program.parse(vector(*lines)), solver=solver).status.feasible
+            except SolverError as error:
+                assert "has no feasible point" not in str(error)
 
 
 def test_no_claim_against_a_point_that_is_known(rng: np.random.Generator) -> None:
     """Random inequalities around a point, with rows and unknowns of very different sizes."""
-    for _ in range(8):
+    for _ in range(3):
         point = 10.0 ** rng.uniform(-4, 4, size=3)
         lines = []
         for k in range(4):
@@ -306,47 +295,41 @@ def test_no_claim_against_a_point_that_is_known(rng: np.random.Generator) -> Non
         assert "has no feasible point" not in told(text, "infeasible")
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scs"])
-def test_stopped_early_without_a_point(solver: str) -> None:
+def test_stopped_early_without_a_point(subtests: pytest.Subtests) -> None:
     """Feasible, but one iteration does not find it."""
     text = fitness().replace("0.1 ", "2.0 ")
-    for options in ({"max_iterations": 1}, {"time_limit": 1e-6}):
-        first, hint = refusal(text, solver=solver, **options)
-        place = r"constraint '(privacy' for i|accuracy' for j) = \d \((cell|query) \d\)"
-        how = rf"(misses {place} by [\d.e+-]+, relatively|gives {place} no finite value)"
-        assert re.fullmatch(rf"the point of {solver} for 'own' {how} \(.*\)", first)
-        assert "  give the program a 'repair' that restores '" in hint
-        assert hint.endswith("or allow more time or iterations, or try another solver")
+    for solver in ["clarabel", "scs"]:
+        with subtests.test(solver):
+            for options in ({"max_iterations": 1}, {"time_limit": 1e-6}):
+                first, hint = refusal(text, solver=solver, **options)
+                place = r"constraint '(privacy' for i|accuracy' for j) = \d \((cell|query) \d\)"
+                how = rf"(misses {place} by [\d.e+-]+, relatively|gives {place} no finite value)"
+                assert re.fullmatch(rf"the point of {solver} for 'own' {how} \(.*\)", first)
+                assert "  give the program a 'repair' that restores '" in hint
+                assert hint.endswith("or allow more time or iterations, or try another solver")
 
 
-def test_a_repair_that_restores_is_shown() -> None:
-    """As the form of the line tells; a line of another form gets the usual one."""
-    sensitivity = matrix("sensitivity: diag(X) <= 1")
-    _, hint = refusal(sensitivity, solver="scs", max_iterations=10)
-    more = "or allow more time or iterations, or try another solver"
+def test_what_is_said_of_a_repair() -> None:
+    """It is shown where there is none, as the line's form tells, and blamed where it does not restore."""
+    text = matrix("sensitivity: diag(X) <= 1")
+    first, hint = refusal(text, solver="scs", max_iterations=10)
+    assert first.startswith("the point of scs for 'own' misses constraint 'sensitivity' (cell ")
+    assert first.endswith(", relatively (solved (inaccurate - reached max_iters))")
+    more = "allow more time or iterations, or try another solver"
     repair = "X = X / max(diag(X))"
-    assert hint == f"  give the program a 'repair' that restores 'sensitivity', for example: {repair}, {more}"
-    repaired = sensitivity.replace("strategy\n", f"repair\n    {repair}\nstrategy\n")
+    restores = "restores 'sensitivity'"
+    assert hint == f"  give the program a 'repair' that {restores}, for example: {repair}, or {more}"
+    repaired = text.replace("strategy\n", f"repair\n    {repair}\nstrategy\n")
     assert solve(WORKLOAD, Program.parse(repaired), solver="scs", max_iterations=10).status.feasible
-
-
-def test_a_repair_that_does_not_restore() -> None:
-    text = matrix("sensitivity: diag(X) <= 1").replace("strategy\n", "repair\n    X = 2 * X\nstrategy\n")
-    first, hint = refusal(text)
+    first, hint = refusal(text.replace("strategy\n", "repair\n    X = 2 * X\nstrategy\n"))
     assert re.fullmatch(
         r"after the 'repair' of 'own' the point of nuclear misses constraint 'sensitivity' \(cell \d\) by "
         r"5.0e-01, relatively \(gap \S+ by its own count\)",
         first,
     )
-    more = "allow more time or iterations, or try another solver"
-    assert hint == f"  write the 'repair' so that it restores 'sensitivity', or {more}"
-
-
-def test_an_infinite_objective_is_not_a_missed_constraint() -> None:
-    text = matrix("sensitivity: diag(X) <= 1").replace(
-        "strategy\n", "repair\n    X = X * (eye(n) - diag(eye(n)[0, :]))\nstrategy\n"
-    )
-    assert refusal(text)[0].startswith(
+    assert hint == f"  write the 'repair' so that it {restores}, or {more}"
+    infinite = "repair\n    X = X * (eye(n) - diag(eye(n)[0, :]))\nstrategy\n"
+    assert refusal(text.replace("strategy\n", infinite))[0].startswith(
         "the point of nuclear for 'own' keeps every constraint, but its objective is infinite ("
     )
 
@@ -360,21 +343,22 @@ def test_a_variable_that_no_line_mentions() -> None:
     assert lines[-1] == "  leave 'z' out of 'choose', or add a constraint on it"
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scs"])
-def test_a_certificate_of_the_solver_is_checked(solver: str) -> None:
+def test_a_certificate_of_the_solver_is_checked(subtests: pytest.Subtests) -> None:
     """The ray of an infeasible problem proves it; the same vectors against another problem prove nothing."""
 
-    def last(text: str) -> Point:
+    def last(solver: str, text: str) -> Point:
         scaled, _ = scale(bind(Program.parse(text), WORKLOAD))
         with Clock(60.0) as clock:
             return list(run(solver_row(solver), lower(scaled), Options(), clock))[-1]
 
-    infeasible = last(vector("low: u >= 2", "high: u <= 1"))
-    feasible = last(vector("low: u >= 1", "high: u <= 2"))
-    assert infeasible.stop == "infeasible" and infeasible.vectors and feasible.vectors
-    proof = prove(infeasible.vectors, ray=True)
-    assert proof is not None and proof.radius > 1e3
-    assert prove(replace(feasible.vectors, y=infeasible.vectors.y), ray=True) is None
+    for solver in ["clarabel", "scs"]:
+        with subtests.test(solver):
+            infeasible = last(solver, vector("low: u >= 2", "high: u <= 1"))
+            feasible = last(solver, vector("low: u >= 1", "high: u <= 2"))
+            assert infeasible.stop == "infeasible" and infeasible.vectors and feasible.vectors
+            proof = prove(infeasible.vectors, ray=True)
+            assert proof.radius > 1e3
+            assert prove(replace(feasible.vectors, y=infeasible.vectors.y), ray=True) is None
 
 
 def test_lines_taken_apart_keep_their_meaning(rng: np.random.Generator) -> None:

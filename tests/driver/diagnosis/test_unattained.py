@@ -1,8 +1,6 @@
-"""A forgotten 'subject to', a constraint the wrong way round, an exponential: the full text; attained optima pass."""
+"""A forgotten 'subject to', a constraint the wrong way round, an exponential: the full text; attained optima pass; and infinite_objectives: the part of an objective without a value is named."""
 
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-
-from __future__ import annotations
 
 import re
 
@@ -10,7 +8,10 @@ import numpy as np
 import pytest
 
 from mmopt import Program, Workload, solve
+from mmopt.compiler import bind
+from mmopt.driver.diagnosis.infinite_objectives import without_value
 from mmopt.errors import SolverError
+from mmopt.language import check
 
 W = Workload.from_matrix(np.tri(4))
 TRACE = "trace(W @ inv(X) @ W.T)"
@@ -23,51 +24,33 @@ def program(choose: str, objective: str, line: str = "", sense: str = "minimize"
 
 
 NONE = "the program has no 'subject to': add it, with a constraint such as"
-ENDLESS = [
-    ("X: psd[n, n]", TRACE, "", "least", "falls", "'X' grows", f"{NONE} diag(X) <= 1"),
-    (
-        "X: psd[n, n]",
-        TRACE,
-        "s: diag(X) >= 1",
-        "least",
-        "falls",
-        "'X' grows",
-        "add a constraint such as diag(X) <= 1, or turn 's' round: is <= meant?",
-    ),
-    ("t: scalar", "exp(t)", "", "least", "falls", "'t' falls", f"{NONE} t >= 0"),
-    ("x: vector[n] >= 0", "1 / sum(x)", "", "least", "falls", "'x' grows", f"{NONE} x <= 1"),
-    (
-        "x: vector[n] >= 0",
-        "sum(log(x))",
-        "s: sum(x) >= 1",
-        "largest",
-        "rises",
-        "'x' grows",
-        "add a constraint such as x <= 1, or turn 's' round: is <= meant?",
-    ),
-]
+ROUND = "add a constraint such as {} <= 1, or turn 's' round: is <= meant?"
 
 
-@pytest.mark.parametrize(("choose", "objective", "line", "least", "moves", "way", "hint"), ENDLESS)
-def test_what_gets_better_without_end(
-    choose: str, objective: str, line: str, least: str, moves: str, way: str, hint: str
-) -> None:
-    sense = "minimize" if least == "least" else "maximize"
-    with pytest.raises(SolverError) as error:
-        solve(W, program(choose, objective, line, sense))
+def test_what_gets_better_without_end(subtests: pytest.Subtests) -> None:
     number = r"-?[0-9.e+-]+"
-    assert re.fullmatch(
-        rf"'t' seems to have no {least} value that is reached: the objective {moves} from {number} to {number} "
-        rf"and on while {re.escape(way)}, and no line keeps that from it "
-        rf"\(followed to entries of [1-9]e\+\d\d\)\n  {re.escape(hint)}",
-        str(error.value),
-    )
+    for choose, objective, line, sense, way, hint in [
+        ("X: psd[n, n]", TRACE, "", "minimize", "'X' grows", f"{NONE} diag(X) <= 1"),
+        ("X: psd[n, n]", TRACE, "s: diag(X) >= 1", "minimize", "'X' grows", ROUND.format("diag(X)")),
+        ("t: scalar", "exp(t)", "", "minimize", "'t' falls", f"{NONE} t >= 0"),
+        ("x: vector[n] >= 0", "1 / sum(x)", "", "minimize", "'x' grows", f"{NONE} x <= 1"),
+        ("x: vector[n] >= 0", "sum(log(x))", "s: sum(x) >= 1", "maximize", "'x' grows", ROUND.format("x")),
+    ]:
+        with subtests.test(objective=objective, line=line):
+            with pytest.raises(SolverError) as error:
+                solve(W, program(choose, objective, line, sense))
+            least, moves = ("least", "falls") if sense == "minimize" else ("largest", "rises")
+            assert re.fullmatch(
+                rf"'t' seems to have no {least} value that is reached: the objective {moves} from {number} to {number} "
+                rf"and on while {re.escape(way)}, and no line keeps that from it "
+                rf"\(followed to entries of [1-9]e\+\d\d\)\n  {re.escape(hint)}",
+                str(error.value),
+            )
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("choose", "objective", "line", "sense", "value"),
-    [
+def test_an_optimum_that_is_reached_is_none(subtests: pytest.Subtests) -> None:
+    for choose, objective, line, sense, value in [
         ("X: psd[n, n]", TRACE, "diag(X) <= 1", "minimize", 6.874144),
         ("t: scalar", "max(t, 0)", "", "minimize", 0.0),
         ("t: scalar", "max(-t, 0)", "", "minimize", 0.0),
@@ -77,10 +60,37 @@ def test_what_gets_better_without_end(
         ("x: vector[n]", "sum(x)", "norm(x) <= 1", "maximize", 2.0),
         ("x: vector[n] >= 0", "sum(entropy(x))", "", "maximize", 4 * np.exp(-1.0)),
         ("t: scalar", "(t - 1000)**2", "", "minimize", 0.0),
-    ],
-)
-def test_an_optimum_that_is_reached_is_none(
-    choose: str, objective: str, line: str, sense: str, value: float
-) -> None:
-    found = solve(W, program(choose, objective, line, sense))
-    assert found.objective == pytest.approx(value, rel=1e-5, abs=1e-6)
+    ]:
+        with subtests.test(choose=choose, objective=objective):
+            found = solve(W, program(choose, objective, line, sense))
+            assert found.objective == pytest.approx(value, rel=1e-5, abs=1e-6)
+
+
+TEXT = """program t
+given
+    a: vector[n]
+choose
+    x: vector[n]
+maximize
+    OBJECTIVE
+subject to
+    LINE
+"""
+GIVEN = {"a": np.array([3.0, 1.0, 4.0])}
+
+
+def test_the_part_without_a_value_is_named(subtests: pytest.Subtests) -> None:
+    outside = "'log(x)' has no finite value at the point found: relax the constraints, or check their signs"
+    of_given = "'log(a - 2)' is of what is given, and not a number, at entry 1: of -1"
+    for objective, line, hint in [
+        ("sum(log(a - 2) * x) - sum(x**2)", "sum(x) >= 1", of_given),
+        ("sum(log(x))", "x <= -a", outside),
+        ("sum(log(x)) - trace(inv(diag(a)))", "x <= a", "singular"),
+    ]:
+        with subtests.test(objective):
+            own = Program.parse(TEXT.replace("OBJECTIVE", objective).replace("LINE", line))
+            assert without_value(bind(check(own), Workload.from_matrix(np.eye(2)), GIVEN), "singular") == hint
+    own = Program.parse(TEXT.replace("OBJECTIVE", "sum(log(x))").replace("LINE", "x <= -a"))
+    with pytest.raises(SolverError) as refused:
+        solve(np.eye(2), own, givens=GIVEN, solver="clarabel")
+    assert "the objective is infinite" in refused.value.message and refused.value.hint == outside

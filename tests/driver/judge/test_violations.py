@@ -1,7 +1,5 @@
 """Which line a point misses the most, where, and by how much."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import with_targets
@@ -54,27 +52,24 @@ def test_a_point_that_keeps_every_line() -> None:
     assert found[0].amount <= ROUNDING and worst_line(instance(), point(t=11.0)) is None
 
 
-@pytest.mark.parametrize(
-    ("changes", "text", "amount"),
-    [
+def test_the_line_that_is_missed_the_most(subtests: pytest.Subtests) -> None:
+    for changes, text, amount in [
         ({"X": np.diag([0.5, 1.5, 0.0]) + 1e-3}, "constraint 'sensitivity' (cell 1)", 0.501 / 1.501),
         ({"t": 8.0}, "constraint 'each' for j = 0 (query 0)", 0.2),
         ({"u": np.array([10.0, 12.0, 10.0]), "t": 10.0}, "constraint 'each' for j = 1 (query 1)", 1 / 6),
         ({"X": np.eye(3) / 2}, "constraint 'all'", 0.25),
         ({"u": np.array([10.0, 10.0, -5.0])}, "'u', declared >= 0,", 0.5),
-    ],
-    ids=["a cell", "the first query", "a query", "a number", "a sign"],
-)
-def test_the_line_that_is_missed_the_most(changes: dict[str, object], text: str, amount: float) -> None:
-    bound = instance()
-    named = {v.text(bound): v.amount for v in violations(bound, point(**changes))}
-    assert named[text] == pytest.approx(amount, rel=1e-3)
+    ]:
+        with subtests.test(text=text, amount=amount):
+            bound = instance()
+            named = {v.text(bound): v.amount for v in violations(bound, point(**changes))}
+            assert named[text] == pytest.approx(amount, rel=1e-3)
 
 
 def test_a_matrix_inequality_and_an_entry() -> None:
     bound = instance()
     line = worst_line(bound, point(u=np.array([10.0, 10.0, 0.1])))
-    assert line is not None and line.text(bound) == "constraint 'lmi' for j = 2 (query 2)"
+    assert line.text(bound) == "constraint 'lmi' for j = 2 (query 2)"
     x = np.eye(3) * 2 / 3
     x[0, 2] = x[2, 0] = 3.0
     entries = next(v for v in violations(bound, point(X=x)) if v.name == "entries")
@@ -85,34 +80,32 @@ def test_a_matrix_inequality_and_an_entry() -> None:
 
 def test_no_number_is_no_point() -> None:
     line = worst_line(instance(), point(u=np.array([10.0, np.nan, 10.0])))
-    assert line is not None and line.amount == np.inf
+    assert line.amount == np.inf
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
+def test_what_a_line_does_not_use_has_to_have_a_value(subtests: pytest.Subtests) -> None:
+    """The bound is derived with the whole domain of the atom: a point outside would be below it."""
+    w = Workload.from_matrix(np.eye(2))
+    head = "program own\nchoose\n    y: vector[2]\nminimize\n    y[1]\nsubject to\n"
+    text = f"{head}    low: y >= -9\n    one: "
+    for line, said in [
         ("sqrt(y)[0] >= 1", "'sqrt(y)' has none at entry 1"),
         ("log(2 + y)[0] >= 0", "'log(2 + y)' has none at entry 1"),
-    ],
-)
-def test_what_a_line_does_not_use_has_to_have_a_value(line: str, said: str) -> None:
-    """The bound is derived with the whole domain of the atom: a point outside would be below it."""
-    text = (
-        "program own\nchoose\n    y: vector[2]\nminimize\n    y[1]\nsubject to\n    low: y >= -9\n    one: "
-    )
-    program, w = Program.parse(text + line), Workload.from_matrix(np.eye(2))
-    found = solve(w, program)
-    assert found.bound_grade == "proved" and found.bound is not None
-    assert found.bound > -4.0 or "log" in line  # that of a logarithm happens to be the line 'low'
-    y = {"y": np.array([2.0, -4.0])}
-    worst_of_all = worst_line(bind(program, w), y)
-    assert worst_of_all is not None and worst_of_all.amount == np.inf
-    with pytest.raises(OptionError) as error:
-        certify(w, program=program, point=y, solve=False)
-    assert str(error.value) == (
-        "the point gives no feasible point of 'own': after its repair it gives constraint 'one' no finite "
-        f"value: {said}\n  give the program a 'repair' that makes any point feasible"
-    )
+    ]:
+        with subtests.test(line=line, said=said):
+            program = Program.parse(text + line)
+            found = solve(w, program)
+            assert found.bound_grade == "proved" and found.bound is not None
+            assert found.bound > -4.0 or "log" in line  # that of a logarithm happens to be the line 'low'
+            y = {"y": np.array([2.0, -4.0])}
+            worst_of_all = worst_line(bind(program, w), y)
+            assert worst_of_all.amount == np.inf
+            with pytest.raises(OptionError) as error:
+                certify(w, program=program, point=y, solve=False)
+            assert str(error.value) == (
+                "the point gives no feasible point of 'own': after its repair it gives constraint 'one' no "
+                f"finite value: {said}\n  give the program a 'repair' that makes any point feasible"
+            )
 
 
 def test_nor_has_an_objective_a_value_without() -> None:

@@ -1,16 +1,16 @@
-"""Smooth programs: against the conic answer, their starts, limits and refusals."""
-
-from __future__ import annotations
+"""Programs of class smooth, the shipped ones too: against the conic answer, starts, limits, refusals."""
 
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tolerances import GAP, GAP_INTERIOR, PAPER_RMSE, RECOMPUTED
 
-from mmopt import OptionError, Program, SolverError, Workload, solve
+from mmopt import OptionError, Program, SolverError, Workload, certify, solve
 from mmopt.driver import Progress
+from mmopt.strategies.baselines import baseline
 
 PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
 P_IDENTITY = """program own_identity
@@ -59,9 +59,6 @@ def smooth(name: str, *dropped: str) -> Program:
     return Program.parse(text)
 
 
-# ---------------------------------------------------------------- convex programs in disguise
-
-
 @pytest.mark.some(1)
 @pytest.mark.parametrize("dropped", [(), ("repair",)])
 @pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
@@ -73,7 +70,7 @@ def test_agrees_with_the_conic_answer(name: str, dropped: tuple[str, ...]) -> No
     assert s.solver == "lbfgs" and s.status.feasible
     assert s.objective == pytest.approx(best.objective, rel=10 * GAP_INTERIOR)
     # The multipliers of the constraints prove it.
-    assert s.gap is not None and -1e-12 <= s.gap <= GAP
+    assert -1e-12 <= s.gap <= GAP
     assert len(s.history) == (1 if s.gap <= 1e-6 else 2)
 
 
@@ -107,45 +104,29 @@ strategy
     assert s.objective == pytest.approx(known.value + 30.0, rel=1e-6)
 
 
-# ---------------------------------------------------------------- not convex
-
-
-@pytest.mark.parametrize(("n", "p", "rmse"), [(64, 4, 3.7641)])
-def test_a_program_of_a_user_finds_the_p_identity(n: int, p: int, rmse: float) -> None:
+def test_a_program_of_a_user_finds_the_p_identity(subtests: pytest.Subtests) -> None:
     """HDMM's strategy: rmse 3.7641 is the best of three starts of its own optimiser."""
-    s = solve(Workload.from_matrix(np.tri(n)), Program.parse(P_IDENTITY), givens={"p": p}, starts=3)
-    assert s.rmse == pytest.approx(rmse, rel=PAPER_RMSE)
-    assert s.strategy.norm == 1 and s.sensitivity == pytest.approx(1.0)
-    assert s.status.stop.startswith("local optimum, 3 starts, spread ")
-    assert s.bound == s.error_bound and s.bound < s.objective
-    assert s.objective == pytest.approx(s.error, rel=RECOMPUTED)
-    assert (s.variables["Theta"] >= 0).all()
-
-
-def test_small_identity_is_never_above_the_identity() -> None:
-    s = solve(Workload.from_matrix(np.tri(8)), Program.parse(P_IDENTITY), starts=2)
-    assert s.objective <= 36 * (1 + GAP_INTERIOR)
-
-
-# ---------------------------------------------------------------- starts
+    for n, p, rmse in [(64, 4, 3.7641)]:
+        with subtests.test(n=n, p=p):
+            s = solve(Workload.from_matrix(np.tri(n)), Program.parse(P_IDENTITY), givens={"p": p}, starts=3)
+            assert s.rmse == pytest.approx(rmse, rel=PAPER_RMSE)
+            assert s.strategy.norm == 1 and s.sensitivity == pytest.approx(1.0)
+            assert s.status.stop.startswith("local optimum, 3 starts, spread ")
+            assert s.bound == s.error_bound and s.bound < s.objective
+            assert s.objective == pytest.approx(s.error, rel=RECOMPUTED)
+            assert (s.variables["Theta"] >= 0).all()
 
 
 def test_starts_by_name_then_at_random() -> None:
-    program = plain(start="low: x = 0 * ones(n)\n    high: x = 5 * ones(n)\n    random")
-    s = solve(PREFIX, program, starts=4)
+    named = "low: x = 0 * ones(n)\n    high: x = 5 * ones(n)"
+    s = solve(PREFIX, plain(start=f"{named}\n    random"), starts=4)
     assert [row["start"] for row in s.history] == [1, 2, 3, 4]
     assert set(s.history[0]) == {"start", "objective", "iterations", "gradient norm"}
     assert s.iterations == sum(row["iterations"] for row in s.history)
     assert s.objective == min(row["objective"] for row in s.history)
     assert s.status.stop.startswith("local optimum, 4 starts, spread ")
-    assert len(solve(PREFIX, program, starts=1).history) == 1
-
-
-def test_named_starts_alone_are_all() -> None:
-    s = solve(PREFIX, plain(start="low: x = 0 * ones(n)\n    high: x = 5 * ones(n)"))
-    assert len(s.history) == 2
-    alone = solve(PREFIX, plain(start="low: x = 0 * ones(n)"))
-    assert alone.status.stop == "local optimum, 1 start"
+    assert len(solve(PREFIX, plain(start=named)).history) == 2
+    assert solve(PREFIX, plain(start=named.split("\n")[0])).status.stop == "local optimum, 1 start"
 
 
 def test_seeds_repeat_and_differ() -> None:
@@ -170,9 +151,6 @@ def test_a_start_without_a_value_is_left_out() -> None:
     )
 
 
-# ---------------------------------------------------------------- limits
-
-
 def test_limits_of_time_and_iterations() -> None:
     big = Workload.from_matrix(np.tri(24))
     short = solve(big, Program.parse(P_IDENTITY), time_limit=1e-6)
@@ -191,9 +169,6 @@ def test_ctrl_c_keeps_the_best() -> None:
     s = solve(PREFIX, plain(), progress=press)
     assert s.status.stop == "interrupted" and len(s.history) == len(seen) == 1
     assert seen[0].solver == "lbfgs" and seen[0].objective == s.objective and seen[0].bound is None
-
-
-# ---------------------------------------------------------------- refusals
 
 
 def test_another_solver() -> None:
@@ -218,3 +193,94 @@ def test_constraints_that_cannot_hold() -> None:
     assert first.startswith("lbfgs returned a point that misses a constraint by ")
     assert " after its repair for 'plain' (" in first
     assert hint == "  allow more time or iterations, ask for more starts, or give the program a 'repair'"
+
+
+FOUR = Workload.from_matrix(np.tri(4))
+COLUMNS = """program columns
+class smooth
+given
+    W: matrix[r, n] = workload.root
+parameter
+    p: dim = n
+choose
+    B: matrix[p, n]
+let
+    A = B @ diag(1 / sqrt(sum(B * B, axis=0)))
+minimize
+    trace(W @ inv(A.T @ A) @ W.T)
+strategy
+    A norm 2
+from strategy S: matrix[p, n]
+    B = S
+bound
+    l2_strategy
+"""
+SMOOTH = Program.parse(COLUMNS)
+
+
+def test_a_start_from_a_strategy(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    found = {}
+    for name in ["identity", "haar", "hierarchical(branching=2)"]:
+        with subtests.test(name):
+            s = found[name] = solve(FOUR, SMOOTH, start=name)
+            assert s.status.stop == "local optimum, 1 start"
+            # The rows are a parameter, taken from the strategy.
+            assert s.strategy.p == baseline(name, FOUR, 2).p
+            assert s.gap <= GAP_INTERIOR
+    np.save(tmp_path / "start.npy", np.eye(4))
+    from_file = solve(FOUR, SMOOTH, start=tmp_path / "start.npy")
+    assert np.array_equal(from_file.strategy.matrix, found["identity"].strategy.matrix)
+
+
+@pytest.mark.quick
+def test_where_the_search_starts() -> None:
+    """Without a step, it is the strategy itself; its own optimum is where it ends."""
+    started = solve(FOUR, SMOOTH, start="haar", max_iterations=1)
+    assert started.objective <= certify(FOUR, "haar", SMOOTH, solve=False).objective * (1 + RECOMPUTED)
+    best = solve(FOUR, "l2_strategy")
+    near, far = (solve(FOUR, SMOOTH, start=start) for start in (best, "haar"))
+    assert near.iterations < far.iterations
+
+
+def test_a_program_with_a_rank_never_ends_above_its_start(subtests: pytest.Subtests) -> None:
+    for name in ["haar", "hierarchical(branching=2)"]:
+        with subtests.test(name):
+            s = solve(FOUR, "min_error", start=name, max_iterations=2)
+            given = certify(FOUR, name, "min_error", norm=1, solve=False)
+            assert s.objective <= given.objective * (1 + RECOMPUTED)
+            assert {row["start"] for row in s.history} == {1.0}
+            assert s.strategy.norm == 1 and s.options["starts"] == 1
+    again = solve(FOUR, "min_error", start=name, max_iterations=2, seed=5)
+    assert again.objective == s.objective  # nothing is drawn
+
+
+def test_starts_that_are_refused(subtests: pytest.Subtests) -> None:
+    for program, arguments, message in [
+        (
+            "l2_strategy",
+            {"start": "haar"},
+            "'l2_strategy' is of class 'convex', which has no option 'start'\n  it belongs to class rank and "
+            "smooth; a baseline can also be a given (--given NAME=haar)",
+        ),
+        (
+            "min_error",
+            {"start": "haar", "starts": 2},
+            "'starts' has no effect with 'start': the search starts from there alone",
+        ),
+        ("min_error", {"start": "har"}, "the strategy 'har' is no baseline, and no .npy, .csv or .npz file"),
+        (
+            "min_error",
+            {"start": np.ones((1, 4))},
+            "the strategy does not support the workload: W A⁺ A differs from W for 3 of 4 queries",
+        ),
+        (
+            "min_error",
+            {"start": baseline("haar", FOUR, 2)},
+            "'min_error' is about strategies of norm 1, this one has norm 2",
+        ),
+        ("p_identity", {"start": "haar"}, "'p_identity' has no section 'from strategy'"),
+    ]:
+        with subtests.test(program=program, message=message):
+            with pytest.raises(OptionError) as error:
+                solve(FOUR, program, **arguments)
+            assert str(error.value).startswith(message)

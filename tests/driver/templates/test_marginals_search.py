@@ -1,7 +1,5 @@
 """Weights of marginals: gradient, the convex case, and figures of the field."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tolerances
@@ -18,19 +16,20 @@ from mmopt.workloads.blocks import factor_blocks as f
 ADULT = (2, 5, 16, 20, 75)
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_value_and_gradient(rng: np.random.Generator, norm: int) -> None:
-    workload = random_products(rng)
-    sizes = workload.domain.shape
-    problem = _Problem(energies(workload), volumes(sizes), len(sizes), norm)
-    theta = rng.uniform(0.2, 1, 2 ** len(sizes))
-    value, gradient = problem.value(theta)
-    strategy = MarginalStrategy(sizes, theta, norm)
-    assert value == pytest.approx(strategy.total_error(workload), rel=tolerances.RECOMPUTED)
-    for i in range(len(theta)):
-        step = 1e-6 * np.eye(len(theta))[i]
-        slope = (problem.value(theta + step)[0] - problem.value(theta - step)[0]) / 2e-6
-        assert slope == pytest.approx(gradient[i], rel=1e-5, abs=1e-6 * value)
+def test_value_and_gradient(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    for norm in [1, 2]:
+        with subtests.test(norm=norm):
+            workload = random_products(rng)
+            sizes = workload.domain.shape
+            problem = _Problem(energies(workload), volumes(sizes), len(sizes), norm)
+            theta = rng.uniform(0.2, 1, 2 ** len(sizes))
+            value, gradient = problem.value(theta)
+            strategy = MarginalStrategy(sizes, theta, norm)
+            assert value == pytest.approx(strategy.total_error(workload), rel=tolerances.RECOMPUTED)
+            for i in range(len(theta)):
+                step = 1e-6 * np.eye(len(theta))[i]
+                slope = (problem.value(theta + step)[0] - problem.value(theta - step)[0]) / 2e-6
+                assert slope == pytest.approx(gradient[i], rel=1e-5, abs=1e-6 * value)
 
 
 def test_a_query_that_is_nearly_the_total_needs_more_than_the_total() -> None:
@@ -44,24 +43,24 @@ def test_a_query_that_is_nearly_the_total_needs_more_than_the_total() -> None:
     assert energies(Workload.from_products(domain_of(6), [Product((f.total(6),))]))[1] == 0.0
 
 
-@pytest.mark.draws(4)
 def test_gaussian_weights_are_a_minimum(rng: np.random.Generator) -> None:
     """The problem is convex in θ², so no other weights are better; and no strategy passes the bound."""
-    workload = random_products(rng)
-    found = marginal_strategy(workload, 2)
-    error = found.total_error(workload)
-    assert found.sensitivity <= 1.0
-    bound = solve(workload, "l2_strategy").bound
-    assert bound is not None and bound <= error
-    for _ in range(50):
-        near = np.maximum(found.weights + rng.normal(0, 0.1, len(found.weights)), 0.01)
-        assert MarginalStrategy(found.sizes, near).total_error(workload) >= error * (
-            1 - tolerances.GAP_INTERIOR
-        )
+    for _ in range(2):
+        workload = random_products(rng)
+        found = marginal_strategy(workload, 2)
+        error = found.total_error(workload)
+        assert found.sensitivity <= 1.0
+        bound = solve(workload, "l2_strategy").bound
+        assert bound <= error
+        for _ in range(50):
+            near = np.maximum(found.weights + rng.normal(0, 0.1, len(found.weights)), 0.01)
+            assert MarginalStrategy(found.sizes, near).total_error(workload) >= error * (
+                1 - tolerances.GAP_INTERIOR
+            )
 
 
 # rmse under ε, as HDMM's templates reach it; and what the best weights are under (ε, δ).
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ways", "laplace", "gaussian"),
     [((2,), 6.3456, 21302.88), ((0, 1, 2, 3), 6.8454, 312078.0), ((0, 1, 2, 3, 4, 5), 3.9246, 1801075.0)],

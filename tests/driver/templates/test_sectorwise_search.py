@@ -1,7 +1,5 @@
 """The template of few attributes: its figures, and that it is chosen where one matrix does not fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tolerances
@@ -16,42 +14,40 @@ from mmopt.sectors.residual.residual_spaces import ResidualStrategy
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.factor_blocks import prefix
 
+MANY = (7,) * 5  # more cells than a matrix has rows
+
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", list(MIXED))
-def test_the_strategy_has_the_error_that_was_found(name: str) -> None:
-    workload = few_ways(*MIXED[name])
-    strategy = sectorwise(workload)
-    assert strategy.sensitivity <= 1
-    expected = best_residual_strategy(workload).error
-    assert strategy.total_error(workload) == pytest.approx(expected, rel=tolerances.GAP_INTERIOR)
-    inverse = np.linalg.pinv(strategy.implicit().matrix())
-    told = np.square(workload.queries @ inverse).sum(axis=1)
-    np.testing.assert_allclose(strategy.variances(workload), told, rtol=1e-7)
+def test_the_strategy_has_the_error_that_was_found(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
+    for name in rng.permutation(list(MIXED))[:2]:
+        with subtests.test(name):
+            workload = few_ways(*MIXED[name])
+            strategy = sectorwise(workload)
+            assert strategy.sensitivity <= 1
+            expected = best_residual_strategy(workload).error
+            assert strategy.total_error(workload) == pytest.approx(expected, rel=tolerances.GAP_INTERIOR)
+            inverse = np.linalg.pinv(strategy.implicit().matrix())
+            told = np.square(workload.queries @ inverse).sum(axis=1)
+            np.testing.assert_allclose(strategy.variances(workload), told, rtol=1e-7)
 
 
 def test_next_to_the_optimum() -> None:
     """On all prefixes of one and two of four attributes of four values."""
     workload = few_ways((4,) * 4, (1, 2), prefix, weights=False)
     bound = solve(workload, "l2_strategy").bound
-    assert bound is not None and 1 <= sectorwise(workload).total_error(workload) / bound < 1.01
-
-
-def test_over_many_cells_with_a_bound() -> None:
-    """8^6 cells; the bound is in the space of the queries too, and queries of three attributes have one."""
-    for orders, gap in (((1, 2), 0.05), ((3,), 0.5)):
-        found = templates(few_ways((8,) * 6, orders, prefix), 2, ["sectorwise"])
-        assert found.bound_from == "a product of measures" and 0 <= found.gap < gap
+    assert 1 <= sectorwise(workload).total_error(workload) / bound < 1.01
 
 
 def test_no_time_is_a_start_and_a_bound() -> None:
     """Under a time limit that is over each search ends with the first that it has, and both figures hold."""
-    workload = few_ways((8,) * 6, (1, 2), prefix)
+    workload = few_ways(MANY, (1, 2), prefix)
     best = templates(workload, 2, ["product", "sectorwise"])
     with deadline(0.0):
         found = templates(workload, 2, ["product", "sectorwise"])
     for candidate in found.candidates:
-        assert candidate.strategy is not None and candidate.strategy.sensitivity <= 1
+        assert candidate.strategy.sensitivity <= 1
     assert 0 < found.bound < best.bound * (1 - 1e-6) and best.best.error * (1 + 1e-6) < found.best.error
 
 
@@ -63,8 +59,8 @@ def test_gaussian_noise_only() -> None:
     )
 
 
-def test_the_residual_strategy_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the template, which hands it on to the bound; queries of three attributes have another bound."""
+def test_over_many_cells_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The template hands its residual strategy on to the bound; three attributes have another bound."""
     calls = []
 
     def counted(workload: Workload) -> ResidualStrategy:
@@ -72,8 +68,9 @@ def test_the_residual_strategy_is_computed_once(monkeypatch: pytest.MonkeyPatch)
         return best_residual_strategy(workload)
 
     monkeypatch.setattr(every_template, "best_residual_strategy", counted)
-    for orders in ((1, 2), (3,)):
-        workload = few_ways((8,) * 6, orders, prefix)
+    for orders, gap in (((1, 2), 0.05), ((3,), 0.5)):
+        workload = few_ways(MANY, orders, prefix)
         found = templates(workload, 2, ["sectorwise"])
         assert calls.pop() is workload and not calls
+        assert found.bound_from == "a product of measures" and 0 <= found.gap < gap
         assert found.bound == every_template.template_bound(workload)[0]
