@@ -1,7 +1,5 @@
 """The natural calls with what is no Workload yet work, the wrong ones name the right one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,12 +37,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", MATRICES)
-def test_a_matrix_is_a_workload(name: str) -> None:
-    assert as_workload(MATRICES[name]) == W
-
-
-def test_a_file_its_request_and_its_dictionary_are_a_workload(file: Path) -> None:
+def test_a_matrix_a_file_its_request_and_its_dictionary_are_a_workload(file: Path) -> None:
+    for name, matrix in MATRICES.items():
+        assert as_workload(matrix) == W, name
     request = load_request(file)
     for value in (file, str(file), request, KEYS, request.workload):
         assert as_workload(value) == request.workload
@@ -70,19 +65,13 @@ def test_every_call_takes_it(file: Path) -> None:
         assert mmopt.explain("l2_strategy", value).text() == mmopt.explain("l2_strategy", asked).text()
         for privacy in ({"rho": 1}, Privacy(rho=1.0)):
             assert mmopt.plan(value, solution, privacy).rmse == mmopt.plan(asked, solution, privacy).rmse
+        assert mmopt.compare(value, []).workload == asked
         with pytest.raises(OptionError, match="there is no sub-workload 'x': the workload has none"):
             next(mmopt.tune(value, "x"))
     table = file.with_name("t.csv")
     table.write_text("a\n0\n2\n2\n", encoding="utf-8")
     for value in (file, request, KEYS, asked, asked.domain):
         assert mmopt.data_vector(table, value).counts.tolist() == [1, 0, 2]
-
-
-def test_compare_takes_it(file: Path) -> None:
-    (outcome,) = mmopt.compare(file, ["singular_value_bound"])
-    (same,) = mmopt.compare(load_request(file), ["singular_value_bound"])
-    assert outcome.solution is not None and same.solution is not None
-    assert outcome.solution.workload_hash == same.solution.workload_hash == Workload.load(file).hash
 
 
 TAKEN = (
@@ -195,36 +184,32 @@ WRONG: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(WRONG)))
-def test_wrong_calls_name_the_right_one(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_calls_name_the_right_one(
+    subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    call, text = WRONG[number]
-    with pytest.raises((WorkloadError, OptionError)) as caught:
-        call()
-    assert str(caught.value) == text
+    for call, text in WRONG:
+        with subtests.test(text):
+            with pytest.raises((WorkloadError, OptionError)) as caught:
+                call()
+            assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "what"),
-    [
+def test_a_workload_is_no_data_nor_are_data_a_workload() -> None:
+    for value, what in (
         (W, "a Workload"),
         (W.domain, "a Domain"),
         (parse_request(TEXT), "a Request"),
         (KEYS, "the dictionary of a workload file"),
         ("w.yaml", "the workload file 'w.yaml'"),
         (Path("w.yml"), "the workload file 'w.yml'"),
-    ],
-    ids=["workload", "domain", "request", "dictionary", "name", "path"],
-)
-def test_a_workload_is_no_data(value: object, what: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        refuse_workload(value)
-    assert str(caught.value) == (
-        f"{what} is given where data are expected\n  the data stand first: release(data, workload, privacy=…)"
-    )
-
-
-def test_data_are_no_workload() -> None:
+    ):
+        with pytest.raises(OptionError) as caught:
+            refuse_workload(value)
+        assert str(caught.value) == (
+            f"{what} is given where data are expected\n"
+            "  the data stand first: release(data, workload, privacy=…)"
+        )
     for value in (TRI, pd.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]}), {"a": [1, 2]}, "people.csv", None):
         refuse_workload(value)
 
