@@ -1,7 +1,5 @@
 """Random implicit matrices, and each operation of one against the same matrix written out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -16,8 +14,6 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
 from mmopt.workloads.blocks.modified_blocks import RowWeighted, Scaled
-
-__all__ = ["BLOCKS", "check_block", "check_twin", "random_block", "random_matrix", "random_rows"]
 
 BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "identity": lambda rng, n: f.identity(n),
@@ -36,6 +32,40 @@ BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "scaled rows": lambda rng, n: _weighted(rng, random_block(rng, n)).weighed(),
 }
 """Each kind of block over about so many cells (the Haar wavelet: the power of two below)."""
+
+
+def of(n: int, *ranges: range) -> list[float]:
+    """1 at the cells of the first range, -1 at those of the second."""
+    signs = (1.0, -1.0)
+    return [sum(sign for sign, own in zip(signs, ranges, strict=False) if cell in own) for cell in range(n)]
+
+
+def parts(cells: range, count: int) -> list[range]:
+    """As equal as they can be, the longer ones first; none of a single cell."""
+    if len(cells) == 1:
+        return []
+    split = np.array_split(cells, min(count, len(cells)))
+    return [range(int(own[0]), int(own[-1]) + 1) for own in split]
+
+
+def levels(n: int, count: int) -> list[range]:
+    found, level = [], [range(n)]
+    while level:
+        found += level
+        level = [part for cells in level for part in parts(cells, count)]
+    return found
+
+
+TWINS: dict[str, Callable[..., list[list[float]]]] = {
+    "identity": lambda n: [of(n, range(i, i + 1)) for i in range(n)],
+    "total": lambda n: [of(n, range(n))],
+    "prefix": lambda n: [of(n, range(i + 1)) for i in range(n)],
+    "all_range": lambda n: [of(n, range(i, j + 1)) for i in range(n) for j in range(i, n)],
+    "width_range": lambda n, width: [of(n, range(i, i + width)) for i in range(n - width + 1)],
+    "hierarchy": lambda n, branching=2: [of(n, cells) for cells in levels(n, branching)],
+    "haar": lambda n: [of(n, range(n)), *(of(n, *parts(c, 2)) for c in levels(n, 2) if len(c) > 1)],
+}
+"""By the word of a block, its rows over n cells by definition."""
 
 
 def random_rows(rng: np.random.Generator, n: int) -> np.ndarray:
