@@ -104,7 +104,7 @@ def test_every_kind_of_block_has_its_law(rng):
 def test_a_block_is_its_matrix(subtests, rng):
     for kind, make in LAWS.items():
         with subtests.test(kind):
-            for n in (5, *rng.integers(1, 11, size=2)):
+            for n in (5, 8, *rng.integers(1, 11, size=2)):
                 check_block(*make(rng, int(n)), rng)
 
 
