@@ -11,9 +11,7 @@ from tolerances import ROUNDING
 from mmopt.workloads import Attribute, Factor
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Kron, Stack
-from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
-from mmopt.workloads.blocks.modified_blocks import RowWeighted, Scaled
+from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
 BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "identity": lambda rng, n: f.identity(n),
@@ -100,35 +98,6 @@ def _reordered(rng: np.random.Generator, block: Factor) -> Factor:
 def _padded(rng: np.random.Generator, n: int) -> Factor:
     block = random_block(rng, max(1, n - int(rng.integers(3))))
     return f.padded(block, max(n, block.size))
-
-
-def random_matrix(rng: np.random.Generator, n: int, depth: int) -> tuple[Implicit, np.ndarray]:
-    """An implicit matrix of n columns and its dense twin, composed up to ``depth`` levels deep."""
-    kind = int(rng.integers(7 if depth else 3))
-    if kind == 0:
-        rows = random_rows(rng, n)
-        return Dense.read(rows), rows
-    if kind == 1:
-        rows = random_rows(rng, n)
-        return Sparse.read(scipy.sparse.coo_array(rows)), rows
-    if kind == 2:
-        block = _of_size(rng, n)
-        return block, block.matrix()
-    if kind in (3, 4):
-        sizes = [1, n] if rng.random() < 0.3 else [d for d in range(2, n + 1) if n % d == 0][:1]
-        sizes = sizes if len(sizes) == 2 else [sizes[0], n // sizes[0]] if sizes else [n]
-        parts, twins = zip(*(random_matrix(rng, size, depth - 1) for size in sizes), strict=True)
-        twin = twins[0]
-        for other in twins[1:]:
-            twin = np.kron(twin, other)
-        return Kron(parts), twin
-    if kind == 5:
-        parts, twins = zip(*(random_matrix(rng, n, depth - 1) for _ in range(2)), strict=True)
-        return Stack(parts), np.vstack(twins)
-    inner, twin = random_matrix(rng, n, depth - 1)
-    m = len(twin)
-    scale = float(rng.choice([-2.0, 0.5, 1.0 / 3.0])) if rng.random() < 0.5 else rng.normal(size=m)
-    return Scaled(inner, scale), np.asarray(scale)[..., None] * twin
 
 
 def check_twin(matrix: Implicit, dense: np.ndarray, rng: np.random.Generator) -> None:

@@ -82,12 +82,6 @@ def test_errors(subtests):
             "attribute 'a': missing is 'dropp', expected refuse, drop or one of its labels\n"
             "  did you mean 'drop'?",
         ),
-        (lambda: Bins((1.0,)), "bins need at least two edges, found 1"),
-        (lambda: Bins((1.0, 1.0)), "bin edges must increase, found 1 before 1"),
-        (
-            lambda: Bins((0.0, float("nan"))),
-            "bin edges must be finite numbers, but for a first -inf and a last inf, found [0.0, nan]",
-        ),
         (lambda: Values(("a", "a")), "the value 'a' stands twice, expected in one cell only"),
         (lambda: Categories(((1, 2), (2,))), "the value 2 stands twice, expected in one cell only"),
         (lambda: Categories(((1,), ())), "a category has no values, expected at least one"),

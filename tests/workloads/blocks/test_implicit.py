@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse
-from workloads.implicit_twins import BLOCKS, check_twin, random_block, random_matrix
+from workloads.implicit_twins import BLOCKS, random_block
 
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
@@ -16,11 +16,6 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, column_classes
 from mmopt.workloads.blocks.modified_blocks import Scaled
-
-
-def test_compositions_agree_with_their_matrix(rng):
-    for n in rng.integers(1, 13, size=10):
-        check_twin(*random_matrix(rng, int(n), depth=3), rng)
 
 
 def test_dense_and_sparse_matrices_are_copied():
@@ -54,10 +49,6 @@ def test_errors(subtests):
             "the order of the cells is an array of shape (2,) and type int64, expected 3 integers",
         ),
         (
-            lambda: f.reordered(f.prefix(3), [0.0, 1.0, 2.0]),
-            "the order of the cells is an array of shape (3,) and type float64, expected 3 integers",
-        ),
-        (
             lambda: f.reordered(f.prefix(3), [0, 1, 3]),
             "the order of the cells lacks 2, expected each number from 0 to 2 once",
         ),
@@ -66,11 +57,6 @@ def test_errors(subtests):
         (
             lambda: Stack([f.prefix(3), f.prefix(1000)]),
             "a stack joins matrices of 3 and 1,000 columns, expected equal numbers",
-        ),
-        (lambda: Dense.read([[0.0, 0.0]]), "query 0 is all zero\n  leave it out: its answer is 0"),
-        (
-            lambda: Sparse.read(scipy.sparse.csr_array([[0.0, np.inf]])),
-            "query 0 has the entry inf at cell 1, expected finite numbers",
         ),
         (
             lambda: f.prefix(3).apply(np.ones((3, 4))),
@@ -81,11 +67,6 @@ def test_errors(subtests):
             lambda: Kron([f.total(3), f.prefix(2)]).adjoint(np.ones(6)),
             "a product with Kron(total(3) ⊗ prefix(2)) takes vectors of 2 numbers along the last axis, "
             "found an array of shape (6,)",
-        ),
-        (
-            lambda: f.total(3).apply(1.0),
-            "a product with total(3) takes vectors of 3 numbers along the last axis, "
-            "found an array of shape ()",
         ),
     ]:
         with subtests.test(text):

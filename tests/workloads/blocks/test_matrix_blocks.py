@@ -6,7 +6,7 @@ import scipy.sparse
 from tolerances import ROUNDING
 from workloads.implicit_twins import random_rows
 
-from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
@@ -38,19 +38,6 @@ def test_labels_and_comparison():
     # Stored zeros and repeated entries do not matter.
     entries = scipy.sparse.coo_array(([1.0, 2.0, 0.0], ([0, 0, 0], [1, 1, 2])), shape=(1, 3))
     assert f.sparse_predicates(entries) == f.sparse_predicates(scipy.sparse.csr_array([[0.0, 3.0, 0.0]]))
-
-
-def test_errors(subtests):
-    for rows, labels, text in [
-        ([[1, 0], [0, 0]], (), "query 1 is all zero\n  leave it out: its answer is 0"),
-        ([[1, np.nan]], (), "query 0 has the entry nan at cell 1, expected finite numbers"),
-        ([[1j, 0]], (), "the query matrix holds complex128 values, expected real numbers"),
-        ([[1, 0]], ("a", "b"), "1 predicates have 2 labels"),
-    ]:
-        with subtests.test(text):
-            with pytest.raises(WorkloadError) as caught:
-                f.sparse_predicates(scipy.sparse.csr_array(rows), labels)
-            assert str(caught.value) == text
 
 
 def test_many_predicates_on_few_cells_have_a_small_root(rng):

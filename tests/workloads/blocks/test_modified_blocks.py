@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 from tolerances import ROUNDING
 
-from mmopt import Attribute, Domain, Workload, WorkloadError
+from mmopt import Attribute, Domain, Workload
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.all_ranges import range_root
@@ -117,14 +117,3 @@ def test_weights_of_weights_multiply() -> None:
     scale, block = unit_rows(RowWeighted(f.prefix(3), own))
     assert scale == 1.0 and block.plain == f.prefix(3)
     np.testing.assert_allclose(block.row_weights, own / [1, 2, 3], rtol=ROUNDING)
-
-
-def test_refused(subtests: pytest.Subtests) -> None:
-    for weights, text in [
-        ([1.0, 2.0], "the workload has 3 queries but 2 weights were given"),
-        ([1.0, 0.0, 2.0], "the weight of query 1 is 0, expected a positive number, not infinite"),
-    ]:
-        with subtests.test(text):
-            with pytest.raises(WorkloadError) as caught:
-                RowWeighted(f.prefix(3), weights)
-            assert caught.value.message == text
