@@ -1,5 +1,6 @@
 """Attributes, small files and refusals that the tests of data share; files lie in the current folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmopt.data import data_vector
+from mmopt.data import data_vector, marginal_counts
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Domain, Values
 
@@ -36,6 +37,17 @@ def parquet(name: str = "t.parquet", **columns: Any) -> str:
 
 def counts(data: Any, *attributes: Attribute) -> list[int]:
     return [int(count) for count in data_vector(data, Domain(attributes)).counts]
+
+
+def first_counts(data: Any, cells: Sequence[tuple[Any, ...]]) -> list[list[int]]:
+    """How often the columns c0, c1, … of a table hold each of their cells."""
+    rest = {"outside": "other", "missing": "other"}
+    attributes = [
+        Attribute(f"c{i}", (*map(str, range(len(own))), "other"), encoding=Values(own), **rest)
+        for i, own in enumerate(cells)
+    ]
+    found = marginal_counts(data, Domain(tuple(attributes)).marginals(1))
+    return [found.of((i,))[:-1].tolist() for i in range(len(cells))]
 
 
 def refusal(data: Any, *asked: Any, **options: Any) -> str:

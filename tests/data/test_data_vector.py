@@ -3,13 +3,14 @@
 import math
 import os
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from data.tables import bins, counts, parquet, text, values
+from data.tables import bins, counts, first_counts, parquet, text, values
 
 from mmopt.data import data_vector
 from mmopt.errors import DataError
@@ -73,8 +74,8 @@ def test_nan_falls_into_no_bin() -> None:
         assert counts(file, values("a", 1, missing="drop")) == [1]
 
 
-def test_csv_values_are_read_as_what_is_declared(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    for cells, fields, expected in [
+def test_csv_values_are_read_as_what_is_declared(subtests: pytest.Subtests) -> None:
+    cases = [
         ((1, 2), "1,1.0,2,+2, 2 ,2e0", [2, 4]),  # integers, however a program wrote them
         (("1", "007", "7"), "1,007,7", [1, 1, 1]),  # text keeps its leading zeros
         ((7,), "007,7", [2]),  # declared as a number, it is one
@@ -85,14 +86,18 @@ def test_csv_values_are_read_as_what_is_declared(subtests: pytest.Subtests, tmp_
         ((1, "3+"), "1,3+,1.0", [2, 1]),
         (("NO", "yes"), "NO,yes", [1, 1]),
         (("NaN", "x"), "NaN,x", [1, 1]),
-    ]:
+    ]
+    columns = zip_longest(*(fields.split(",") for _, fields, _ in cases), fillvalue="")
+    names = ",".join(f"c{i}" for i in range(len(cases)))
+    file = text("t.csv", "\n".join([names, *map(",".join, columns)]) + "\n")
+    found = first_counts(file, [cells for cells, _, _ in cases])
+    for own, (_, fields, expected) in zip(found, cases, strict=True):
         with subtests.test(fields):
-            file = text("t.csv", "a,b\n" + "".join(f"{field},\n" for field in fields.split(",")))
-            assert counts(file, values("a", *cells)) == expected
+            assert own == expected
 
 
 def test_parquet_types(subtests: pytest.Subtests) -> None:
-    for cells, column, expected in [
+    cases = [
         ((1, 2), pa.array([1, 2, 2], pa.int8()), [1, 2]),
         ((1, 2), pa.array([1, 2, 2], pa.uint64()), [1, 2]),
         ((1, 2), pa.array([1.0, 2.0, 2.0]), [1, 2]),
@@ -108,10 +113,15 @@ def test_parquet_types(subtests: pytest.Subtests) -> None:
         ((9007199254740993, 9007199254740992), pa.array([9007199254740992.0]), [0, 1]),  # what the double is
         (("2024-01-05", "2024-01-06"), pa.array([19727, 19728], pa.date32()), [1, 1]),
         (("x", "y"), pa.array(["x", "y", "x"]).dictionary_encode(), [2, 1]),
-    ]:
-        with subtests.test(f"{cells} {column.type}"):
-            file = parquet(a=column)
-            assert counts(file, values("a", *cells, outside="drop")) == expected
+    ]
+    columns = [
+        column.take(pa.array([i if i < len(column) else None for i in range(3)])) for _, column, _ in cases
+    ]
+    file = parquet(**{f"c{i}": column for i, column in enumerate(columns)})
+    found = first_counts(file, [cells for cells, _, _ in cases])
+    for own, (_, column, expected) in zip(found, cases, strict=True):
+        with subtests.test(str(column.type)):
+            assert own == expected
 
 
 def test_edges_of_a_32_bit_column_are_rounded_as_its_values_were() -> None:
@@ -144,12 +154,12 @@ def test_several_attributes_may_read_one_column() -> None:
 
 def test_names_of_files_and_folders_are_taken_literally(subtests: pytest.Subtests) -> None:
     """No column by DuckDB's hive partitioning, and no pattern; beside it what patterns match."""
-    for name in ("data[1].csv", "it's.csv", "a*.csv", "Ünï cödé.csv", "a;b--.csv", "UPPER.CSV"):
+    for name in ("data[1].csv", "a*.csv", "it's; ü--.csv"):
         with subtests.test(name):
             for other in ("data1.csv", "ab.csv"):
                 text(other, "a\n2\n2\n")
             assert counts(text(name, "a\n1\n"), values("a", 1, 2)) == [1, 0]
-    for folder in ("a=30", "[d]", "d*", "{d}"):
+    for folder in ("a=30", "[d]", "d*"):
         with subtests.test(folder):
             for name in (folder, "d", "dd"):
                 Path(name).mkdir(exist_ok=True)
@@ -177,7 +187,7 @@ def test_where_a_row_is_counted_depends_on_that_row_alone(one: Attribute, rng: n
     """With rules that place values, a table of any rows is a table, and its vector the sum of theirs."""
     outside = str(rng.choice(["drop", one.labels[0]]))
     domain = Domain((replace(one, outside=outside, missing="drop"),))
-    fields = [*rng.choice(ODD, 8, replace=False).tolist(), "1"]
+    fields = [*rng.choice(ODD, 5, replace=False).tolist(), "1"]
     rows = [data_vector(text("t.csv", f"a,b\n{field},\n"), domain) for field in fields]
     assert all(vector.counts.sum() + vector.dropped["a"] == 1 for vector in rows)
     table = text("t.csv", "a,b\n" + "".join(f"{field},\n" for field in fields))
