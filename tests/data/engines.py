@@ -1,7 +1,5 @@
 """PostgreSQL and Spark for tests: started on this machine, for these tests alone, and stopped after them."""
 
-from __future__ import annotations
-
 import glob
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Databases: which table is read, and everything that is refused."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys
@@ -10,17 +8,10 @@ from typing import Any
 
 import duckdb
 import pytest
+from data.tables import ONE, refusal, values
 
 from mmopt.data import check_columns, data_vector
-from mmopt.errors import DataError
-from mmopt.workloads.domain import Attribute, Domain, Values
-
-ONE = Domain((Attribute("a", ("1", "2"), encoding=Values((1, 2))),))
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+from mmopt.workloads import Attribute, Domain
 
 
 def in_duckdb(*statements: str, name: str = "t.duckdb") -> str:
@@ -39,15 +30,6 @@ def in_sqlite(*statements: str, name: str = "t.sqlite") -> str:
     return name
 
 
-def error(path: str, table: str | None = None, domain: Domain = ONE, **options: Any) -> str:
-    with pytest.raises(DataError) as raised:
-        data_vector(path, domain, table=table, **options)
-    assert raised.value.__cause__ is None and (
-        raised.value.__suppress_context__ or raised.value.__context__ is None
-    )
-    return str(raised.value)
-
-
 PEOPLE = 'CREATE TABLE people ("a" INTEGER, b INTEGER)'
 ROWS = "INSERT INTO people VALUES (1, 9), (2, 9), (2, 9)"
 OTHERS = ("CREATE VIEW seen AS SELECT a FROM people WHERE a = 2", 'CREATE TABLE "o""ther" (a INTEGER)')
@@ -62,27 +44,27 @@ def test_the_only_table_or_the_one_that_is_named(make: Any) -> None:
     assert data_vector(path, ONE, table="seen").counts.tolist() == [0, 2]
     assert data_vector(path, ONE, table='o"ther').counts.tolist() == [0, 0]
     names = 'o"ther, people, seen'
-    assert error(path) == (
+    assert refusal(path) == (
         f"{path}: the database has 3 tables and views, and none is named: {names}\n"
         "  name one: --table 'o\"ther' (table= in Python)"
     )
-    assert error(path, "peple") == (
+    assert refusal(path, table="peple") == (
         f"{path}: no table or view 'peple'\n  did you mean 'people'?\n  the database has: {names}"
     )
-    assert error(path, "zzz") == f"{path}: no table or view 'zzz'\n  the database has: {names}"
+    assert refusal(path, table="zzz") == f"{path}: no table or view 'zzz'\n  the database has: {names}"
 
 
 @pytest.mark.parametrize("make", [in_duckdb, in_sqlite])
 def test_a_database_without_tables_or_columns(make: Any) -> None:
     path = make("CREATE TABLE b (x INTEGER)", "DROP TABLE b")
-    assert error(path) == f"{path}: the database has no table and no view"
+    assert refusal(path) == f"{path}: the database has no table and no view"
     make("CREATE TABLE b (x INTEGER)")
-    assert error(path) == f"{path}: no column 'a' (attribute 'a')\n  the table has: x"
+    assert refusal(path) == f"{path}: no column 'a' (attribute 'a')\n  the table has: x"
 
 
 def test_tables_of_other_schemas_are_named_with_them() -> None:
     path = in_duckdb(PEOPLE, ROWS, "CREATE SCHEMA s", "CREATE TABLE s.people AS SELECT 1 AS a")
-    assert "2 tables and views, and none is named: people, s.people" in error(path)
+    assert "2 tables and views, and none is named: people, s.people" in refusal(path)
     assert data_vector(path, ONE, table="s.people").counts.tolist() == [1, 0]
 
 
@@ -93,24 +75,21 @@ def test_columns_of_types_that_ibis_lacks_do_no_harm() -> None:
 
 
 def test_a_view_is_counted_without_its_rows_in_memory() -> None:
-    path = in_duckdb("CREATE VIEW v AS SELECT range % 2 + 1 AS a FROM range(10000000)")
-    assert data_vector(path, ONE).counts.tolist() == [5_000_000, 5_000_000]
+    path = in_duckdb("CREATE VIEW v AS SELECT range % 2 + 1 AS a FROM range(1000000)")
+    assert data_vector(path, ONE).counts.tolist() == [500_000, 500_000]
 
 
 def test_a_view_that_fails_keeps_its_rows_to_itself() -> None:
     path = in_duckdb("CREATE VIEW v AS SELECT ('secret' || range)::INTEGER AS a FROM range(3)")
     check_columns(path, ONE)
-    assert error(path) == f"{path}: the engine stopped (ConversionException)"
+    assert refusal(path) == f"{path}: the engine stopped (ConversionException)"
 
 
 def test_values_of_any_type_in_one_column_of_sqlite() -> None:
     path = in_sqlite(
         "CREATE TABLE t (a)", "INSERT INTO t VALUES (1), (1.0), ('1'), ('x'), (NULL), (2.5), (3)"
     )
-    over = Domain(
-        (Attribute("a", ("1", "x", "2.5", "3"), encoding=Values((1, "x", 2.5, "3")), missing="drop"),)
-    )
-    found = data_vector(path, over)
+    found = data_vector(path, Domain((values("a", 1, "x", 2.5, "3", missing="drop"),)))
     assert found.counts.tolist() == [3, 1, 1, 1] and found.dropped["a"] == 1
 
 
@@ -118,26 +97,26 @@ def test_a_blob_and_text_that_is_not_utf8() -> None:
     path = in_sqlite("CREATE TABLE t (a, b)", "INSERT INTO t VALUES (1, x'00')")
     assert data_vector(path, ONE).counts.tolist() == [1, 0]
     in_sqlite("INSERT INTO t VALUES (x'736563726574', 1)")
-    assert error(path) == (
+    assert refusal(path) == (
         f"{path}: column 'a' holds a BLOB, which is no value of an attribute\n"
         "  make a view of the table in which it is text or a number"
     )
     in_sqlite("DELETE FROM t", "INSERT INTO t VALUES (CAST(x'7365ff' AS TEXT), 1)")
-    assert error(path) == f"{path}: cannot be read as an SQLite database (text that is not UTF-8)"
+    assert refusal(path) == f"{path}: cannot be read as an SQLite database (text that is not UTF-8)"
 
 
 def test_files_that_are_no_databases() -> None:
     for name in ("t.duckdb", "t.sqlite", "t.db"):
         Path(name).write_text("a\n1\n")
-        assert error(name) == (
+        assert refusal(name) == (
             f"{name}: neither a DuckDB nor an SQLite database, by its first bytes\n  is the file complete?"
         )
     whole = Path(in_sqlite(PEOPLE, ROWS, name="whole.sqlite")).read_bytes()
     Path("half.sqlite").write_bytes(whole[:600])
-    assert error("half.sqlite") == "half.sqlite: cannot be read as an SQLite database (SQLITE_CORRUPT)"
+    assert refusal("half.sqlite") == "half.sqlite: cannot be read as an SQLite database (SQLITE_CORRUPT)"
     whole = Path(in_duckdb(PEOPLE, ROWS, name="whole.duckdb")).read_bytes()
     Path("half.duckdb").write_bytes(whole[:5000])
-    assert error("half.duckdb") == (
+    assert refusal("half.duckdb") == (
         "half.duckdb: cannot be read as a DuckDB database (IOException)\n"
         f"  is the file complete, and not of a version after {duckdb.__version__}?"
     )
@@ -153,7 +132,7 @@ def test_the_first_bytes_tell_databases_apart() -> None:
 def test_a_database_that_is_open_elsewhere() -> None:
     path = in_duckdb(PEOPLE, ROWS)
     with duckdb.connect(path):
-        assert error(path) == (
+        assert refusal(path) == (
             f"{path}: the database is open in this process\n"
             "  close that connection first, or pass a relation or Ibis table of it in place of the file"
         )
@@ -161,7 +140,7 @@ def test_a_database_that_is_open_elsewhere() -> None:
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None and other.stdout.readline() == "open\n"
-        assert error(path) == (
+        assert refusal(path) == (
             f"{path}: the database is open for writing in another process\n  close it there first"
         )
         other.communicate("\n")
@@ -173,7 +152,7 @@ def test_an_sqlite_database_that_is_being_written(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, timeout=0))
     writer = connect(path)
     writer.execute("BEGIN EXCLUSIVE")
-    assert error(path) == (
+    assert refusal(path) == (
         f"{path}: cannot be read as an SQLite database (SQLITE_BUSY)\n  it is being written; try again later"
     )
     writer.close()
@@ -181,11 +160,11 @@ def test_an_sqlite_database_that_is_being_written(monkeypatch: pytest.MonkeyPatc
 
 def test_options_of_other_kinds_of_files() -> None:
     Path("t.csv").write_text("a\n1\n")
-    assert error("t.csv", "people") == (
+    assert refusal("t.csv", table="people") == (
         "t.csv: the table 'people' is asked for, and the file is no database\n  leave out --table (table= in "
         "Python), or 'table' under 'data' in the workload file"
     )
-    assert error(in_sqlite(PEOPLE), delimiter=";") == (
+    assert refusal(in_sqlite(PEOPLE), delimiter=";") == (
         "t.sqlite: the delimiter ';' is given, and the file is no text\n  leave out 'delimiter'"
     )
 

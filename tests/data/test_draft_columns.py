@@ -1,7 +1,5 @@
 """Columns for a draft: names and types alone; of public tables forms that hold every row."""
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import sqlite3
@@ -26,11 +24,6 @@ TYPED = {
     "in": "truth",
     "raw": "unknown",
 }
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def table(rng: np.random.Generator, n: int = 60) -> pyarrow.Table:
@@ -74,14 +67,11 @@ def test_kinds_are_those_of_types_and_no_row_changes_them(rng: np.random.Generat
 def test_of_text_only_the_first_line_is_read() -> None:
     Path("t.csv").write_bytes(b'sex,age,,sex,a b,t\tb\n"not closed \xff')
     assert column_kinds(Path("t.csv")) == {"age": "unknown", "a b": "unknown"}
-
-
-def test_a_name_that_no_file_can_have_is_left_out() -> None:
+    # A name that no file can have is left out.
     Path("t.csv").write_text(f"age,<<,{'k' * 151},{'ü' * 150}\n")
     assert list(column_kinds(Path("t.csv"))) == ["age", "ü" * 150]
 
 
-@pytest.mark.draws(3)
 def test_public_forms_hold_every_row(rng: np.random.Generator) -> None:
     write_all(table(rng))
     for name in ("t.parquet", "t.duckdb", "t.csv", "t.sqlite"):

@@ -1,7 +1,6 @@
 """DuckDB's bar of progress, which notebooks have on: it is turned off, and not touched where it is off."""
 
-from __future__ import annotations
-
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -13,20 +12,9 @@ from mmopt.data.engine import connected
 SWITCHED_OFF = "SET enable_progress_bar = false"
 
 
-class One:
-    """The answer to a query of one number."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def fetchall(self) -> list[tuple[object]]:
-        return [(self.value,)]
-
-
-@pytest.mark.parametrize("is_on", [True, False])
-def test_the_bar_is_switched_off_only_where_it_is_on(is_on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_is_switched_off_only_where_it_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
     queries: list[str] = []
-    ask = Backend.raw_sql
+    ask, is_on = Backend.raw_sql, True
 
     def in_a_notebook(backend: Backend, query: Any, **options: Any) -> Any:
         if "enable_progress_bar" not in str(query):
@@ -34,9 +22,11 @@ def test_the_bar_is_switched_off_only_where_it_is_on(is_on: bool, monkeypatch: p
         queries.append(query)
         if query == SWITCHED_OFF and not is_on:  # as DuckDB does in a notebook without ipywidgets
             raise duckdb.InvalidInputException("Could not change the progress bar setting")
-        return One(is_on)
+        return SimpleNamespace(fetchall=lambda: [(is_on,)])
 
     monkeypatch.setattr(Backend, "raw_sql", in_a_notebook)
-    with connected() as connection:
-        assert connection.raw_sql("SELECT 7").fetchall() == [(7,)]
-    assert (SWITCHED_OFF in queries) == is_on and queries
+    for is_on in (True, False):
+        queries.clear()
+        with connected() as connection:
+            assert connection.raw_sql("SELECT 7").fetchall() == [(7,)]
+        assert (SWITCHED_OFF in queries) == is_on and queries

@@ -3,8 +3,6 @@
 PostgreSQL and Spark are run for real, and have to be there: without them these tests fail.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 import urllib.parse

@@ -1,17 +1,15 @@
 """Of each person at most k rows are counted, whoever else is in the table."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
+from data.tables import refusal
 
 import mmopt
 from mmopt.data import data_vector, marginal_counts
@@ -27,6 +25,7 @@ DOMAIN = {
     "zip": {"values": [1, 2, 3], "outside": {"cell": "other"}, "missing": {"cell": "other"}},
 }
 WORKLOAD = Workload.of(domain=DOMAIN, workload=[{"marginal": ["sex", "age"]}, {"marginal": ["zip"]}])
+BY_SEX = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
 CELLS = Workload.of(domain=DOMAIN, workload=[{"marginal": ["sex", "age", "zip"]}])
 
 
@@ -60,7 +59,7 @@ def flat(groups: list[list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(6)
+@pytest.mark.draws(2)
 def test_one_more_person_adds_at_most_k_rows_and_moves_nobody_else(rng: np.random.Generator) -> None:
     k, groups = int(rng.integers(1, 5)), people(rng)
     without = data_vector(as_table(flat(groups[1:]), rng), CELLS, workload=CELLS, unit=unit(k))
@@ -82,7 +81,6 @@ def test_rows_that_are_dropped_take_the_place_of_none() -> None:
     assert (found.counts.sum(), found.beyond, found.dropped["sex"]) == (50, 0, 250)
 
 
-@pytest.mark.draws(3)
 def test_every_set_of_attributes_counts_the_same_rows(rng: np.random.Generator) -> None:
     k, rows = int(rng.integers(1, 5)), flat(people(rng))
     vector = data_vector(as_table(rows, rng), WORKLOAD, workload=WORKLOAD, unit=unit(k))
@@ -114,79 +112,73 @@ def test_who_has_no_more_rows_is_counted_as_before(rng: np.random.Generator) -> 
 
 def test_persons_are_told_apart_by_every_letter() -> None:
     table = {"person": ["a", "A", "a ", "á", "", "1", "1.0"], "sex": ["F"] * 7}
-    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
-    assert data_vector(table, asked, unit=unit(1)).counts.tolist() == [7, 0]
+    assert data_vector(table, BY_SEX, unit=unit(1)).counts.tolist() == [7, 0]
     numbers = {"person": [1, 1, -1, 2**62], "sex": ["F"] * 4}
-    assert data_vector(numbers, asked, unit=unit(1)).counts.tolist() == [3, 0]
-
-
-def test_persons_that_a_column_takes_for_equal_have_a_quota_each() -> None:
-    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
-    connection = ibis.duckdb.connect()
+    assert data_vector(numbers, BY_SEX, unit=unit(1)).counts.tolist() == [3, 0]
+    connection = ibis.duckdb.connect()  # a column that takes persons for equal
     connection.raw_sql("CREATE TABLE people (person VARCHAR COLLATE NOCASE, sex VARCHAR)")
     connection.raw_sql("INSERT INTO people VALUES ('a', 'F'), ('A', 'F'), ('b', 'M'), ('b', 'M')")
-    assert data_vector(connection, asked, unit=unit(1)).counts.tolist() == [2, 1]
-    assert marginal_counts(connection, asked, unit=unit(1)).of((0,)).tolist() == [2, 1]
+    assert data_vector(connection, BY_SEX, unit=unit(1)).counts.tolist() == [2, 1]
+    assert marginal_counts(connection, BY_SEX, unit=unit(1)).of((0,)).tolist() == [2, 1]
     connection.disconnect()
 
 
-def test_a_person_may_be_an_attribute_that_is_asked() -> None:
+def test_queries_of_persons_and_of_no_attribute() -> None:
     asked = Workload.of(domain={"person": {"values": ["a", "b"]}}, workload=[{"marginal": ["person"]}])
     assert data_vector({"person": ["a", "a", "a", "b"]}, asked, unit=unit(2)).counts.tolist() == [2, 1]
-
-
-def test_queries_that_read_no_column_count_persons() -> None:
     asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"product": {}}])
     table = {"person": ["a", "a", "a", "b"], "sex": ["F"] * 4}
     assert data_vector(table, asked, workload=asked, unit=unit(2)).counts.sum() == 3
+    counts = marginal_counts(table, asked, unit=unit(1))
+    assert [own.tolist() for own in counts.tables.values()] == [2]
 
 
-@pytest.mark.parametrize("count", [data_vector, marginal_counts])
-def test_rows_of_nobody_are_refused(count: Any) -> None:
+def test_rows_of_nobody_are_refused() -> None:
     table = {"person": ["a", None, None], "sex": ["F", "F", "X"], "age": [3] * 3, "zip": [1] * 3}
-    with pytest.raises(DataError) as refused:
-        count(table, WORKLOAD, unit=unit(1))
-    assert str(refused.value) == (
-        "the dictionary of columns: column 'person' says whose a row is, and is missing (NULL) in 2 rows "
-        "(confidential, for you alone)\n"
-        "  leave such rows out of the table, or say whose they are"
-    )
+    for count in (data_vector, marginal_counts):
+        with pytest.raises(DataError) as refused:
+            count(table, WORKLOAD, unit=unit(1))
+        assert str(refused.value) == (
+            "the dictionary of columns: column 'person' says whose a row is, and is missing (NULL) in 2 "
+            "rows (confidential, for you alone)\n"
+            "  leave such rows out of the table, or say whose they are"
+        )
 
 
 def test_refused_values_are_looked_for_in_all_rows() -> None:
     """Also in rows that are beyond what is counted of a person."""
-    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
     with pytest.raises(DataError, match="'sex'\\): 3 outside the declared domain"):
-        data_vector({"person": ["a"] * 5, "sex": ["X", "F", "X", "F", "X"]}, asked, unit=unit(1))
+        data_vector({"person": ["a"] * 5, "sex": ["X", "F", "X", "F", "X"]}, BY_SEX, unit=unit(1))
 
 
-def test_what_names_no_person_is_refused() -> None:
+def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
     table = {"person": [0.5], "sex": ["F"], "n": [2]}
-    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
-    with pytest.raises(DataError) as refused:
-        data_vector(table, asked, unit=unit(1))
-    assert str(refused.value) == (
-        "the dictionary of columns: column 'person' is of type float64; a person is named by a text, a whole "
-        "number, a day or a UUID\n  convert the column first, or name another under 'unit'"
-    )
-    with pytest.raises(DataError) as refused:
-        data_vector(table, asked, unit=unit(1, "persn"))
-    assert str(refused.value) == (
-        "the dictionary of columns: no column 'persn' (of persons, named under 'unit')\n"
-        "  did you mean 'person'?\n  the table has: person, sex, n"
-    )
-    with pytest.raises(DataError) as refused:
-        data_vector(table, asked, unit=unit(1), weight="n")
-    assert str(refused.value) == (
-        "unit has the column 'person' of persons, and data the weight 'n': the rows of a line are not told "
-        "apart\n  use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more"
-    )
-    with pytest.raises(DataError) as refused:
-        data_vector(table, asked, unit={"rows": 1})  # type: ignore[arg-type]
-    assert str(refused.value) == (
-        "unit of data_vector is of type dict, expected Neighbours or None\n"
-        "  write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies"
-    )
+    columns = "the dictionary of columns"
+    for options, said in (
+        (
+            {"unit": unit(1)},
+            f"{columns}: column 'person' is of type float64; a person is named by a text, a whole number, "
+            "a day or a UUID\n  convert the column first, or name another under 'unit'",
+        ),
+        (
+            {"unit": unit(1, "persn")},
+            f"{columns}: no column 'persn' (of persons, named under 'unit')\n"
+            "  did you mean 'person'?\n  the table has: person, sex, n",
+        ),
+        (
+            {"unit": unit(1), "weight": "n"},
+            "unit has the column 'person' of persons, and data the weight 'n': the rows of a line are not "
+            "told apart\n  use the table before it was aggregated, or 'unit: {rows: k}' where nobody has "
+            "more",
+        ),
+        (
+            {"unit": {"rows": 1}},
+            "unit of data_vector is of type dict, expected Neighbours or None\n"
+            "  write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
+        ),
+    ):
+        with subtests.test(said):
+            assert refusal(table, BY_SEX, **options) == said
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -234,37 +226,13 @@ def test_a_file_says_one_of_unit_and_neighbours() -> None:
     )
 
 
-@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
-def test_persons_that_a_database_takes_for_one_are_two() -> None:
-    """A column may be collated so that 'ann' equals 'Ann': each keeps rows of her own."""
-    connection = ibis.duckdb.connect()
-    connection.raw_sql("CREATE TABLE people (person VARCHAR COLLATE NOCASE, sex VARCHAR, age INT, zip INT)")
-    connection.raw_sql("INSERT INTO people VALUES ('ann', 'F', 3, 1), ('ann', 'F', 3, 1), ('Ann', 'M', 3, 1)")
-    counts = data_vector(connection.table("people"), CELLS.domain, workload=CELLS, unit=unit(1))
-    assert counts.counts.sum() == 2
-
-
-@pytest.mark.parametrize(
-    ("values", "held"), [((1, 1.0), "REAL numbers"), ((1, "1"), "whole numbers beside texts")]
-)
-def test_a_database_of_persons_of_several_types_names_none_by_them(
-    tmp_path: Path, values: tuple[object, ...], held: str
-) -> None:
-    path = tmp_path / "people.sqlite"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE people (person, sex)")
-        connection.executemany("INSERT INTO people VALUES (?, 'F')", [(value,) for value in values])
-    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
-    with pytest.raises(DataError) as refused:
-        data_vector(path, asked, workload=asked, unit=unit(1))
-    assert str(refused.value) == (
-        f"{path}: column 'person' holds {held}; a person is named by a text or a whole number\n"
-        "  make a view of the table in which it is text"
-    )
-
-
-def test_tables_of_no_attribute_count_persons() -> None:
-    asked = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"product": {}}])
-    table = {"person": ["ann", "ann", "bob"], "sex": ["F", "F", "M"]}
-    counts = marginal_counts(table, asked, unit=unit(1))
-    assert [own.tolist() for own in counts.tables.values()] == [2]
+def test_a_database_of_persons_of_several_types_names_none_by_them() -> None:
+    for kinds, held in (((1, 1.0), "REAL numbers"), ((1, "1"), "whole numbers beside texts")):
+        path = f"{held}.sqlite"
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE people (person, sex)")
+            connection.executemany("INSERT INTO people VALUES (?, 'F')", [(value,) for value in kinds])
+        assert refusal(path, BY_SEX, workload=BY_SEX, unit=unit(1)) == (
+            f"{path}: column 'person' holds {held}; a person is named by a text or a whole number\n"
+            "  make a view of the table in which it is text"
+        )

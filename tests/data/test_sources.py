@@ -1,7 +1,5 @@
 """The same table from every source gives the same counts, those of a plain loop."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import gzip
@@ -251,15 +249,15 @@ def compare(folder: Path, rng: np.random.Generator, some: int) -> None:
         assert found.rows == rows
 
 
-@pytest.mark.draws(3)
+@pytest.mark.draws(2)
 def test_every_source_gives_the_counts_of_a_plain_loop(tmp_path: Path, rng: np.random.Generator) -> None:
-    compare(tmp_path, rng, 7)
+    compare(tmp_path, rng, 6)
 
 
 @pytest.mark.slow
-@pytest.mark.draws(150)
+@pytest.mark.draws(30)
 def test_every_source_gives_the_same_counts(tmp_path: Path, rng: np.random.Generator) -> None:
-    compare(tmp_path, rng, 5)
+    compare(tmp_path, rng, 6)
 
 
 def test_a_data_vector_is_an_array_of_its_counts() -> None:

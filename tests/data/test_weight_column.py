@@ -1,49 +1,36 @@
 """Tables that are aggregated already: a line stands for as many rows as its weight says."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from data.tables import refusal, values
 
 from mmopt.data import data_vector
-from mmopt.errors import DataError
-from mmopt.workloads.domain import Attribute, Domain, Values
+from mmopt.workloads import Domain
 
-ONE = Domain((Attribute("a", ("1", "2"), encoding=Values((1, 2)), outside="drop"),))
+ONE = Domain((values("a", 1, 2, outside="drop"),))
 LIMIT = 2**31
 TABLE = "the dictionary of columns"
 
 
-def error(data: Any, weight: str = "n") -> str:
-    with pytest.raises(DataError) as raised:
-        data_vector(data, ONE, weight=weight)
-    return str(raised.value)
-
-
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    "weights",
-    [
+def test_a_line_stands_for_so_many_rows(subtests: pytest.Subtests) -> None:
+    for weights in [
         [3, 0, 5, 2],
         np.array([3, 0, 5, 2], np.uint8),
         [3.0, 0.0, 5.0, 2.0],
         ["3", "0", " 5 ", "2e0"],
         [Decimal(3), Decimal("0.00"), Decimal(5), Decimal(2)],
-    ],
-)
-def test_a_line_stands_for_so_many_rows(weights: Any) -> None:
-    found = data_vector({"a": [1, 1, 2, 7], "n": weights}, ONE, weight="n")
-    assert found.counts.tolist() == [3, 5] and found.rows == 10 and dict(found.dropped) == {"a": 2}
+    ]:
+        with subtests.test(str(weights)):
+            found = data_vector({"a": [1, 1, 2, 7], "n": weights}, ONE, weight="n")
+            assert found.counts.tolist() == [3, 5] and found.rows == 10 and dict(found.dropped) == {"a": 2}
 
 
 def test_lines_for_no_row_are_not_refused() -> None:
-    refusing = Domain((Attribute("a", ("1", "2"), encoding=Values((1, 2))),))
+    refusing = Domain((values("a", 1, 2),))
     assert data_vector({"a": [1, 7], "n": [2, 0]}, refusing, weight="n").counts.tolist() == [2, 0]
 
 
@@ -51,22 +38,9 @@ def test_a_column_may_be_both_value_and_weight() -> None:
     assert data_vector({"a": [1, 2, 2]}, ONE, weight="a").counts.tolist() == [1, 4]
 
 
-@pytest.mark.draws(3)
-def test_weights_are_lines_repeated(rng: np.random.Generator, tmp_path: Path) -> None:
-    rows = int(rng.integers(0, 50))
-    a, n = rng.integers(0, 4, rows), rng.integers(0, 9, rows)
-    long = data_vector({"a": np.repeat(a, n)}, ONE)
-    (tmp_path / "t.csv").write_text("n,a\n" + "".join(f"{w},{v}\n" for v, w in zip(a, n, strict=True)))
-    for data in ({"a": a, "n": n}, pa.table({"n": n, "a": a}), tmp_path / "t.csv"):
-        found = data_vector(data, ONE, weight="n")
-        np.testing.assert_array_equal(found.counts, long.counts)
-        assert (found.rows, found.dropped) == (long.rows, long.dropped)
-
-
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("weights", "fault"),
-    [
+def test_weights_that_are_no_counts(subtests: pytest.Subtests) -> None:
+    for weights, fault in [
         ([1, None, 2], "1 line missing (NULL, empty or NaN)"),
         ([1.0, float("nan"), None], "2 lines missing (NULL, empty or NaN)"),
         ([1, -1, -2], "2 lines negative"),
@@ -79,29 +53,27 @@ def test_weights_are_lines_repeated(rng: np.random.Generator, tmp_path: Path) ->
         ([Decimal("0.5"), Decimal(1), Decimal(-1)], "1 line negative, 1 line no whole number"),
         ([Decimal("1.00000000000000000001"), Decimal(1), Decimal(1)], "1 line no whole number"),
         (pa.nulls(3), "3 lines missing (NULL, empty or NaN)"),
-    ],
-)
-def test_weights_that_are_no_counts(weights: Any, fault: str) -> None:
-    assert error({"a": [1, 2, 2], "n": weights}) == (
-        f"{TABLE}: column 'n' is the weight of each line, a whole number from 0 to {LIMIT}; found "
-        f"(confidential, for you alone) {fault}\n  correct the table, or leave such lines out of it"
-    )
+    ]:
+        with subtests.test(fault):
+            assert refusal({"a": [1, 2, 2], "n": weights}, ONE, weight="n") == (
+                f"{TABLE}: column 'n' is the weight of each line, a whole number from 0 to {LIMIT}; found "
+                f"(confidential, for you alone) {fault}\n  correct the table, or leave such lines out of it"
+            )
 
 
 def test_more_rows_than_the_limit() -> None:
     assert data_vector({"a": [1, 2], "n": [LIMIT - 1, 1]}, ONE, weight="n").rows == LIMIT
-    assert error({"a": [1, 2], "n": [LIMIT, 1]}) == (
+    assert refusal({"a": [1, 2], "n": [LIMIT, 1]}, ONE, weight="n") == (
         f"{TABLE}: the lines stand for more rows than the limit, {LIMIT} (confidential, for you alone)"
     )
 
 
 def test_a_weight_that_is_not_there_or_of_another_type() -> None:
-    assert error({"a": [1], "m": [1]}) == (
+    assert refusal({"a": [1], "m": [1]}, ONE, weight="n") == (
         f"{TABLE}: no column 'n' (the weight of each line)\n  the table has: a, m"
     )
-    make: Callable[[Any], Any] = lambda n: pa.table({"a": [1], "n": n})  # noqa: E731
     for column, kind in ((pa.array([True]), "boolean"), (pa.array([b"1"]), "binary")):
-        assert error(make(column)) == (
+        assert refusal(pa.table({"a": [1], "n": column}), ONE, weight="n") == (
             f"the data frame: column 'n' is of type {kind}; the weight of a line is a whole number\n"
             "  name another column with 'weight', or leave it out: each line is a row then"
         )

@@ -1,13 +1,11 @@
 """Attributes: encodings, labels, groups, rules."""
 
-from __future__ import annotations
-
 import math
 from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mmopt.request import TableOptions, parse_request
 from mmopt.workloads import Attribute, Bins, Categories, Values
@@ -18,24 +16,35 @@ def attribute(form: str, extra: str = "") -> Attribute:
     return request.workload.domain.attribute("a")
 
 
-def test_values() -> None:
-    a = attribute("{values: [F, NO, 3, 1.5, true, '007', 2001-01-01]}")
-    assert a.encoding == Values(("F", "NO", 3, 1.5, True, "007", "2001-01-01"))
-    assert a.labels == ("F", "NO", "3", "1.5", "true", "007", "2001-01-01")
-    assert a.column == "a"
+FORMS: dict[str, tuple[object, tuple[str, ...]]] = {
+    "{values: [F, NO, 3, 1.5, true, '007', 2001-01-01]}": (
+        Values(("F", "NO", 3, 1.5, True, "007", "2001-01-01")),
+        ("F", "NO", "3", "1.5", "true", "007", "2001-01-01"),
+    ),
+    "{bins: [-1, 0, 0.5, 1e3]}": (Bins((-1.0, 0.0, 0.5, 1000.0)), ("[-1, 0)", "[0, 0.5)", "[0.5, 1000)")),
+    "{range: [0, 20], width: 5}": (Bins((0, 5, 10, 15, 20)), ("[0, 5)", "[5, 10)", "[10, 15)", "[15, 20)")),
+    "{range: [-2, 3], width: 1}": (Bins((-2, -1, 0, 1, 2, 3)), ("-2", "-1", "0", "1", "2")),
+    "{range: [0.5, 2.5], width: 1}": (Bins((0.5, 1.5, 2.5)), ("[0.5, 1.5)", "[1.5, 2.5)")),
+    "{bins: [-.inf, 18, .inf]}": (Bins((-math.inf, 18.0, math.inf)), ("< 18", ">= 18")),
+    "{bins: [0.5, open]}": (Bins((0.5, math.inf)), (">= 0.5",)),
+    "{bins: [open, 2020-01-01]}": (Bins.of_dates(None, date(2020, 1, 1)), ("< 2020-01-01",)),
+    "{bins: [2020-01-01, '2020-04-01', 2021-01-01]}": (
+        Bins.of_dates(date(2020, 1, 1), date(2020, 4, 1), date(2021, 1, 1)),
+        ("2020-Q1", "[2020-04-01, 2021-01-01)"),
+    ),
+    "{categories: {North: [ME, NH], South: GA, 3: [1, 2]}}": (
+        Categories((("ME", "NH"), ("GA",), (1, 2))),
+        ("North", "South", "3"),
+    ),
+}
 
 
-def test_bins() -> None:
-    a = attribute("{bins: [-1, 0, 0.5, 1e3]}")
-    assert a.encoding == Bins((-1.0, 0.0, 0.5, 1000.0))
-    assert a.labels == ("[-1, 0)", "[0, 0.5)", "[0.5, 1000)")
-
-
-def test_range() -> None:
-    a = attribute("{range: [0, 60], width: 5}")
-    assert a.encoding == Bins(tuple(range(0, 61, 5)))
-    assert a.labels[0] == "[0, 5)"
-    assert a.labels[-1] == "[55, 60)"
+def test_encodings_and_labels(subtests: pytest.Subtests) -> None:
+    for form, (encoding, labels) in FORMS.items():
+        with subtests.test(form):
+            a = attribute(form)
+            assert (a.encoding, a.labels, a.column) == (encoding, labels, "a")
+    assert attribute("{values: [F], column: SEX of person}").column == "SEX of person"
 
 
 def test_open_ends() -> None:
@@ -43,19 +52,9 @@ def test_open_ends() -> None:
     assert a.encoding == Bins((-math.inf, 18.0, 65.0, math.inf))
     assert a.labels == ("< 18", "[18, 65)", ">= 65")
     assert a.groups == {"old": (2,), "rest": (0, 1)}
-    assert attribute("{bins: [-.inf, 18, 65, .inf]}").encoding == a.encoding
-    assert attribute("{bins: [0.5, open]}").labels == (">= 0.5",)
-    assert attribute("{bins: [open, 2020-01-01]}").labels == ("< 2020-01-01",)
 
 
-def test_bins_of_dates() -> None:
-    a = attribute("{bins: [2020-01-01, '2020-04-01', 2021-01-01]}")
-    assert a.encoding == Bins.of_dates(date(2020, 1, 1), date(2020, 4, 1), date(2021, 1, 1))
-    assert a.labels == ("2020-Q1", "[2020-04-01, 2021-01-01)")
-    assert attribute("{bins: [1, 2]}").encoding != Bins((1, 2), dates=True)
-
-
-@pytest.mark.draws(6)
+@pytest.mark.draws(2)
 def test_ranges_of_dates(rng: np.random.Generator) -> None:
     """Every edge is a step from the first one, not from the one before."""
     first = date(int(rng.integers(1, 9000)), int(rng.integers(1, 13)), int(rng.integers(1, 29)))
@@ -82,9 +81,8 @@ def test_a_period_names_the_cells_that_make_it_up() -> None:
     assert days.groups == {"f": tuple(range(29)), "d": (29,)}
 
 
-@pytest.mark.parametrize(
-    ("rules", "labels", "outside", "missing"),
-    [
+def test_cells_for_what_is_missing_or_outside(subtests: pytest.Subtests) -> None:
+    for rules, labels, outside, missing in [
         ("missing: {cell: unknown}", ("F", "M", "unknown"), "refuse", "unknown"),
         ("outside: {cell: other}, missing: drop", ("F", "M", "other"), "other", "drop"),
         (
@@ -96,27 +94,18 @@ def test_a_period_names_the_cells_that_make_it_up() -> None:
         ("missing: {cell: rest}, outside: {cell: rest}", ("F", "M", "rest"), "rest", "rest"),
         ("missing: {cell: rest}, outside: rest", ("F", "M", "rest"), "rest", "rest"),
         ("missing: {cell: rest}, outside: M", ("F", "M", "rest"), "M", "rest"),
-    ],
-)
-def test_cells_for_what_is_missing_or_outside(
-    rules: str, labels: tuple[str, ...], outside: str, missing: str
-) -> None:
-    a = attribute(
-        f"{{values: [F, M], {rules}, groups: {{all: [F, M, {labels[-1]}]}}}}", "data: {missing: drop}"
-    )
-    assert (a.labels, a.outside, a.missing) == (labels, outside, missing)
-    assert a.encoding == Values(("F", "M"))
-    assert (a.declared, a.size) == (2, len(labels))
-    assert a.groups == {"all": (0, 1, len(labels) - 1)}
+    ]:
+        with subtests.test(rules):
+            a = attribute(
+                f"{{values: [F, M], {rules}, groups: {{all: [F, M, {labels[-1]}]}}}}", "data: {missing: drop}"
+            )
+            assert (a.labels, a.outside, a.missing) == (labels, outside, missing)
+            assert a.encoding == Values(("F", "M"))
+            assert (a.declared, a.size) == (2, len(labels))
+            assert a.groups == {"all": (0, 1, len(labels) - 1)}
 
 
-def test_range_of_integers_is_labelled_by_them() -> None:
-    a = attribute("{range: [-2, 3], width: 1}")
-    assert a.encoding == Bins((-2, -1, 0, 1, 2, 3))
-    assert a.labels == ("-2", "-1", "0", "1", "2")
-    assert attribute("{range: [0.5, 2.5], width: 1}").labels == ("[0.5, 1.5)", "[1.5, 2.5)")
-
-
+@settings(max_examples=20)
 @given(st.integers(-1000, 1000), st.integers(1, 200), st.integers(1, 999), st.integers(0, 4))
 def test_decimal_widths_divide_exactly(low: int, count: int, width: int, places: int) -> None:
     def decimal(units: int) -> str:
@@ -127,16 +116,6 @@ def test_decimal_widths_divide_exactly(low: int, count: int, width: int, places:
     a = attribute(f"{{range: [{decimal(low)}, {decimal(low + count * width)}], width: {decimal(width)}}}")
     assert isinstance(a.encoding, Bins)
     assert a.encoding.edges == tuple(float(decimal(low + i * width)) for i in range(count + 1))
-
-
-def test_categories() -> None:
-    a = attribute("{categories: {North: [ME, NH], South: GA, 3: [1, 2]}}")
-    assert a.encoding == Categories((("ME", "NH"), ("GA",), (1, 2)))
-    assert a.labels == ("North", "South", "3")
-
-
-def test_column() -> None:
-    assert attribute("{values: [F], column: SEX of person}").column == "SEX of person"
 
 
 def test_groups_by_label_value_and_run() -> None:
@@ -152,12 +131,11 @@ def test_groups_by_label_value_and_run() -> None:
     assert attribute("{values: [true, 'x'], groups: {g: True}}").groups == {"g": (0,)}
     assert attribute("{range: [-5, 5], width: 1, groups: {g: [-5--2, 0]}}").groups == {"g": (0, 1, 2, 3, 5)}
     assert attribute("{bins: [0, 1, 5], groups: {g: 0}}").groups == {"g": (0,)}
-
-
-def test_label_wins_over_run() -> None:
+    # A label wins over a run.
     assert attribute("{values: ['0-4', '5-9', '10-14'], groups: {g: [5-9]}}").groups == {"g": (1,)}
 
 
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=12, unique=True).map(sorted), st.data())
 def test_run_holds_exactly_its_integers(edges: list[int], data: st.DataObject) -> None:
     i = data.draw(st.integers(0, len(edges) - 2))
@@ -167,25 +145,22 @@ def test_run_holds_exactly_its_integers(edges: list[int], data: st.DataObject) -
     assert a.groups["g"] == tuple(np.unique(cells))
 
 
-@pytest.mark.parametrize(
-    ("form", "extra", "outside", "missing"),
-    [
+def test_rules(subtests: pytest.Subtests) -> None:
+    for form, extra, outside, missing in [
         ("{values: [F, M]}", "", "refuse", "refuse"),
         ("{values: [F, M]}", "data: {outside: drop}", "drop", "refuse"),
         ("{values: [F, M], outside: refuse}", "data: {outside: drop, missing: drop}", "refuse", "drop"),
         ("{values: [F, M], outside: M, missing: F}", "data: {outside: drop}", "M", "F"),
         ("{bins: [0, 1, 2], outside: '[1, 2)', missing: drop}", "", "[1, 2)", "drop"),
         ("{values: [0, 9], missing: 9}", "", "refuse", "9"),
-    ],
-)
-def test_rules(form: str, extra: str, outside: str, missing: str) -> None:
-    a = attribute(form, extra)
-    assert (a.outside, a.missing) == (outside, missing)
+    ]:
+        with subtests.test(f"{form} {extra}"):
+            a = attribute(form, extra)
+            assert (a.outside, a.missing) == (outside, missing)
 
 
-@pytest.mark.parametrize(
-    ("data", "options"),
-    [
+def test_table_options(subtests: pytest.Subtests) -> None:
+    for data, options in [
         ("", TableOptions()),
         ("data: {outside: drop}", TableOptions()),
         ("data: {table: s.people, missing: drop}", TableOptions(table="s.people")),
@@ -193,11 +168,12 @@ def test_rules(form: str, extra: str, outside: str, missing: str) -> None:
         ("data: {delimiter: '~', weight: the number}", TableOptions(weight="the number", delimiter="~")),
         ("data: {delimiter: tab}", TableOptions(delimiter="\t")),
         ("data: {delimiter: ' '}", TableOptions(delimiter=" ")),
-    ],
-)
-def test_table_options(data: str, options: TableOptions) -> None:
-    request = parse_request(f"domain: {{a: {{values: [1, 2]}}}}\nworkload: [{{marginal: [a]}}]\n{data}\n")
-    assert request.table == options
+    ]:
+        with subtests.test(data):
+            request = parse_request(
+                f"domain: {{a: {{values: [1, 2]}}}}\nworkload: [{{marginal: [a]}}]\n{data}\n"
+            )
+            assert request.table == options
 
 
 def test_alias_shares_a_form() -> None:

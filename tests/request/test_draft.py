@@ -1,7 +1,5 @@
 """A drafted workload file: open places are refused by name, filled ones are read as they are meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from mmopt.errors import OptionError, WorkloadError
@@ -26,27 +24,25 @@ def test_names_and_values_are_read_back() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("kind", "found"),
-    [
+def test_an_open_place_is_refused_where_it_stands(subtests: pytest.Subtests) -> None:
+    for kind, found in [
         ("values", "values of attribute 'age' must be a list, found the text 'FILL-IN'"),
         ("numbers", "range of attribute 'age' must be a list, found the text 'FILL-IN'"),
         ("dates", "range of attribute 'age' must be a list, found the text 'FILL-IN'"),
         ("unknown", "attribute 'age' must be a mapping (key: value), found the text 'FILL-IN'"),
-    ],
-)
-def test_an_open_place_is_refused_where_it_stands(kind: str, found: str) -> None:
-    text = draft(("sex", "{values: [F, M]}"), ("age", KINDS[kind][0])).text()
-    with pytest.raises(WorkloadError) as caught:
-        parse_request(text, "w.yaml")
-    error = caught.value
-    line = text.splitlines()[error.where.line - 1]
-    assert line.startswith("  age: ") and line.endswith("  # a comment")
-    assert line[error.where.column - 1 :].startswith("FILL-IN")
-    assert error.message == found
-    assert error.hint == (
-        "FILL-IN is a place that 'mmopt init' left open: fill it in as the comment beside it says"
-    )
+    ]:
+        with subtests.test(kind):
+            text = draft(("sex", "{values: [F, M]}"), ("age", KINDS[kind][0])).text()
+            with pytest.raises(WorkloadError) as caught:
+                parse_request(text, "w.yaml")
+            error = caught.value
+            line = text.splitlines()[error.where.line - 1]
+            assert line.startswith("  age: ") and line.endswith("  # a comment")
+            assert line[error.where.column - 1 :].startswith("FILL-IN")
+            assert error.message == found
+            assert error.hint == (
+                "FILL-IN is a place that 'mmopt init' left open: fill it in as the comment beside it says"
+            )
 
 
 def test_a_width_that_is_left_open_is_named() -> None:

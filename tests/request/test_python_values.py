@@ -1,10 +1,10 @@
-"""What a workload file says, said in Python: the same workload, the same errors, with a path for a place."""
-
-from __future__ import annotations
+"""What a file says, said in Python: values for texts and lists (python_values), methods of a Domain that
+ask what an entry asks (python_calls).
+"""
 
 import datetime
-import re
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,91 +12,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from mmopt.errors import Error, TooLargeError, WorkloadError
-from mmopt.request import Request, load_request, parse_request
-from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
-from mmopt.request.yaml_text import YamlText
-from mmopt.request.yaml_tree import parse_tree
+from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.request import parse_request
 from mmopt.workloads import Domain, Values, Workload
 
-HERE = Path(__file__).parent
-FILES = sorted((HERE.parents[1] / "examples").rglob("*.yaml"))
-# Other tables are YAML too: a workload file has this key.
-EXAMPLES = [path for path in FILES if re.search(r"^workload:", path.read_text(encoding="utf-8"), re.M)]
-
-
-def python_of(node: YamlNode) -> Any:
-    """The Python values that a YAML text stands for."""
-    if isinstance(node, Map):
-        return {key.value: python_of(value) for key, value in node.entries}
-    if isinstance(node, ListNode):
-        return [python_of(item) for item in node.items]
-    assert isinstance(node, Scalar)
-    return node.value
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_file_and_its_dictionary_say_the_same(path: Path) -> None:
-    request = load_request(path)
-    values = python_of(parse_tree(YamlText.of(path.read_text(encoding="utf-8"), path.name)))
-    found = Request.of(values)
-    assert found.workload == request.workload
-    assert found.workload.groups() == request.workload.groups()
-    assert (found.privacy, found.neighbours) == (request.privacy, request.neighbours)
-    assert (found.path, found.text_hash) == ("<Python>", request.workload.hash)
-
-
-def refused_files() -> dict[str, str]:
-    """The files of refused/*.txt that are YAML: what is wrong is what they say."""
-    found = {}
-    for path in sorted((HERE / "refused").glob("*.txt")):
-        for case in path.read_text(encoding="utf-8").removeprefix("### ").split("\n### "):
-            name, rest = case.split("\n", 1)
-            text = rest.split("\n--->\n")[0]
-            try:
-                parse_tree(YamlText.of(text, "w.yaml"))
-            except Error:
-                continue
-            found[f"{path.stem}: {name}"] = text
-    return found
-
-
-REFUSED = refused_files()
-ALLOWED = "domain: attribute list"  # in Python a list of values will do
-PLACE = re.compile(r"first in .*")
-
-
-def plain_words(message: str) -> str:
-    """A message without places, with Python's words for what is no number and for nothing."""
-    return PLACE.sub("", message).replace(".inf", "inf").replace(".nan", "nan").replace("null", "nothing")
-
-
-@pytest.mark.parametrize("name", [name for name in REFUSED if name != ALLOWED])
-def test_every_error_of_a_file_is_had_in_python(name: str) -> None:
-    with pytest.raises(Error) as of_file:
-        parse_request(REFUSED[name])
-    values = python_of(parse_tree(YamlText.of(REFUSED[name], "w.yaml")))
-    if not isinstance(values, dict):
-        return
-    with pytest.raises(Error) as of_python:
-        Request.of(values)
-    assert type(of_python.value) is type(of_file.value)
-    assert plain_words(of_python.value.message) == plain_words(of_file.value.message)
-    assert of_python.value.hint == of_file.value.hint
-    assert of_python.value.where is not None
-    assert re.split(r"[.\[]", of_python.value.where.file)[0] in {*map(str, values), "the dictionary"}
-
-
-def test_a_list_stands_for_values() -> None:
-    assert Request.of(python_of(parse_tree(YamlText.of(REFUSED[ALLOWED], "w.yaml")))).workload.n > 0
-
-
-def labels(values: Any) -> tuple[tuple[str, ...], tuple[object, ...]]:
-    (attribute,) = Domain.of(a=values).attributes
-    assert isinstance(attribute.encoding, Values)
-    return attribute.labels, attribute.encoding.values
-
-
+AB, ENTRIES = Domain.of(a=["x", "y"]), [{"marginal": ["a"]}]
 DAYS = ("2026-01-31", "2026-02-01")
 LISTS: dict[str, tuple[Any, tuple[object, ...]]] = {
     "list": (["x", "y"], ("x", "y")),
@@ -123,12 +43,18 @@ LISTS: dict[str, tuple[Any, tuple[object, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_labels_from_anything_that_lists_them(name: str) -> None:
-    given, values = LISTS[name]
-    found, encoded = labels(given)
-    assert encoded == values and [type(value) for value in encoded] == [type(value) for value in values]
-    assert found == tuple(str(v).lower() if isinstance(v, bool) else str(v) for v in values)
+def test_labels_from_anything_that_lists_them(subtests: pytest.Subtests) -> None:
+    for name, (given, values) in LISTS.items():
+        with subtests.test(name):
+            (attribute,) = Domain.of(a=given).attributes
+            assert isinstance(attribute.encoding, Values)
+            encoded = attribute.encoding.values
+            assert encoded == values and [type(value) for value in encoded] == [
+                type(value) for value in values
+            ]
+            assert attribute.labels == tuple(
+                str(v).lower() if isinstance(v, bool) else str(v) for v in values
+            )
 
 
 IS_DATA = (
@@ -183,15 +109,7 @@ NO_LABELS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(NO_LABELS)))
-def test_refused(number: int) -> None:
-    values, text = NO_LABELS[number]
-    with pytest.raises(WorkloadError) as caught:
-        Domain.of(a=values)
-    assert str(caught.value) == text
-
-
-def test_what_is_too_long_is_refused_before_it_is_read() -> None:
+def test_what_is_too_long_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for values, kind in ((range(10**12), "range"), (np.arange(200_001), "ndarray")):
         with pytest.raises(TooLargeError) as caught:
             Domain.of(a=values)
@@ -199,39 +117,138 @@ def test_what_is_too_long_is_refused_before_it_is_read() -> None:
             f"domain.a: a {kind} of more than 200,000 values\n"
             "  use range, bins, prefix or all_range instead of long lists"
         )
-    with pytest.raises(TooLargeError, match=r"^domain\.b\[9999[0-9]\]: more than 200,000 values\n"):
-        Domain.of(a=range(100_000), b=range(100_000))
+    monkeypatch.setattr("mmopt.request.python_values.MAX_NODES", 100)
+    with pytest.raises(TooLargeError, match=r"^domain\.b\[4[0-9]\]: more than 100 values\n"):
+        Domain.of(a=range(50), b=range(50))
 
 
 def test_where_the_two_ways_of_giving_it_meet() -> None:
-    domain = Domain.of(a=["x", "y"])
-    entries = [{"marginal": ["a"]}]
-    assert Workload.of({"domain": domain}, workload=entries) == domain.marginal("a")
-    assert Workload.of(domain={"a": ["x", "y"]}, workload=entries, predicates=None) == domain.marginal("a")
-    for call, text in (
-        (
-            lambda: Workload.of({"domain": domain}, domain=domain),
-            "'domain' is given twice, in the dictionary and by keyword",
-        ),
-        (
-            lambda: Workload.of("w.yaml"),  # type: ignore[arg-type]
-            "a str is given, expected a dictionary or keywords: the keys of a workload file\n"
-            "  Workload.load(path) reads a file",
-        ),
-        (
-            lambda: Workload.of(domain=domain, workload=domain.marginal("a")),
-            f"workload: a value of type Workload means nothing here\n{TAKEN}",
-        ),
-        (
-            lambda: Workload.of(domain=domain, worklaod=entries),
-            "worklaod: a workload file has no key 'worklaod', expected domain, predicates, workload, "
-            "normalise, privacy, unit, neighbours or data\n  did you mean 'workload'?",
-        ),
-        (
-            lambda: Workload.of(workload=entries),
-            "the dictionary: a workload file needs the key 'domain'\n  it has 'workload'",
-        ),
-    ):
-        with pytest.raises(WorkloadError) as caught:
-            call()
-        assert str(caught.value) == text
+    assert Workload.of({"domain": AB}, workload=ENTRIES) == AB.marginal("a")
+    assert Workload.of(domain={"a": ["x", "y"]}, workload=ENTRIES, predicates=None) == AB.marginal("a")
+
+
+FILE = """domain:
+  sex: {values: [Female, Male]}
+  age: {bins: [0, 18, 65, 115], groups: {minors: 0-17}}
+  name: {values: [a, b]}
+workload:
+"""
+D = Domain.of(
+    {"sex": ["Female", "Male"]},
+    age={"bins": [0, 18, 65, 115], "groups": {"minors": "0-17"}},
+    name=("a", "b"),
+)
+
+CALLS: dict[str, Callable[[Domain], Workload]] = {
+    "{marginal: [sex, age]}": lambda d: d.marginal("sex", "age"),
+    "{marginal: [age]}": lambda d: d.marginal(["age"]),
+    "{marginal: [age], weight: 2.0, max_variance: 5, name: x, subworkload: y}": lambda d: d.marginal(
+        "age", weight=2.0, max_variance=5, name="x", subworkload="y"
+    ),
+    "{marginals: {ways: 2}}": lambda d: d.marginals(2),
+    "{marginals: {ways: [0, 1], of: [sex, age]}, name: low}": lambda d: d.marginals(
+        ways=range(2), of=["sex", "age"], name="low"
+    ),
+    "{product: {}}": lambda d: d.product(),
+    "{product: {age: prefix, sex: identity}}": lambda d: d.product(age="prefix", sex="identity"),
+    "{product: {name: identity, age: [minors]}, name: x}": lambda d: d.product(
+        {"name": "identity"}, age=["minors"], name="x"
+    ),
+    "{product: {age: {width_range: 2}}}": lambda d: d.product(age={"width_range": 2}),
+    "{product: {age: [['[0, 18)', '[18, 65)']]}}": lambda d: d.product(age=[["[0, 18)", "[18, 65)"]]),
+    "{product: {age: {union: [identity, total]}}}": lambda d: d.product(age={"union": ("identity", "total")}),
+}
+
+
+@pytest.mark.quick
+def test_a_call_is_an_entry_of_a_file(subtests: pytest.Subtests) -> None:
+    for entry, call in CALLS.items():
+        with subtests.test(entry):
+            of_file, of_call = parse_request(f"{FILE}  - {entry}").workload, call(D)
+            assert of_call == of_file
+            assert of_call.domain == of_file.domain
+            assert of_call.groups() == of_file.groups() and of_call.labels() == of_file.labels()
+            assert of_call.products is not None and of_file.products is not None
+            for one, other in zip(of_call.products, of_file.products, strict=True):
+                assert one.subworkload == other.subworkload
+    # Calls add up to the file.
+    text = "".join(f"  - {entry}\n" for entry in CALLS if "name: x}" not in entry)
+    calls = [CALLS[entry](D) for entry in CALLS if "name: x}" not in entry]
+    assert sum(calls) == parse_request(FILE + text).workload
+
+
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    *((partial(Domain.of, a=values), text) for values, text in NO_LABELS),
+    (
+        lambda: Workload.of({"domain": AB}, domain=AB),
+        "'domain' is given twice, in the dictionary and by keyword",
+    ),
+    (
+        lambda: Workload.of("w.yaml"),  # type: ignore[arg-type]
+        "a str is given, expected a dictionary or keywords: the keys of a workload file\n"
+        "  Workload.load(path) reads a file",
+    ),
+    (
+        lambda: Workload.of(domain=AB, workload=AB.marginal("a")),
+        f"workload: a value of type Workload means nothing here\n{TAKEN}",
+    ),
+    (
+        lambda: Workload.of(domain=AB, worklaod=ENTRIES),
+        "worklaod: a workload file has no key 'worklaod', expected domain, predicates, workload, "
+        "normalise, privacy, unit, neighbours or data\n  did you mean 'workload'?",
+    ),
+    (
+        lambda: Workload.of(workload=ENTRIES),
+        "the dictionary: a workload file needs the key 'domain'\n  it has 'workload'",
+    ),
+    (
+        lambda: D.product(age="prefix", wieght=2),
+        "product.wieght: the domain has no attribute 'wieght'\n  did you mean 'weight'?",
+    ),
+    (
+        lambda: D.product({"age": "prefix"}, age="prefix"),
+        "'age' is given twice, in the dictionary and by keyword",
+    ),
+    (
+        lambda: D.product("age"),
+        "a str is given, expected a dictionary or keywords: a block by attribute",
+    ),
+    (
+        lambda: D.product(age=[["[0, 18)", "x"]]),
+        "product.age[0][1]: attribute 'age' has no group or value 'x'\n"
+        "  known: [0, 18), [18, 65), [65, 115), minors",
+    ),
+    (
+        lambda: D.marginal("sex", "aeg"),
+        "marginal[1]: the domain has no attribute 'aeg'\n  did you mean 'age'?",
+    ),
+    (
+        lambda: D.marginals(ways=1, of=["sex", "aeg"]),
+        "marginals.of[1]: the domain has no attribute 'aeg'\n  did you mean 'age'?",
+    ),
+    (
+        lambda: Domain.of({"age of head": {"bins": [0, 5, 5]}}),
+        "domain['age of head'].bins[2]: bins of attribute 'age of head' must increase, found 5 after 5\n"
+        "  half-open bins [a, b) share their edges; each edge is written once",
+    ),
+]
+
+
+def test_refused(subtests: pytest.Subtests) -> None:
+    for call, text in REFUSED:
+        with subtests.test(text):
+            with pytest.raises(WorkloadError) as caught:
+                call()
+            assert str(caught.value) == text
+
+
+def test_what_is_none_is_not_given() -> None:
+    assert D.marginal("sex", weight=None, name=None) == D.marginal("sex")
+    with pytest.raises(WorkloadError, match=r"product\.age: the block of attribute 'age' is missing"):
+        D.product(age=None)
+    with pytest.raises(
+        WorkloadError, match=r"^marginal\.wieght: a workload entry has no key 'wieght', "
+    ) as caught:
+        D.marginal("sex", wieght=2)
+    assert caught.value.hint == "did you mean 'weight'?"
+    assert repr(D) == "Domain(sex 2 × age 3 × name 2: 12 cells)"

@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""The keys of a whole workload file: what they make, their defaults, and the limits of a domain."""
 
 import hashlib
 import re
@@ -36,6 +36,7 @@ def test_the_first_example(tmp_path: Path) -> None:
     assert request.neighbours == ADD_REMOVE
     assert request.path == str(path)
     assert request.text_hash == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert request.text_hash == parse_request(ISSUE, str(path)).text_hash
     w = request.workload
     assert w.domain.names == ("sex", "age", "exper")
     assert w.shape == (14 + 7 * 78, 2 * 7 * 12)
@@ -43,23 +44,11 @@ def test_the_first_example(tmp_path: Path) -> None:
     assert Workload.load(path) == w
 
 
-def test_parse_is_load(tmp_path: Path) -> None:
-    path = tmp_path / "workload.yaml"
-    path.write_bytes(ISSUE.encode())
-    assert parse_request(ISSUE, str(path)).text_hash == load_request(path).text_hash
-
-
-def test_defaults() -> None:
-    request = parse_request("domain: {a: {values: [x]}}\nworkload: [{marginal: [a]}]")
-    assert request.privacy is None
-    assert request.neighbours is None
-    assert request.path == "<text>"
-
-
-def test_rho_and_replace_one() -> None:
-    request = parse_request(
-        "domain: {a: {values: [x]}}\nworkload: [{marginal: [a]}]\nprivacy: {rho: 1}\nneighbours: replace-one"
-    )
+def test_what_is_protected_and_how_much() -> None:
+    text = "domain: {a: {values: [x]}}\nworkload: [{marginal: [a]}]\n"
+    request = parse_request(text)
+    assert (request.privacy, request.neighbours, request.path) == (None, None, "<text>")
+    request = parse_request(f"{text}privacy: {{rho: 1}}\nneighbours: replace-one")
     assert request.privacy == Privacy(rho=1.0)
     assert str(request.neighbours) == "replace-one"
 
@@ -100,14 +89,6 @@ def test_reference_in_the_docstring_holds() -> None:
         assert len(request.workload.groups()) >= len(entries) + len(blocks) + 1
 
 
-@pytest.mark.parametrize("name", ["workload.yaml", "small.yaml"])
-def test_examples_are_read(name: str) -> None:
-    path = Path(__file__).parents[2] / "examples" / "census2000" / name
-    if not path.exists():
-        pytest.skip("the examples are not part of this copy")
-    assert load_request(path).workload.m > 0
-
-
 def test_more_cells_than_64_bits_count() -> None:
     domain = ", ".join(f"a{i}: {{range: [0, 10], width: 1}}" for i in range(50))
     found = parse_request(f"domain: {{{domain}}}\nworkload: [{{marginals: {{ways: [0, 1]}}}}]\n").workload
@@ -115,9 +96,6 @@ def test_more_cells_than_64_bits_count() -> None:
     assert found.domain.cell(10**50 - 2) == ("9",) * 49 + ("8",)
     assert found.labels()[1] == "a0 in 0" and len(found.hash) == 64
     assert solve(found, "l2_strategy").status.stop == "gap reached"
-
-
-def test_more_cells_than_are_counted() -> None:
     domain = ", ".join(f"a{i}: {{range: [0, 10], width: 1}}" for i in range(301))
     with pytest.raises(TooLargeError, match=r"w.yaml:1:9: the domain has more than 10\^300 cells"):
         parse_request(f"domain: {{{domain}}}\nworkload: [{{marginals: {{ways: 0}}}}]\n", "w.yaml")

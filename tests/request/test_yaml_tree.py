@@ -1,13 +1,17 @@
-from __future__ import annotations
+"""The text of a workload file (yaml_text), and its tree of values, each with its place (yaml_tree)."""
 
+import math
+from pathlib import Path
+
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Error, WorkloadError
-from mmopt.request import parse_request
+from mmopt.request import load_request, parse_request
 from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
-from mmopt.request.yaml_text import YamlText
-from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, parse_tree
+from mmopt.request.yaml_text import MAX_BYTES, YamlText
+from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, parse_tree, resolve
 
 
 def plain(node: YamlNode) -> object:
@@ -80,7 +84,7 @@ PIECES = """domain workload sex values bins range width groups marginal product 
 WORDS = st.sampled_from([*PIECES.split(), "", ": ", ", ", "\n", "\n  ", "\n- ", "!!str ", "---\n", "\t"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=40)
 @given(st.lists(WORDS, max_size=25).map("".join) | st.text(max_size=40))
 def test_only_our_own_errors(text: str) -> None:
     try:
@@ -88,3 +92,144 @@ def test_only_our_own_errors(text: str) -> None:
     except Error as error:
         assert error.where is not None
         assert str(error).startswith("w.yaml:")
+
+
+TEXTS = "NO no yes on Off y 12:30 2001-01-01 1_000 18-64 0b11 1,5 + - . e5 nan inf << = TrUe 1e 0o8"
+VALUES = {
+    "": None,
+    "~": None,
+    "null": None,
+    "NULL": None,
+    "true": True,
+    "False": False,
+    "0": 0,
+    "-7": -7,
+    "+12": 12,
+    "0x1F": 31,
+    "0o17": 15,
+    "9223372036854775807": 2**63 - 1,
+    "1.0": 1.0,
+    ".5": 0.5,
+    "5.": 5.0,
+    "1e5": 1e5,
+    "1e-6": 1e-6,
+    "1.0E-6": 1e-6,
+    ".inf": math.inf,
+    "-.Inf": -math.inf,
+}
+SURPRISES = "01 -007 00 9223372036854775808 0x8000000000000000 1e999"
+
+
+def test_what_a_word_means(subtests: pytest.Subtests) -> None:
+    for word, value in {**{word: word for word in TEXTS.split()}, **VALUES}.items():
+        with subtests.test(word):
+            found = resolve(word)
+            assert found == value and type(found) is type(value)
+    assert math.isnan(resolve(".nan"))  # type: ignore[arg-type]
+    for word in (*SURPRISES.split(), "9" * 5000):
+        with subtests.test(word), pytest.raises(WorkloadError):
+            resolve(word)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=12)
+)
+def test_numbers_are_read_exactly_and_every_word_has_one_meaning(value: float, word: str) -> None:
+    found = resolve(repr(value))
+    assert found == value
+    assert type(found) is type(value)
+    try:
+        meant = resolve(word)
+    except WorkloadError:
+        return
+    assert meant is None or isinstance(meant, bool | int | float) or meant == word
+
+
+GOOD = "domain: {sex: {values: [F, M]}}\nworkload: [{marginal: [sex]}]\n"
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(WorkloadError) as caught:
+        load_request(path)
+    return str(caught.value).replace(str(path.parent), "DIR")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "workload.yaml").write_text(GOOD)
+    (tmp_path / "folder").mkdir()
+    np.savez(tmp_path / "w.npz", a=1)
+    (tmp_path / "long.yaml").write_bytes(GOOD.encode() + b"#" * MAX_BYTES)
+    for name, said in (
+        ("worklaod.yaml", "there is no workload file 'DIR/worklaod.yaml'\n  did you mean 'workload.yaml'?"),
+        ("folder", "'DIR/folder' is a folder, expected a workload file (YAML)"),
+        (
+            "w.npz",
+            "'DIR/w.npz' is an archive, such as a saved result, expected a workload file (YAML)\n"
+            "  'mmopt verify RESULT WORKLOAD' takes the result first",
+        ),
+        (
+            "long.yaml",
+            "the workload file 'DIR/long.yaml' is longer than 2 MiB\n"
+            "  a workload file declares the domain and the queries; the data go into a table",
+        ),
+    ):
+        assert refusal(tmp_path / name) == said
+    assert refusal(tmp_path / "no" / "w.yaml") == "there is no workload file 'DIR/w.yaml'"
+    assert refusal(tmp_path / "a\0b").startswith("the workload file 'DIR/a\0b' cannot be read: ")
+    with pytest.raises(WorkloadError, match=r"'<text>' is longer than 2 MiB"):
+        parse_request("#" * (MAX_BYTES + 1))
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_bytes(GOOD.encode() + "# Zürich ".encode() + b"Gen\xe8ve\n")
+    assert refusal(path) == (
+        "DIR/w.yaml:3:13: byte 0xE8 is not valid UTF-8\n"
+        "    # Zürich Gen�ve\n"
+        "                ^\n"
+        "  save the file as UTF-8 (it may be in Latin-1 or UTF-16 now)"
+    )
+    path.write_bytes(GOOD.encode("utf-16"))
+    assert "DIR/w.yaml:1:1: byte 0xFF is not valid UTF-8" in refusal(path)
+
+
+def test_character_outside_yaml(subtests: pytest.Subtests) -> None:
+    for character in ["\x00", "\x01", "\x1b", "\x7f", "\ufffe", "\ud800"]:
+        with subtests.test(ascii(character)):
+            with pytest.raises(WorkloadError) as caught:
+                parse_request(f"domain:\n  a{character}b: 1", "w.yaml")
+            assert str(caught.value) == (
+                f"w.yaml:2:4: the character U+{ord(character):04X} is not allowed in a workload file\n"
+                "      a\ufffdb: 1\n"
+                "       ^\n"
+                "  remove it, or write it as an escape inside double quotes"
+            )
+
+
+def test_tab(subtests: pytest.Subtests) -> None:
+    for text in ["domain:\n\tsex: {values: [F]}", "domain:\n  sex:\n\t- F"]:
+        with subtests.test(repr(text)):
+            with pytest.raises(WorkloadError) as caught:
+                parse_request(text, "w.yaml")
+            line = 1 + text[: text.index("\t")].count("\n")
+            assert str(caught.value).startswith(f"w.yaml:{line}:1: not valid YAML: a tab character\n")
+            assert str(caught.value).endswith("\n    ^\n  indent with spaces")
+
+
+def test_line_breaks_and_byte_order_mark(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for end in ["\n", "\r\n", "\r"]:
+        with subtests.test(repr(end)):
+            path = tmp_path / "w.yaml"
+            path.write_bytes(("\ufeff" + GOOD.replace("\n", end)).encode())
+            assert load_request(path).workload.shape == (2, 2)
+            path.write_bytes(
+                ("\ufeff# comment" + end + GOOD.replace("sex]", "sxe]").replace("\n", end)).encode()
+            )
+            assert refusal(path).startswith("DIR/w.yaml:3:24: the domain has no attribute 'sxe'\n")
+
+
+def test_place_after_the_last_line() -> None:
+    text = YamlText.of("a: 1\nb: 2  \n\n", "w.yaml")
+    where = text.at(3, 0)
+    assert (where.line, where.column, where.text) == (2, 5, "b: 2  ")

@@ -1,7 +1,5 @@
 """Strategies in factors as files: they come back equal, and what is no such file is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -23,42 +21,35 @@ W = Workload.from_products(
 MADE = [(name, norm) for name, template in TEMPLATES.items() for norm in template.norms]
 
 
-@pytest.fixture(scope="module", params=MADE, ids=str)
-def solution(request: pytest.FixtureRequest) -> FactoredSolution:
-    name, norm = request.param
-    return templates(W, norm, [name]).solution(W)
-
-
-def test_saved_and_loaded_equal(solution, tmp_path):
-    path = solution.save(tmp_path / "one")
-    assert path.name == "one.npz"
-    found = FactoredSolution.load(path)
-    assert found == solution == load_saved(path)
-    assert type(found.strategy) is type(solution.strategy) and found.strategy.norm == solution.strategy.norm
-    assert found.strategy.sensitivity == solution.strategy.sensitivity
-    np.testing.assert_array_equal(found.strategy.variances(W), solution.strategy.variances(W))
-    assert found != dataclasses.replace(solution, error=2.0) and found != 1
-
-
-def test_a_file_of_version_0_1_0_is_read(solution, tmp_path):
-    """It calls the bound on the error of every strategy 'bound'."""
-    record, arrays = pack(solution.fields())
-    record["bound"] = record.pop("error_bound")
-    assert load_saved(npz_file.write(record, arrays, tmp_path / "old.npz")) == solution
+def test_saved_and_loaded_equal(subtests, tmp_path):
+    for name, norm in MADE:
+        with subtests.test(f"{name} {norm}"):
+            solution = templates(W, norm, [name]).solution(W)
+            path = solution.save(tmp_path / f"{name}{norm}")
+            assert path.name == f"{name}{norm}.npz"
+            found = FactoredSolution.load(path)
+            assert found == solution == load_saved(path)
+            assert type(found.strategy) is type(solution.strategy)
+            assert found.strategy.norm == solution.strategy.norm
+            assert found.strategy.sensitivity == solution.strategy.sensitivity
+            np.testing.assert_array_equal(found.strategy.variances(W), solution.strategy.variances(W))
+            assert found != dataclasses.replace(solution, error=2.0) and found != 1
+            # A file of version 0.1.0 calls the bound on the error of every strategy 'bound'.
+            record, arrays = pack(solution.fields())
+            record["bound"] = record.pop("error_bound")
+            assert load_saved(npz_file.write(record, arrays, tmp_path / "old.npz")) == solution
 
 
 def test_texts():
-    found = templates(W, 1, ["product"]).solution(W)
-    assert [name for name, _ in found.rows()] == [
-        "template",
-        "strategy",
-        "total error",
-        "error bound",
-        "error gap",
-        "rmse",
-    ]
+    found = templates(W, 2, ["product"]).solution(W)
+    names = ["template", "strategy", "total error", "error bound", "error gap", "rmse"]
+    assert [name for name, _ in found.rows()] == names
     assert repr(found).startswith("FactoredSolution(product: error ") and "product" in str(found)
     assert found.summary()["error"] == found.error and found.error_gap == found.error / found.error_bound - 1
+    # With a plan the figures that the gap is between stay.
+    shown = dict(solution_rows(found, plan(W, found, {"rho": 0.5})))
+    assert list(shown) == names
+    assert "at unit noise" in shown["total error"] and "predicted at rho = 0.5" in shown["rmse"]
 
 
 def test_refused(tmp_path):
@@ -91,10 +82,3 @@ def test_refused(tmp_path):
         f"'{path}' holds a strategy in factors, not the solution of a program\n"
         "  'mmopt release --strategy' and 'mmopt verify' take it"
     )
-
-
-def test_with_a_plan_the_figures_that_the_gap_is_between_stay():
-    found = templates(W, 2, ["product"]).solution(W)
-    shown = dict(solution_rows(found, plan(W, found, {"rho": 0.5})))
-    assert list(shown) == ["template", "strategy", "total error", "error bound", "error gap", "rmse"]
-    assert "at unit noise" in shown["total error"] and "predicted at rho = 0.5" in shown["rmse"]

@@ -1,7 +1,5 @@
 """Random implicit matrices, and each operation of one against the same matrix written out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -13,11 +11,7 @@ from tolerances import ROUNDING
 from mmopt.workloads import Attribute, Factor
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Kron, Stack
-from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
-from mmopt.workloads.blocks.modified_blocks import RowWeighted, Scaled
-
-__all__ = ["BLOCKS", "check_block", "check_twin", "random_block", "random_matrix", "random_rows"]
+from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
 BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "identity": lambda rng, n: f.identity(n),
@@ -36,6 +30,40 @@ BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "scaled rows": lambda rng, n: _weighted(rng, random_block(rng, n)).weighed(),
 }
 """Each kind of block over about so many cells (the Haar wavelet: the power of two below)."""
+
+
+def of(n: int, *ranges: range) -> list[float]:
+    """1 at the cells of the first range, -1 at those of the second."""
+    signs = (1.0, -1.0)
+    return [sum(sign for sign, own in zip(signs, ranges, strict=False) if cell in own) for cell in range(n)]
+
+
+def parts(cells: range, count: int) -> list[range]:
+    """As equal as they can be, the longer ones first; none of a single cell."""
+    if len(cells) == 1:
+        return []
+    split = np.array_split(cells, min(count, len(cells)))
+    return [range(int(own[0]), int(own[-1]) + 1) for own in split]
+
+
+def levels(n: int, count: int) -> list[range]:
+    found, level = [], [range(n)]
+    while level:
+        found += level
+        level = [part for cells in level for part in parts(cells, count)]
+    return found
+
+
+TWINS: dict[str, Callable[..., list[list[float]]]] = {
+    "identity": lambda n: [of(n, range(i, i + 1)) for i in range(n)],
+    "total": lambda n: [of(n, range(n))],
+    "prefix": lambda n: [of(n, range(i + 1)) for i in range(n)],
+    "all_range": lambda n: [of(n, range(i, j + 1)) for i in range(n) for j in range(i, n)],
+    "width_range": lambda n, width: [of(n, range(i, i + width)) for i in range(n - width + 1)],
+    "hierarchy": lambda n, branching=2: [of(n, cells) for cells in levels(n, branching)],
+    "haar": lambda n: [of(n, range(n)), *(of(n, *parts(c, 2)) for c in levels(n, 2) if len(c) > 1)],
+}
+"""By the word of a block, its rows over n cells by definition."""
 
 
 def random_rows(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -70,35 +98,6 @@ def _reordered(rng: np.random.Generator, block: Factor) -> Factor:
 def _padded(rng: np.random.Generator, n: int) -> Factor:
     block = random_block(rng, max(1, n - int(rng.integers(3))))
     return f.padded(block, max(n, block.size))
-
-
-def random_matrix(rng: np.random.Generator, n: int, depth: int) -> tuple[Implicit, np.ndarray]:
-    """An implicit matrix of n columns and its dense twin, composed up to ``depth`` levels deep."""
-    kind = int(rng.integers(7 if depth else 3))
-    if kind == 0:
-        rows = random_rows(rng, n)
-        return Dense.read(rows), rows
-    if kind == 1:
-        rows = random_rows(rng, n)
-        return Sparse.read(scipy.sparse.coo_array(rows)), rows
-    if kind == 2:
-        block = _of_size(rng, n)
-        return block, block.matrix()
-    if kind in (3, 4):
-        sizes = [1, n] if rng.random() < 0.3 else [d for d in range(2, n + 1) if n % d == 0][:1]
-        sizes = sizes if len(sizes) == 2 else [sizes[0], n // sizes[0]] if sizes else [n]
-        parts, twins = zip(*(random_matrix(rng, size, depth - 1) for size in sizes), strict=True)
-        twin = twins[0]
-        for other in twins[1:]:
-            twin = np.kron(twin, other)
-        return Kron(parts), twin
-    if kind == 5:
-        parts, twins = zip(*(random_matrix(rng, n, depth - 1) for _ in range(2)), strict=True)
-        return Stack(parts), np.vstack(twins)
-    inner, twin = random_matrix(rng, n, depth - 1)
-    m = len(twin)
-    scale = float(rng.choice([-2.0, 0.5, 1.0 / 3.0])) if rng.random() < 0.5 else rng.normal(size=m)
-    return Scaled(inner, scale), np.asarray(scale)[..., None] * twin
 
 
 def check_twin(matrix: Implicit, dense: np.ndarray, rng: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 """A data frame of queries × cells: its index names the queries, its columns the cells."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -104,9 +102,9 @@ WRONG: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(WRONG)))
-def test_refused(number: int) -> None:
-    call, text = WRONG[number]
-    with pytest.raises(WorkloadError) as caught:
-        call()
-    assert str(caught.value) == text
+def test_refused(subtests: pytest.Subtests) -> None:
+    for call, text in WRONG:
+        with subtests.test(text):
+            with pytest.raises(WorkloadError) as caught:
+                call()
+            assert str(caught.value) == text

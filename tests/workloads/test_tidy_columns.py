@@ -1,7 +1,5 @@
 """What the columns say of each query, against the cells that its factors count."""
 
-from __future__ import annotations
-
 import datetime
 import math
 
@@ -41,7 +39,7 @@ def of_one(factor, attribute: Attribute) -> dict[str, list[object]]:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(20)
+@pytest.mark.draws(3)
 def test_ends_and_texts_are_those_of_the_cells_that_are_counted(rng):
     """A query over two attributes of bins, row by row: formed, and looked at."""
     sizes = rng.integers(1, 6, size=2).tolist()
@@ -77,16 +75,14 @@ def _is_all(factor, product: Product, axis: int) -> np.ndarray:
     return np.tile(np.repeat(own, math.prod(f.rows for f in product.factors[axis + 1 :])), before)
 
 
-@pytest.mark.draws(20)
 def test_a_column_for_every_attribute_that_is_restricted_and_no_other(rng):
-    asked = random_workload(rng)
-    found = tidy_columns(asked)
-    restricted = [
-        attribute.name
-        for i, attribute in enumerate(asked.domain.attributes)
-        if not all(_is_all(product.factors[i], product, i).all() for product in asked.products)
-    ]
-    assert list(found) == restricted
+    for asked in (random_workload(rng) for _ in range(10)):
+        restricted = [
+            attribute.name
+            for i, attribute in enumerate(asked.domain.attributes)
+            if not all(_is_all(product.factors[i], product, i).all() for product in asked.products)
+        ]
+        assert list(tidy_columns(asked)) == restricted
 
 
 def test_what_is_said_of_bins():

@@ -1,58 +1,97 @@
-from __future__ import annotations
+"""Words for blocks of queries (factor_blocks, range_blocks, hierarchies, placed_blocks, all_ranges): roots
+that keep small singular values, ends, labels, errors; that they are their rows stands in test_laws.py.
+"""
 
 import numpy as np
 import pytest
 from random_workloads import random_factor
+from tolerances import ROUNDING
 from workloads.implicit_twins import check_block
 
+from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.workloads import Attribute, Bins, Domain
+from mmopt.strategies import Strategy
+from mmopt.symmetry.attribute_components import AttributeSymmetry
+from mmopt.workloads import Attribute, Bins, Domain, Values
 from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads.blocks.all_ranges import reflected_ranges
 
 
-@pytest.mark.draws(8)
-def test_random_factors_agree_with_their_matrix(rng):
-    factor = random_factor(rng, int(rng.integers(1, 7)), depth=2)
-    check_block(factor, factor.matrix(), rng)
-
-
-def test_blocks_made_of_blocks(rng):
-    for n in (1, 2, 5, 8):
-        one, two = random_factor(rng, n), random_factor(rng, n)
-        check_block(f.union(one, two), np.vstack([one.matrix(), two.matrix()]), rng)
+def test_random_blocks_of_blocks_agree_with_their_matrix(rng):
+    for n in (1, 3, 5, 6):
+        factor = random_factor(rng, n, depth=2)
+        check_block(factor, factor.matrix(), rng)
         order = rng.permutation(n)
-        moved = np.zeros((one.rows, n))
-        moved[:, order] = one.matrix()
-        check_block(f.reordered(one, order), moved, rng)
-
-
-def test_closed_form_grams_at_size():
-    # Sums over all entries, exact: Σ (n - max) and the all-range Gram's Σ = Σ over ranges of length².
-    n = 300
-    assert f.prefix(n).gram().sum() == sum(i * i for i in range(1, n + 1))
-    assert f.all_range(n).gram().sum() == sum((n - k + 1) * k * k for k in range(1, n + 1))
+        moved = np.zeros((factor.rows, n))
+        moved[:, order] = factor.matrix()
+        check_block(f.reordered(factor, order), moved, rng)
 
 
 def test_root_of_all_ranges_keeps_small_singular_values():
-    n = 512
+    n = 128
     values = np.linalg.svd(f.all_range(n).root(), compute_uv=False)
     exact = np.sqrt(n + 1) / (2 * np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1))))
-    np.testing.assert_allclose(values, exact, rtol=1e-12)
+    np.testing.assert_allclose(values, exact, rtol=ROUNDING)
 
 
-def test_many_predicates_on_few_cells():
-    rng = np.random.default_rng(5)
-    matrix = rng.integers(0, 2, size=(500, 6)).astype(float)
-    matrix[:, 0] = 1
-    check_block(f.predicates(matrix), matrix, rng)
-    assert f.predicates(matrix).root().shape == (6, 6)
+def test_a_hierarchys_root_keeps_small_singular_values():
+    """The largest and the smallest ones: of an evenly split hierarchy each level adds its block size."""
+    for branching in [2, 3, 7]:
+        n = branching**3
+        values = np.linalg.svd(f.hierarchy(n, branching).root(), compute_uv=False)
+        squares = [1.0]  # the eigenvalues, coarse to fine: sums of the sizes of the blocks below
+        for level in range(1, 4):
+            squares.append(squares[-1] + branching**level)
+        counts = [n - n // branching, n // branching - n // branching**2, n // branching**2 - 1, 1]
+        expected = np.sqrt(np.repeat(squares, counts))[::-1]
+        np.testing.assert_allclose(values, expected, rtol=100 * ROUNDING)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 100_000])
-def test_ends_of_ranges_at_both_ends(n):
-    factor = f.all_range(n)
-    low, high = factor.ends(np.array([0, factor.rows - 1]))
-    assert (low.tolist(), high.tolist()) == ([0, n - 1], [0, n - 1])
+def test_trees_have_the_known_sensitivity():
+    """Haar rows are orthogonal; every level of a tree counts each cell once."""
+    for levels in range(5):
+        Q = f.haar(2**levels).matrix()
+        np.testing.assert_array_equal(Q @ Q.T, np.diag(np.square(Q).sum(axis=1)))
+        assert Strategy(Q, norm=1).sensitivity == 1 + levels
+        assert Strategy(Q, norm=2).sensitivity == pytest.approx(np.sqrt(1 + levels), rel=1e-15)
+    for n, branching, depth in ((1, 2, 0), (9, 2, 4), (9, 3, 2), (13, 3, 3), (16, 4, 2), (5, 7, 1)):
+        assert Strategy(f.hierarchy(n, branching).matrix(), norm=1).sensitivity == 1 + depth
+
+
+def test_windows_of_small_numbers_beside_large_ones():
+    """Sums of small numbers keep their digits beside a number that would wipe them out."""
+    for width in [1, 2, 7, 64, 99, 100]:
+        x = np.full(100, 1e-3)
+        x[0] = 1e17
+        sums = f.width_range(100, width).apply(x)
+        np.testing.assert_allclose(sums[1:], width * 1e-3, rtol=ROUNDING)
+
+
+def test_ranges_on_even_and_odd_vectors_have_roots_there():
+    for n in [2, 3, 4, 5, 33]:
+        gram = f.all_range(n).gram()
+        attribute = AttributeSymmetry.of(np.arange(n), True)
+        assert attribute.is_reversal
+        for part, root in zip(attribute.parts, reflected_ranges(n), strict=True):
+            basis = attribute.basis(part).toarray()
+            assert root.shape == (part.dim, part.dim) and not np.tril(root, -1).any()
+            np.testing.assert_allclose(root.T @ root, basis.T @ gram @ basis, rtol=ROUNDING)
+            if part is attribute.parts[0] and n % 2 == 0:  # the even ones are prefix sums
+                steps = np.arange(1, n // 2 + 1)
+                sums = (n + 1) * np.minimum.outer(steps, steps)
+                np.testing.assert_allclose(root.T @ root, sums, rtol=ROUNDING)
+
+
+def test_other_symmetries_are_no_reversal():
+    for classes, mirrored in (([0, 1, 2, 3], False), ([0, 1, 1, 0], True), ([0], True)):
+        assert not AttributeSymmetry.of(np.array(classes), mirrored).is_reversal
+
+
+def test_ends_of_ranges_at_both_ends():
+    for n in [1, 2, 5, 100_000]:
+        factor = f.all_range(n)
+        low, high = factor.ends(np.array([0, factor.rows - 1]))
+        assert (low.tolist(), high.tolist()) == ([0, n - 1], [0, n - 1])
 
 
 def test_labels():
@@ -74,13 +113,11 @@ def test_labels():
     assert f.identity(3).labels(state) == ["state=AK", "state=AL", "state=AR"]
     assert f.prefix(3).labels(state) == ["state up to AK", "state up to AL", "state up to AR"]
     assert f.all_range(3).labels(state)[:2] == ["state=AK", "state from AK to AL"]
-
-
-def test_numbers_out_of_order_are_not_compared():
-    from mmopt.workloads import Values
-
-    code = Attribute("code", ("3", "1"), encoding=Values((3, 1)))
+    code = Attribute("code", ("3", "1"), encoding=Values((3, 1)))  # numbers out of order are not compared
     assert f.prefix(2).labels(code) == ["code up to 3", "code up to 1"]
+    assert f.hierarchy(3).labels(state) == ["", "state from AK to AL", "state=AR", "state=AK", "state=AL"]
+    assert f.reordered(f.prefix(3), [2, 0, 1]).labels(state)[0] == "state up to AR (reordered)"
+    assert f.reordered(f.total(3), [2, 0, 1]).labels(state) == [""]
 
 
 def test_factors_compare_by_what_they_ask():
@@ -92,9 +129,8 @@ def test_factors_compare_by_what_they_ask():
     assert repr(f.union(f.total(2), f.predicates([[1, 0]]))) == "union(total(2), predicates(1 × 2))"
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
+def test_errors(subtests):
+    for make, text in [
         (lambda: f.identity(0), "a query block needs at least one cell, found 0"),
         (f.union, "a union needs at least one query block, found none"),
         (
@@ -106,17 +142,27 @@ def test_factors_compare_by_what_they_ask():
             lambda: f.predicates([[1, 0], [0, 0]], ["a", "none"]),
             "query 1 ('none') is all zero\n  leave it out: its answer is 0",
         ),
-    ],
-)
-def test_errors(make, text):
-    with pytest.raises(WorkloadError) as caught:
-        make()
-    assert str(caught.value) == text
+        (lambda: f.width_range(3, 0), "ranges of 0 cells over 3 cells, expected a width from 1 to 3"),
+        (lambda: f.width_range(3, 4), "ranges of 4 cells over 3 cells, expected a width from 1 to 3"),
+        (lambda: f.hierarchy(3, 1), "the hierarchy's branching is 1, expected 2 or more"),
+        (
+            lambda: f.haar(6),
+            "the Haar wavelet needs a power of two, found 6 cells\n  the nearest are 4 and 8",
+        ),
+    ]:
+        with subtests.test(text):
+            with pytest.raises(WorkloadError) as caught:
+                make()
+            assert str(caught.value) == text
 
 
-def test_too_large_a_matrix_is_refused():
+def test_what_is_too_large_is_refused(monkeypatch):
     with pytest.raises(TooLargeError) as caught:
         f.all_range(4096).matrix()
     assert str(caught.value) == (
         "the matrix of all_range(4096) has 8,390,656 × 4,096 entries, 256.1 GiB; the limit is 4 GiB"
     )
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 8 * 400 - 1)
+    with pytest.raises(TooLargeError) as caught:
+        f.hierarchy(100)
+    assert caught.value.message.startswith("the list of the blocks of hierarchy(100, 2) has 200 × 2 entries")
