@@ -4,8 +4,6 @@ Both sides come from the program file, evaluated on structured values: the bound
 multipliers, the objective that of the repaired point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ v.T M**(p - 1) v is at most trace(M**p), with equality where d is positive. p = 
 -1: A.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What programs/ERRATA.md says of the papers, shown: the printed fails, the other holds."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What programs/ERRATA.md says of Li and Miklau, PVLDB 2012, shown: the printed fails, the other holds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

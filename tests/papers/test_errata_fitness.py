@@ -1,7 +1,5 @@
 """What programs/ERRATA.md says of Xiao et al., PVLDB 2021, shown: the printed fails, the other holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What programs/ERRATA.md says of the columns of other mechanisms, in tables of PVLDB 2012 and 2021."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Example 4 of PVLDB 2012: the root mean squared errors that it prints, from the total errors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 The paper has 8192 cells; here fewer, since the loss of principal vectors falls with the number of cells.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Each is exact, upper (our value is at most it) or lower. The value is on the sca
 program share. What takes more than a solve to compare stands in the other files of this folder.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers and theorems of Huang, Han, Li, Yu: Orthogonal mechanism (CIKM 2013)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

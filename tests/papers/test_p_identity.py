@@ -4,8 +4,6 @@ Both are root mean squared errors per query at unit noise variance, sensitivity 
 three random starts, of which the best counts.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

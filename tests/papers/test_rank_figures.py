@@ -1,7 +1,5 @@
 """What the two rank programs of PODS 2010 reach, against the best that is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from constructed import haar

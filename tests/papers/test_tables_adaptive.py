@@ -1,7 +1,5 @@
 """PVLDB 2012, Table 2, at its 2048 cells as far as that is quick, and what its text says of other designs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -9,8 +9,6 @@ Tables 5 to 8 and 11 print one random draw each, of a seed that is not known. Ou
 same kind, so the tolerance of those figures is the spread of a few draws, not an accuracy.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from examples.scripts import scripts

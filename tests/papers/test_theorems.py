@@ -1,7 +1,5 @@
 """Theorems of the papers as inequalities and equalities, on random workloads and strategies."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

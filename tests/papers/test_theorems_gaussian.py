@@ -1,7 +1,5 @@
 """Theorems of PVLDB 2012 and PVLDB 2021 as inequalities and equalities, on random workloads."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weights of design queries (PVLDB 2012) and completed columns: closed forms, and how the programs relate."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The components of a workload are those of its dense matrices."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

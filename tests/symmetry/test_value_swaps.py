@@ -1,7 +1,5 @@
 """Interchangeable values against swapping every pair."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

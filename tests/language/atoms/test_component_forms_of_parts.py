@@ -1,7 +1,5 @@
 """Parts of one row and one column together: what each comes to by itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -44,58 +42,64 @@ ATOMS = ["add", "sub", "mul", "matmul", "neg", "transpose", "root", "inv", "pinv
 WITHOUT_BALLS = ("pinv", "factor")  # have no error bound
 
 
-@pytest.mark.parametrize(
-    ("atom", "numbers"),
-    [(atom, PLAIN) for atom in ATOMS] + [(atom, BALLS) for atom in ATOMS if atom not in WITHOUT_BALLS],
-    ids=lambda value: value if isinstance(value, str) else "plain" if value is PLAIN else "balls",
-)
-def test_each(atom: str, numbers: Numbers, rng: np.random.Generator) -> None:
-    a = drawn(rng, numbers)
-    other = tuple(numbers.exact(rng.normal(size=mid(own).shape)) for own in a)
-    args = (a, other) if atom in ("add", "sub", "mul", "matmul") else (a,)
-    found = parts_of.each(numbers, atom, *args)
-    for at, own in enumerate(found):
-        if atom == "inv" and not mid(a[at]).any():  # infinite, as the atom says
-            expected = numbers.call(atom, a[at])
-            assert np.array_equal(mid(own), mid(expected), equal_nan=True)
-            continue
-        assert alike(own, numbers.call(atom, *(arg[at] for arg in args))), atom
+def test_each(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for atom, numbers in [(atom, PLAIN) for atom in ATOMS] + [
+        (atom, BALLS) for atom in ATOMS if atom not in WITHOUT_BALLS
+    ]:
+        with subtests.test(atom):
+            a = drawn(rng, numbers)
+            other = tuple(numbers.exact(rng.normal(size=mid(own).shape)) for own in a)
+            args = (a, other) if atom in ("add", "sub", "mul", "matmul") else (a,)
+            found = parts_of.each(numbers, atom, *args)
+            for at, own in enumerate(found):
+                if atom == "inv" and not mid(a[at]).any():  # infinite, as the atom says
+                    expected = numbers.call(atom, a[at])
+                    assert np.array_equal(mid(own), mid(expected), equal_nan=True)
+                    continue
+                assert alike(own, numbers.call(atom, *(arg[at] for arg in args))), atom
 
 
-@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
-def test_numbers_count_for_all(numbers: Numbers, rng: np.random.Generator) -> None:
-    a, two = drawn(rng, numbers), numbers.exact(2.0)
-    for atom, args in (("mul", (two, a)), ("mul", (a, two)), ("div", (a, two))):
-        found = parts_of.each(numbers, atom, *args)
-        for at, own in enumerate(found):
-            expected = numbers.call(atom, *(arg[at] if isinstance(arg, tuple) else arg for arg in args))
-            assert alike(own, expected)
+def test_numbers_count_for_all(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for numbers in (PLAIN, BALLS):
+        with subtests.test(str(numbers)):
+            a, two = drawn(rng, numbers), numbers.exact(2.0)
+            for atom, args in (("mul", (two, a)), ("mul", (a, two)), ("div", (a, two))):
+                found = parts_of.each(numbers, atom, *args)
+                for at, own in enumerate(found):
+                    expected = numbers.call(
+                        atom, *(arg[at] if isinstance(arg, tuple) else arg for arg in args)
+                    )
+                    assert alike(own, expected)
 
 
-@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
-@pytest.mark.parametrize("atom", ["diag", "trace", "nuclear"])
-def test_vector(atom: str, numbers: Numbers, rng: np.random.Generator) -> None:
-    a = drawn(rng, numbers)
-    found, order = parts_of.vector(numbers, atom, a)
-    assert sorted(order) == list(range(len(a)))
-    expected = np.concatenate([np.atleast_1d(mid(numbers.call(atom, a[at]))) for at in order])
-    np.testing.assert_allclose(mid(found), expected, atol=tolerances.FINE)
+def test_vector(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for atom in ("diag", "trace", "nuclear"):
+        for numbers in (PLAIN, BALLS):
+            with subtests.test(str((atom, numbers))):
+                a = drawn(rng, numbers)
+                found, order = parts_of.vector(numbers, atom, a)
+                assert sorted(order) == list(range(len(a)))
+                expected = np.concatenate([np.atleast_1d(mid(numbers.call(atom, a[at]))) for at in order])
+                np.testing.assert_allclose(mid(found), expected, atol=tolerances.FINE)
 
 
-@pytest.mark.parametrize("sides", ["", "left", "right", "both"])
-@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
-def test_solved(sides: str, numbers: Numbers, rng: np.random.Generator) -> None:
-    matrix = tuple(m if mid(m).size > 1 else numbers.exact(mid(m) + 1.0) for m in drawn(rng, numbers))
-    left, right = (
-        tuple(numbers.exact(rng.normal(size=mid(m).shape)) for m in matrix)
-        if sides in (side, "both")
-        else None
-        for side in ("left", "right")
-    )
-    found = parts_of.solved(numbers, left, matrix, right)
-    for at, own in enumerate(found):
-        expected = numbers.solved(left and left[at], matrix[at], right and right[at])
-        assert alike(own, expected)
+def test_solved(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for numbers in (PLAIN, BALLS):
+        for sides in ("", "left", "right", "both"):
+            with subtests.test(str((sides, numbers))):
+                matrix = tuple(
+                    m if mid(m).size > 1 else numbers.exact(mid(m) + 1.0) for m in drawn(rng, numbers)
+                )
+                left, right = (
+                    tuple(numbers.exact(rng.normal(size=mid(m).shape)) for m in matrix)
+                    if sides in (side, "both")
+                    else None
+                    for side in ("left", "right")
+                )
+                found = parts_of.solved(numbers, left, matrix, right)
+                for at, own in enumerate(found):
+                    expected = numbers.solved(left and left[at], matrix[at], right and right[at])
+                    assert alike(own, expected)
 
 
 def test_what_is_not_positive_goes_through_the_atom() -> None:
@@ -105,16 +109,17 @@ def test_what_is_not_positive_goes_through_the_atom() -> None:
     assert not np.isfinite(found[0].rad).all() and all(np.isfinite(own.rad).all() for own in found[1:])
 
 
-@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
-def test_diagonals_of_what_is_solved(numbers: Numbers, rng: np.random.Generator) -> None:
-    matrix = tuple(m if mid(m).size > 1 else numbers.exact(mid(m) + 1.0) for m in drawn(rng, numbers))
-    left, right = (
-        tuple(numbers.exact(rng.normal(size=mid(m).shape)) for m in matrix) for _ in ("left", "right")
-    )
-    found, order = parts_of.solved_diagonals(numbers, left, matrix, right)
-    assert sorted(order) == list(range(len(matrix)))
-    expected = [np.diag(mid(numbers.solved(left[at], matrix[at], right[at]))) for at in order]
-    np.testing.assert_allclose(mid(found), np.concatenate(expected), atol=tolerances.FINE)
+def test_diagonals_of_what_is_solved(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for numbers in (PLAIN, BALLS):
+        with subtests.test(str(numbers)):
+            matrix = tuple(m if mid(m).size > 1 else numbers.exact(mid(m) + 1.0) for m in drawn(rng, numbers))
+            left, right = (
+                tuple(numbers.exact(rng.normal(size=mid(m).shape)) for m in matrix) for _ in ("left", "right")
+            )
+            found, order = parts_of.solved_diagonals(numbers, left, matrix, right)
+            assert sorted(order) == list(range(len(matrix)))
+            expected = [np.diag(mid(numbers.solved(left[at], matrix[at], right[at]))) for at in order]
+            np.testing.assert_allclose(mid(found), np.concatenate(expected), atol=tolerances.FINE)
 
 
 def test_a_diagonal_where_nothing_can_be_solved_is_infinite() -> None:

@@ -1,7 +1,5 @@
 """``let`` of what is chosen: the lines with its expression in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -64,18 +62,17 @@ def test_without_such_lets_nothing_changes() -> None:
     assert expand(program) is program
 
 
-@pytest.mark.parametrize(
-    ("line", "message", "hint"),
-    [
-        ("«G» = X", "'G' is defined twice", "give one of them another name"),
-        ("V = «W @ X + X»", "a matrix (m, n) does not fit a matrix (n, n)", ""),
-        ("V = «Q»", "'Q' is not defined", "known: G, W, m, n"),
-    ],
-)
-def test_mistake_in_a_let(
-    line: str, message: str, hint: str, refused: Callable[[str, str, str], None]
-) -> None:
-    refused(TEXT.replace("    Z = [[", f"    {line}\n    Z = [[", 1), message, hint)
+MISTAKES = [
+    ("«G» = X", "'G' is defined twice", "give one of them another name"),
+    ("V = «W @ X + X»", "a matrix (m, n) does not fit a matrix (n, n)", ""),
+    ("V = «Q»", "'Q' is not defined", "known: G, W, m, n"),
+]
+
+
+def test_mistake_in_a_let(subtests: pytest.Subtests, refused: Callable[[str, str, str], None]) -> None:
+    for line, message, hint in MISTAKES:
+        with subtests.test(line):
+            refused(TEXT.replace("    Z = [[", f"    {line}\n    Z = [[", 1), message, hint)
 
 
 def test_expressions_that_double_are_stopped(refused: Callable[[str, str, str], None]) -> None:
