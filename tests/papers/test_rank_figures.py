@@ -24,6 +24,7 @@ def test_prefix_min_error(n: int, identity: float) -> None:
     assert s.status.stop.startswith("rank reached in ")
 
 
+@slow
 def test_haar_min_sensitivity() -> None:
     """Program 5.3 on Y4, of sensitivity 3: its symmetric root has 2 (upper; the slides print 1 + √2)."""
     s = solve(Workload.from_matrix(haar(4)), "min_sensitivity")
@@ -31,6 +32,7 @@ def test_haar_min_sensitivity() -> None:
     assert s.status.stop.startswith("rank reached in ")
 
 
+@slow
 def test_hierarchy_min_sensitivity() -> None:
     """H4, of sensitivity 3: ten starts end at √7 (upper); rotations of 2.578 are known."""
     s = solve(Workload.from_matrix(HIERARCHY), "min_sensitivity")
@@ -38,7 +40,7 @@ def test_hierarchy_min_sensitivity() -> None:
     assert s.status.stop.startswith("rank reached in ")
 
 
-@slow
+@pytest.mark.nightly
 def test_hierarchy_min_sensitivity_from_many_starts() -> None:
     s = solve(Workload.from_matrix(HIERARCHY), "min_sensitivity", starts=200)
     assert s.objective <= 2.6

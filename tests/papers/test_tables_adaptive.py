@@ -102,8 +102,8 @@ def completed(rows: Array) -> Array:
     return np.vstack([scaled, np.diag(np.sqrt(np.maximum(spare, 0)))])
 
 
-@pytest.mark.some(2)
-@pytest.mark.parametrize("n", [16, 64, 128])
+@pytest.mark.some(1)
+@pytest.mark.parametrize("n", [16, 64])
 def test_weights_that_are_best_before_completing_are_not_best_after(n: int) -> None:
     """Prefix sums: A_l of section 3.4 is worse than Program 1's weights, and far better once completed."""
     w = cumulative(n)

@@ -469,7 +469,7 @@ LAWS = {
 
 
 # Kinds of argument of each atom: cvxpy takes long to lower one.
-FEW = {law: {"lowering": 2, "curvature": 16}.get(law, 8) for law in LAWS}
+FEW = {law: 2 if law == "lowering" else 8 for law in LAWS}
 QUICK = ("value", "curvature", "balls", "gradients")
 
 

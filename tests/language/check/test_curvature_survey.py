@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from mmopt.errors import ProgramError
-from mmopt.language import ATOMS, Program, check, program_names, to_source
+from mmopt.language import ATOMS, Program, check, program_names, shipped, to_source
 from mmopt.language.atoms.argument_types import Curvature
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode, describe, survey
@@ -40,33 +40,19 @@ def walk(node: TypedNode) -> Iterator[TypedNode]:
         yield from walk(part)
 
 
-def test_nodes_have_the_types_that_the_check_infers(subtests: pytest.Subtests) -> None:
+def test_nodes_and_sides_have_the_types_that_the_check_infers(subtests: pytest.Subtests) -> None:
     for name in program_names():
         with subtests.test(name):
-            surveyed = survey(Program.load(name))
-            seen = 0
+            surveyed, checked = survey(Program.load(name)), shipped(name)
+            assert checked.program.klass == "procedure" or surveyed.lines
             for line in surveyed.lines:
-                scope = surveyed.checked.lines.inside(line.constraint.family if line.constraint else None)
+                scope = checked.lines.inside(line.constraint.family if line.constraint else None)
                 for node in (n for side in line.sides for n in walk(side)):
                     assert node.known == infer(node.expr, scope), to_source(node.expr)
                     assert node.rule, to_source(node.expr)
-                    seen += 1
                 assert (line.fault, line.blamed) == (None, None)
-            assert seen or surveyed.checked.program.klass == "procedure"
-
-
-def test_the_sides_are_those_of_the_check(subtests: pytest.Subtests) -> None:
-    for name in program_names():
-        with subtests.test(name):
-            program = Program.load(name)
-            checked = check(program)
-            for line in survey(program).lines:
-                if line.constraint is None:
-                    assert checked.objective is not None
-                    assert line.sides[0].known.curvature is checked.objective.curvature
-                else:
-                    found = tuple(side.known.curvature for side in line.sides)
-                    assert found == tuple(known.curvature for known in checked.constraints[line.name])
+                judged = checked.constraints[line.name] if line.constraint else (checked.objective,)
+                assert [side.known.curvature for side in line.sides] == [known.curvature for known in judged]
 
 
 # expression, its curvature, the rule at the top, its parts

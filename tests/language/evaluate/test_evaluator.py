@@ -10,7 +10,7 @@ from cases import random_workload
 
 from mmopt.compiler import bind
 from mmopt.errors import ProgramError
-from mmopt.language import check, evaluate, evaluate_ball, program_names, to_source
+from mmopt.language import evaluate, evaluate_ball, program_names, shipped, to_source
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.evaluator import share
 from mmopt.language.syntax.parse_expression import parse_expr
@@ -133,7 +133,7 @@ def test_bounds_can_be_evaluated_with_their_error(subtests: pytest.Subtests) -> 
     """Objective, value and certificate of shipped programs have balls, and small ones."""
     for name in program_names():
         with subtests.test(name):
-            checked = check(Program.load(name))
+            checked = shipped(name)
             program = checked.program
             rng = np.random.default_rng(3)
             sizes = dict.fromkeys(checked.scope.dims, 3)

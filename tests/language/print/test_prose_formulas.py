@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mmopt.language import Program, check, program_names
+from mmopt.language import Program, check, program_names, shipped
 from mmopt.language.print.prose_formulas import Formula, Sentence, plain_words, prose
 from tests.language.print.test_typeset import well_formed
 
@@ -34,7 +34,7 @@ def test_every_piece_of_a_shipped_program_is_set(subtests: pytest.Subtests) -> N
     for name in program_names():
         with subtests.test(name):
             for text in texts(name):
-                words, _ = prose(text, check(Program.load(name)).scope)
+                words, _ = prose(text, shipped(name).scope)
                 left = [piece for piece in words if isinstance(piece, str) and "`" in piece]
                 assert not left
                 assert (text.count("`") > 0) == bool(formulas(words))
@@ -46,7 +46,7 @@ def test_every_piece_of_a_shipped_program_is_set(subtests: pytest.Subtests) -> N
 def test_a_piece_that_lost_a_bracket_is_not_set(rng: np.random.Generator) -> None:
     names = [name for name in program_names() if "(" in "".join(texts(name)[0].split("`")[1::2])]
     for name in rng.choice(names, 6, replace=False).tolist():
-        text, scope = texts(name)[0], check(Program.load(name)).scope
+        text, scope = texts(name)[0], shipped(name).scope
         whole, _ = prose(text, scope)
         within = [i for i, char in enumerate(text) if char in "()[]" and text.count("`", 0, i) % 2]
         at = int(rng.choice(within))
