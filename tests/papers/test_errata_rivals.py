@@ -52,6 +52,7 @@ def rows_of_attributes(k: int) -> Iterator[int]:
             yield needed + sum(more)
 
 
+@pytest.mark.slow
 def test_no_number_of_fourier_rows_gives_table_2() -> None:
     by_bits = np.cumsum([math.comb(11, bits) for bits in range(12)])
     close = []
@@ -71,6 +72,7 @@ def test_no_number_of_fourier_rows_gives_table_2() -> None:
     assert not (close[0] & close[1]).any()
 
 
+@pytest.mark.slow
 def test_datacube_of_table_2_lies_between_two_ways_to_answer() -> None:
     row = TABLE_2["1-way"]
     w, least = range_marginals(1)

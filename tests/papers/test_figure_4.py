@@ -68,7 +68,7 @@ def losses(w: Workload) -> tuple[float, float]:
     return error(w, separation(w, 16)) / best - 1, error(w, principal(w, 0.06)) / best - 1
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workload", "groups", "vectors"), [(all_ranges, 0.01, PENALTY), (random_ranges, 0.04, PENALTY + 0.01)]
 )

@@ -11,11 +11,8 @@ slow = pytest.mark.slow
 HIERARCHY = np.vstack([np.ones((1, 4)), np.kron(np.eye(2), np.ones((1, 2))), np.eye(4)])
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize(
-    ("n", "identity"),
-    [(2, 3.0), (3, 6.0), pytest.param(4, 10.0, marks=slow), pytest.param(6, 21.0, marks=slow)],
-)
+@slow
+@pytest.mark.parametrize(("n", "identity"), [(2, 3.0), (3, 6.0), (4, 10.0), (6, 21.0)])
 def test_prefix_min_error(n: int, identity: float) -> None:
     """Program 5.1: the identity's error, upper; no better strategy is known for so few cells."""
     s = solve(Workload.from_matrix(np.tri(n)), "min_error")

@@ -85,6 +85,7 @@ def test_cumulative_counts_of_table_2() -> None:
         assert rmse_over_bound(name, w) == pytest.approx(factor / row.bound, rel=0.01)
 
 
+@pytest.mark.slow
 def test_hierarchies_and_bound_of_range_marginals() -> None:
     """16 x 16 x 8 cells, the shape of the paper's census data: Hier. over the bound 1.63 / 0.95 for 2-way."""
     row = TABLE_2["2-way"]

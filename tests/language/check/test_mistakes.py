@@ -1,7 +1,7 @@
 """Every mistake has its place in the file and the full text of its error, as ``mistakes.txt`` shows it.
 
-Guards syntax/parse_expression.py, syntax/parse_statements.py, check/relation_checks.py, check/index_types.py
-and check/solution_section_checks.py.
+Guards syntax/parse_expression.py, syntax/parse_statements.py, syntax/program_sections.py, check/procedure.py,
+check/relation_checks.py, check/index_types.py and check/solution_section_checks.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,23 +19,28 @@ AROUND = {
 }
 
 
-def mistakes() -> Iterator[tuple[str, str, str, str]]:
-    """Which statement, its marked text, message and hint."""
+def mistakes() -> Iterator[tuple[str, str, str, str, str]]:
+    """Name and program of a group; the marked text, message and hint of each mistake in it."""
     text = Path(__file__).with_name("mistakes.txt").read_text(encoding="utf-8")
-    slot = ""
+    name = program = ""
     for row in text.rstrip("\n").split("\n\n")[1:]:
         if row.startswith("= "):
-            slot = row[2:]
+            name, _, program = row.removeprefix("= ").partition("\n")
             continue
         marked, _, said = row.partition("\n! ")
         message, _, hint = said.partition("\n? ")
-        yield slot, marked, message, hint.replace("{atoms}", ", ".join(sorted(FUNCTIONS)))
+        yield name, program, marked, message, hint.replace("{atoms}", ", ".join(sorted(FUNCTIONS)))
 
 
 def test_every_mistake_is_refused_at_its_place(
     subtests: pytest.Subtests, program: Callable[..., str], refused: Callable[[str, str, str], None]
 ) -> None:
-    for slot, marked, message, hint in mistakes():
-        with subtests.test(marked):
-            changed = {"more" if slot == "section" else slot: marked}
-            refused(program(**AROUND.get(slot, {}), **changed), message, hint)
+    for name, whole, marked, message, hint in mistakes():
+        with subtests.test(f"{name}: {marked}"):
+            if whole:
+                old, _, new = marked.partition("\n> ")
+                assert old in whole
+                refused(whole.replace(old, new, 1), message, hint)
+            else:
+                changed = {"more" if name == "section" else name: marked}
+                refused(program(**AROUND.get(name, {}), **changed), message, hint)
