@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from mmopt import Program, Workload, solve
-from mmopt.errors import ProgramError
-from mmopt.language import check
 
 QUADRATIC = """program quadratic
 given
@@ -90,41 +88,3 @@ def test_the_dual_of_the_solver_closes_the_gap(subtests: pytest.Subtests, rng: n
             if text is PAIRS:  # a line of pairs has a matrix of multipliers
                 m = np.asarray(found.multipliers["off"])
                 assert m.shape == (n, n) and not np.diag(m).any() and (m[~np.eye(n, dtype=bool)] != 0).all()
-
-
-OTHER_KINDS = [
-    (
-        "Z: psd[n, n]",
-        "Z: matrix[n, n] >= 0",
-        "the multiplier of the matrix inequality 'cap' is a psd matrix",
-        "write Z: psd[n, n] from dual(cap)",
-    ),
-    (
-        "cap: X << eye(n)",
-        "cap: X[i, j] <= 1 for i, j in n",
-        "the multiplier of 'cap' is a number, a vector or a matrix, and >= 0",
-        "write Z: matrix[n, n] >= 0 (that of an equality is free, that of X >> 0 psd)",
-    ),
-    (
-        "cap: X << eye(n)",
-        "cap: [[X, W], [W.T, eye(n)]] >> 0",
-        "'cap' has blocks, whose multipliers are scaled apart",
-        "write for a diagonal block: from dual(cap)[0, 0]",
-    ),
-    (
-        "cap: X << eye(n)",
-        "cap: X << W[j, j]**2 * eye(n) for j in n",
-        "'cap' is a matrix inequality for each 'j'",
-        "leave out 'from'",
-    ),
-]
-
-
-@pytest.mark.quick
-def test_a_multiplier_of_another_kind_is_refused(subtests: pytest.Subtests) -> None:
-    for old, new, message, hint in OTHER_KINDS:
-        with subtests.test(new):
-            assert old in ROTATION
-            with pytest.raises(ProgramError) as error:
-                check(Program.parse(ROTATION.replace(old, new)))
-            assert error.value.message == message and error.value.hint == hint

@@ -1,95 +1,11 @@
-"""A program of class rank has one rank constraint; only a logarithm makes an objective one."""
+"""By how much a matrix misses its rank, and which objectives are logarithms."""
 
 import numpy as np
 import pytest
 
-from mmopt.errors import ProgramError
 from mmopt.language import Program, check
 from mmopt.language.check.relation_checks import rank_residual
 from mmopt.numerics.matrix_functions import polar
-
-PROGRAM = """\
-program trial
-class  rank
-given
-    W: matrix[m, n] = workload.matrix
-choose
-    A: matrix[n, n]
-    X: psd[n, n]
-let
-    Z = [[eye(n), A], [A.T, X]]
-minimize
-    trace(W @ inv(X) @ W.T)
-subject to
-    gram: Z >> 0
-    exact: rank(Z) == n
-strategy
-    A norm 1
-"""
-ONE = "write: exact: rank(Z) == p"
-WRONG = [
-    (
-        "class  rank",
-        "class  convex",
-        "rank(Z)",
-        "'exact': a rank constraint is not convex",
-        "write 'class rank'",
-    ),
-    (
-        "    exact: rank(Z) == n\n",
-        "",
-        "class",
-        "a program of class 'rank' has one rank constraint, this has 0",
-        ONE,
-    ),
-    (
-        "exact: rank(Z) == n",
-        "exact: rank(Z) == n\n    again: rank(X) == n",
-        "again: rank(X) == n",
-        "a program of class 'rank' has one rank constraint, this has 2",
-        ONE,
-    ),
-    ("rank(Z) == n", "rank(Z) <= n", "rank(Z) <= n", "a rank is given by '==' to one number", ONE),
-    (
-        "rank(Z) == n",
-        "rank(inv(X)) == n",
-        "inv(X)",
-        "the matrix whose rank is given has to be symmetric and affine in what is chosen",
-        "for example Z = [[eye(p), A], [A.T, X]]",
-    ),
-    (
-        "rank(Z) == n",
-        "rank(A) == n",
-        "A",
-        "the matrix whose rank is given has to be symmetric and affine in what is chosen",
-        "for example Z = [[eye(p), A], [A.T, X]]",
-    ),
-    ("rank(Z) == n", "rank(Z) == trace(X)", "trace(X)", "a rank is a given number, this is a number", ONE),
-    (
-        "rank(Z) == n",
-        "rank(Z) == diag(X)",
-        "diag(X)",
-        "a rank is a given number, this is a vector of length n",
-        ONE,
-    ),
-]
-
-
-def test_the_program_checks() -> None:
-    assert set(check(Program.parse(PROGRAM)).constraints) == {"gram", "exact"}
-
-
-def test_mistakes(subtests: pytest.Subtests) -> None:
-    for old, new, at, message, hint in WRONG:
-        with subtests.test(old):
-            assert PROGRAM.count(old) == 1
-            with pytest.raises(ProgramError) as refused:
-                check(Program.parse(PROGRAM.replace(old, new)))
-            error = refused.value
-            assert (error.message, error.hint) == (message, hint)
-            line, caret = str(error).splitlines()[1:3]
-            start = caret.index("^")
-            assert at.startswith(line[start : start + caret.count("^")].strip()), (line, caret)
 
 
 def test_residual_is_the_first_singular_value_beyond_the_rank(

@@ -8,7 +8,6 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
-from mmopt.errors import ProgramError
 from mmopt.language import check, typeset_latex
 from mmopt.language.print.program_layout import program_lines
 
@@ -77,36 +76,3 @@ def test_a_proof_of_the_bound_is_not_about_the_set_but_what_is_measured_is() -> 
     copy = Program.parse(shipped.text + "\nneighbours\n    rows 2\n")
     assert is_shipped(check(copy)) and not is_shipped(check(copy), meaning=True)
     assert is_shipped(check(shipped), meaning=True)
-
-
-APART = (
-    "a participation says how far apart two steps of one person are, and how many there are at most",
-    "write: participation separation b at most k",
-)
-
-
-NO_SETS = [
-    ("addremove", 5, "there are no neighbours 'addremove'", "did you mean 'add-remove'?"),
-    (
-        "max(X)",
-        5,
-        "there are no neighbours 'max(X)'",
-        "write add-remove, replace-one, rows k (of one person), or participation separation b at most k "
-        "(steps of one person)",
-    ),
-    ("rows", 5, "'rows' says how many rows of one person there are at most", "write: rows k"),
-    ("rows 0.5", 10, "'0.5' is not a dimension", "made of names, whole numbers, + - and *"),
-    ("rows q", 10, "'q' is not a dimension", "known: b, k, n, r"),
-    ("participation", 5, *APART),
-    ("participation at most k separation b", 5, *APART),
-]
-
-
-def test_what_is_no_set_is_refused_with_what_to_write(subtests: pytest.Subtests) -> None:
-    for words, column, message, hint in NO_SETS:
-        with subtests.test(words):
-            with pytest.raises(ProgramError) as error:
-                check(said(words))
-            where = error.value.where
-            assert (error.value.message, error.value.hint) == (message, hint)
-            assert where is not None and (where.line, where.column) == (16, column)
