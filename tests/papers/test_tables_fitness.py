@@ -166,7 +166,7 @@ def cases(tables: list[tuple[int, int, dict[str, float]]], *marks: pytest.MarkDe
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize(("table", "d", "spreads"), [*cases(TABLES), *cases(LONG, pytest.mark.slow)])
+@pytest.mark.parametrize(("table", "d", "spreads"), [*cases(TABLES), *cases(LONG, pytest.mark.nightly)])
 def test_tables_of_random_queries(table: int, d: int, spreads: dict[str, float], seed: int) -> None:
     w = draw(table, d, seed)
     s = solve(w, "fitness_for_use")
@@ -198,8 +198,9 @@ def test_column_hm_of_table_7_has_two_levels_at_64_and_128(subtests: pytest.Subt
             )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.nightly)]
+)
 def test_table_6_has_integer_targets_too(seed: int) -> None:
     """With targets between the integers the column is a sixth above print, at d = 256."""
     rng = np.random.default_rng(seed)

@@ -1,15 +1,17 @@
-"""The shipped programs say the same of values that split as of the dense ones."""
+"""The shipped programs say the same of values that split as of dense ones; lines without such a form."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+from own_texts import edited
 from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import Program
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
+from mmopt.language.evaluate.split_values import without_form
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.numerics.split_arrays import Level, Space, Split, floored, lift
 from mmopt.symmetry import symmetry
@@ -205,3 +207,24 @@ def test_matrices_that_split_differently_are_not_compared() -> None:
     text += "given\n    X: symmetric[n, n]\n    Y: symmetric[n, n]\nrequire\n    X << Y"
     with pytest.raises(ProgramError, match="'sub' of values that split differently"):
         worst(Program.parse(text).requires[0], split)
+
+
+def test_the_first_line_without_a_form_is_named(subtests: pytest.Subtests) -> None:
+    programs = {
+        **dict.fromkeys(PROGRAMS, ""),
+        "l2_strategy_block": "the block matrix in 'block'",
+        "l2_strategy_lmi": "the family 'lmi' (not one vector inequality)",
+        "fitness_lmi": "the family 'privacy' (not one vector inequality)",
+    }
+    for name, what in programs.items():
+        with subtests.test(name):
+            assert without_form(Program.load(name)) == what
+    for old, new, what in (
+        ("diag(X) <= 1", "X[0, 0] <= 1", "an index in 'sensitivity'"),
+        ("diag(X) <= 1", "sum(abs(X), axis=0) <= 1", "'sum' in 'sensitivity'"),
+        ("X = X / max(diag(X))", "X = X / max(diag(X)) + eye(n)", "'eye' in 'repair of X'"),
+        ("/ sum(d)", "/ sum(d * ones(n))", "'ones' in 'the certificate'"),
+        ("factor(X) norm 2", "factor(X + eye(n)) norm 2", "'eye' in 'strategy'"),
+    ):
+        with subtests.test(new):
+            assert without_form(edited("l2_strategy", (old, new))) == what
