@@ -481,9 +481,15 @@ def test_law(law: str, rng: Rng, subtests: pytest.Subtests) -> None:
             LAWS[law](atom, taken(name, FEW[law]), rng)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")
-@pytest.mark.parametrize("law", [law for law in LAWS if law != "words"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        pytest.param(law, marks=pytest.mark.slow if law == "curvature" else pytest.mark.nightly)
+        for law in LAWS
+        if law != "words"
+    ],
+)
 def test_law_of_every_kind(law: str, rng: Rng, subtests: pytest.Subtests) -> None:
     for name, atom in ATOMS.items():
         with subtests.test(name):

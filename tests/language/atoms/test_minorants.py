@@ -129,11 +129,15 @@ def test_law(rng: Rng, subtests: pytest.Subtests) -> None:
             law(atom, rng, FEW)
 
 
-@pytest.mark.slow
-def test_law_of_every_kind(rng: Rng, subtests: pytest.Subtests) -> None:
-    for name, atom in ATOMS.items():
-        with subtests.test(name):
-            law(atom, rng)
+LONG = {"pow", "mul", "entrywise max"}  # of many kinds of argument: the default run takes few of them
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else pytest.mark.nightly) for name in ATOMS],
+)
+def test_law_of_every_kind(name: str, rng: Rng) -> None:
+    law(ATOMS[name], rng)
 
 
 @pytest.mark.quick
