@@ -168,7 +168,7 @@ def test_privacy_cost_of_marginals(subtests: pytest.Subtests) -> None:
             assert np.sqrt(high) == pytest.approx(root, rel=tolerances.FITNESS)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_privacy_cost_of_the_census_workload() -> None:
     """All targets 1: both sides close in."""
     low, high = privacy_cost(census(target=1.0), 40)
