@@ -4,9 +4,10 @@ An atom is tried on all kinds of argument; its own rule refuses those that it do
 written here a second time, on object arrays of python-flint's ``arb``: a row without one fails the law.
 """
 
-from __future__ import annotations
-
+import functools
 import itertools
+import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,10 +15,9 @@ from typing import Any
 import numpy as np
 from flint import acb_mat, arb, arb_mat
 
+from mmopt.language import ATOMS
 from mmopt.language.atoms.argument_types import Curvature, Dim, RuleError, Type
 from mmopt.language.atoms.atom import Atom
-
-__all__ = ["MEANINGS", "Call", "Kind", "arbs", "calls", "curve", "draw"]
 
 R, N = 2, 3
 SIZES = {"r": R, "n": N}
@@ -89,18 +89,23 @@ def _bent(kind: Kind) -> list[Kind]:
     return [replace(kind, known=replace(kind.known, curvature=c, loewner=w)) for c, w in bents]
 
 
-def calls(atom: Atom, rng: np.random.Generator) -> list[Call]:
-    """Every way in which the rule takes the kinds, where the atom has a value for them."""
+@functools.cache
+def taken(name: str, most: int | None = None) -> tuple[Call, ...]:
+    """Ways in which the rule takes the kinds, where the atom has a value for them: so many, drawn, or all."""
+    atom = ATOMS[name]
+    rng = np.random.default_rng([int(os.environ["MMOPT_SEED"]), zlib.crc32(name.encode())])
     if atom.takes_dim:
-        dim = Kind(Type((n,)), count=True)
-        return [Call((dim,), {}, None, False)]
+        return (Call((Kind(Type((n,)), count=True),), {}, None, False),)
     axes: list[dict[str, int]] = [{}, {"axis": 0}, {"axis": 1}] if atom.axis else [{}]
-    exponents: tuple[float | None, ...] = EXPONENTS if atom.name == "pow" else (None,)
-    sides = [(COUNT,) if at == 1 and atom.name in (*COUNTED, "pow") else KINDS for at in range(atom.arity)]
-    found = []
-    for kinds, options, exponent in itertools.product(itertools.product(*sides), axes, exponents):
+    exponents: tuple[float | None, ...] = EXPONENTS if name == "pow" else (None,)
+    sides = [(COUNT,) if at == 1 and name in (*COUNTED, "pow") else KINDS for at in range(atom.arity)]
+    ways = list(itertools.product(itertools.product(*sides), axes, exponents))
+    found: list[Call] = []
+    for way in rng.permutation(len(ways)):
+        if len(found) == most:
+            break
         for positive in (False, True):
-            call = Call(kinds, options, exponent, positive)
+            call = Call(*ways[way], positive)
             try:
                 call.out(atom)
             except RuleError:
@@ -108,7 +113,8 @@ def calls(atom: Atom, rng: np.random.Generator) -> list[Call]:
             if _has_values(atom, call, rng):
                 found.append(call)
                 break
-    return found
+    assert found, f"'{name}' takes no kind of argument that tests/language/atom_cases.py can make"
+    return tuple(found)
 
 
 def _has_values(atom: Atom, call: Call, rng: np.random.Generator) -> bool:

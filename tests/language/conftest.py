@@ -1,7 +1,5 @@
 """A program with places for mistakes, and the check of a mistake's full text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

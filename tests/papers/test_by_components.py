@@ -4,8 +4,6 @@ Both sides come from the program file, evaluated on structured values: the bound
 multipliers, the objective that of the repaired point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,19 +76,19 @@ def total_error(workload: Workload, steps: int) -> tuple[float, float]:
     return both_sides(Program.load("l2_strategy"), {"W": root}, {"X": x, "d": weights})
 
 
-@pytest.mark.parametrize(
-    ("ways", "value"),
-    [([2], 20682.04), ([0, 1, 2], 23560.71), ([0, 1, 2, 3], 311984.60), (range(6), 1800173.09)],
-    ids=["2-way", "up to 2", "up to 3", "all"],
-)
-def test_marginals(ways: list[int], value: float) -> None:
+MARGINALS = [([2], 20682.04), ([0, 1, 2], 23560.71), ([0, 1, 2, 3], 311984.60), (range(6), 1800173.09)]
+
+
+def test_marginals(subtests: pytest.Subtests) -> None:
     """Over 2 × 5 × 16 × 20 × 75 cells: one orbit, so the first weights are optimal."""
-    low, high = total_error(marginals([2, 5, 16, 20, 75], ways), 1)
-    assert low == pytest.approx(value, rel=tolerances.PUBLISHED)
-    assert high == pytest.approx(low, rel=1e-9)
+    for ways, value in MARGINALS:
+        with subtests.test(str(ways)):
+            low, high = total_error(marginals([2, 5, 16, 20, 75], ways), 1)
+            assert low == pytest.approx(value, rel=tolerances.PUBLISHED)
+            assert high == pytest.approx(low, rel=1e-9)
 
 
-def test_the_census_workload_in_a_few_steps() -> None:
+def test_the_census_workload_measured_cell_by_cell() -> None:
     found = symmetry(census(), False)
     assert found is not None
     root = found.sources["workload.root"]
@@ -103,19 +101,22 @@ def test_the_census_workload_in_a_few_steps() -> None:
     assert identity == pytest.approx(67.6525**2 * 4151, rel=tolerances.PRINTED)
     low, _ = both_sides(program, {"W": root}, {"X": same, "d": uniform})
     assert low == pytest.approx(9079.62, rel=tolerances.PUBLISHED)  # the singular value bound
+
+
+@pytest.mark.slow
+def test_the_census_workload_in_a_few_steps() -> None:
     low, high = total_error(census(), 30)
     assert low == pytest.approx(15050.845, rel=tolerances.PUBLISHED)
     assert high < 1.01 * low
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_census_workload_to_the_end() -> None:
     """The optimum over all strategies of 4,151 queries over 500,480 cells."""
     low, high = total_error(census(), 600)
     assert 15050.845 < low < high < 15051.4
 
 
-@pytest.mark.draws(5)
 def test_components_go_the_way_of_the_dense_matrices(rng: np.random.Generator) -> None:
     """The fixed point from uniform weights keeps the symmetry, so each of its norms is the same."""
     found = None
@@ -158,15 +159,16 @@ def privacy_cost(workload: Workload, steps: int) -> tuple[float, float]:
     return both_sides(Program.load("fitness_for_use"), env, {**point, "Sigma": sigma, "alpha": 1.0})
 
 
-@pytest.mark.parametrize(("side", "root"), [(2, 1.47731), (4, 1.86330), (6, 2.02964), (8, 2.12236)])
-def test_privacy_cost_of_marginals(side: int, root: float) -> None:
+def test_privacy_cost_of_marginals(subtests: pytest.Subtests) -> None:
     """All one- and two-way marginals over side³ cells, targets 1."""
-    low, high = privacy_cost(marginals([side] * 3, [1, 2], target=1.0), 200)
-    assert np.sqrt(low) == pytest.approx(root, rel=tolerances.FITNESS)
-    assert np.sqrt(high) == pytest.approx(root, rel=tolerances.FITNESS)
+    for side, root in ((2, 1.47731), (4, 1.86330), (6, 2.02964), (8, 2.12236)):
+        with subtests.test(str(side)):
+            low, high = privacy_cost(marginals([side] * 3, [1, 2], target=1.0), 200)
+            assert np.sqrt(low) == pytest.approx(root, rel=tolerances.FITNESS)
+            assert np.sqrt(high) == pytest.approx(root, rel=tolerances.FITNESS)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_privacy_cost_of_the_census_workload() -> None:
     """All targets 1: both sides close in."""
     low, high = privacy_cost(census(target=1.0), 40)

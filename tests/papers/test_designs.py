@@ -6,8 +6,6 @@ v.T M**(p - 1) v is at most trace(M**p), with equality where d is positive. p = 
 -1: A.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -27,15 +25,16 @@ def points(workload: Workload) -> np.ndarray:
     return power(b @ workload.gram @ b.T, 0.5) @ b
 
 
-@pytest.mark.parametrize("program", POWERS)
-def test_equivalence_theorem(program: str, rng: np.random.Generator) -> None:
-    workload = Workload.from_matrix(rng.normal(size=(4, 9)))
-    d = np.asarray(solve(workload, program, tolerance=1e-8).variables["d"])
-    d, v, p = d / d.sum(), points(workload), POWERS[program]
-    m = (v * d) @ v.T
-    slope = ((power(m, p - 1.0) @ v) * v).sum(axis=0) / np.trace(power(m, p))
-    assert slope.max() <= 1 + 1e-5
-    assert slope[d > 1e-3] == pytest.approx(1.0, abs=1e-4)
+def test_equivalence_theorem(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for program in POWERS:
+        with subtests.test(program):
+            workload = Workload.from_matrix(rng.normal(size=(4, 9)))
+            d = np.asarray(solve(workload, program, tolerance=1e-8).variables["d"])
+            d, v, p = d / d.sum(), points(workload), POWERS[program]
+            m = (v * d) @ v.T
+            slope = ((power(m, p - 1.0) @ v) * v).sum(axis=0) / np.trace(power(m, p))
+            assert slope.max() <= 1 + 1e-5
+            assert slope[d > 1e-3] == pytest.approx(1.0, abs=1e-4)
 
 
 def test_a_design_for_another_mean_is_not_one_for_total_error(rng: np.random.Generator) -> None:

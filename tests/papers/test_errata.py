@@ -1,7 +1,5 @@
 """What programs/ERRATA.md says of the papers, shown: the printed fails, the other holds."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path
@@ -36,13 +34,14 @@ def test_every_entry_names_its_test_and_every_test_is_named() -> None:
 # -- Li et al., PODS 2010
 
 
-@pytest.mark.parametrize("n", [4, 8, 16])
-def test_smallest_eigenvalue_of_the_wavelet_is_2(n: int) -> None:
+def test_smallest_eigenvalue_of_the_wavelet_is_2(subtests: pytest.Subtests) -> None:
     """Section 6.1: the eigenvalues of the two Gram matrices differ by one, so not both start at 1."""
-    wavelet, tree = (np.linalg.eigvalsh(A.T @ A) for A in (haar(n), hierarchy(n)))
-    assert tree[0] == pytest.approx(1) and wavelet[0] == pytest.approx(2)
-    assert wavelet[:-1] - 1 == pytest.approx(tree[:-1])
-    assert wavelet[-1] == pytest.approx(n) and tree[-1] == pytest.approx(2 * n - 1)
+    for n in (4, 8, 16):
+        with subtests.test(str(n)):
+            wavelet, tree = (np.linalg.eigvalsh(A.T @ A) for A in (haar(n), hierarchy(n)))
+            assert tree[0] == pytest.approx(1) and wavelet[0] == pytest.approx(2)
+            assert wavelet[:-1] - 1 == pytest.approx(tree[:-1])
+            assert wavelet[-1] == pytest.approx(n) and tree[-1] == pytest.approx(2 * n - 1)
 
 
 def test_completing_a_column_need_not_improve_the_queries_that_use_it() -> None:

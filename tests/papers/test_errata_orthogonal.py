@@ -1,7 +1,5 @@
 """What programs/ERRATA.md says of Algorithm 2 and the figures of CIKM 2013: how its gaps are read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from examples.scripts import scripts

@@ -1,7 +1,6 @@
 """What programs/ERRATA.md says of the columns of other mechanisms, in tables of PVLDB 2012 and 2021."""
 
-from __future__ import annotations
-
+import functools
 import itertools
 import math
 from collections.abc import Iterator
@@ -25,10 +24,12 @@ age_pyramids, pl94 = fitness.workloads.age_pyramids, fitness.workloads.pl94
 
 SIZES = shape(PAPER_CELLS, 3)
 CLOSE = 0.005
+slow = pytest.mark.slow
 
 # -- PVLDB 2012, Table 2, over the bound (the eigen-strategy is the printed factor of the bound above it)
 
 
+@functools.cache
 def range_marginals(k: int) -> tuple[Workload, float]:
     """With the least root mean square error that the bound allows."""
     w = k_way(SIZES, k, ranges=True)
@@ -51,6 +52,7 @@ def rows_of_attributes(k: int) -> Iterator[int]:
             yield needed + sum(more)
 
 
+@pytest.mark.slow
 def test_no_number_of_fourier_rows_gives_table_2() -> None:
     by_bits = np.cumsum([math.comb(11, bits) for bits in range(12)])
     close = []
@@ -70,6 +72,7 @@ def test_no_number_of_fourier_rows_gives_table_2() -> None:
     assert not (close[0] & close[1]).any()
 
 
+@pytest.mark.slow
 def test_datacube_of_table_2_lies_between_two_ways_to_answer() -> None:
     row = TABLE_2["1-way"]
     w, least = range_marginals(1)
@@ -125,7 +128,7 @@ def test_column_hm_of_table_9_has_two_trees_of_branching_10() -> None:
     assert two(10) == pytest.approx(print_, rel=CLOSE)
     assert branching(116) == 11 and two(11) == pytest.approx(0.176, abs=1e-3)
     assert branching(232) == 16 and over_ip(tree(232, 16), w) == pytest.approx(0.174, abs=1e-3)
-    assert all(abs(over_ip(tree(232, b), w) / print_ - 1) > 0.01 for b in [*range(2, 80), 116, 232])
+    assert all(abs(over_ip(tree(232, b), w) / print_ - 1) > 0.01 for b in [*range(2, 80, 3), 116, 232])
 
 
 def test_column_hm_of_table_10_has_branching_6_at_t_2() -> None:
@@ -135,7 +138,10 @@ def test_column_hm_of_table_10_has_branching_6_at_t_2() -> None:
         assert over_ip(tree(t**3, branching(t**3)), cubes(t)) == pytest.approx(quotient(10, t), rel=CLOSE)
 
 
-@pytest.mark.parametrize(("t", "square_root", "best", "of_best"), [(14, 53, 14, 3.714), (16, 64, 16, 3.750)])
+@pytest.mark.parametrize(
+    ("t", "square_root", "best", "of_best"),
+    [(14, 53, 14, 3.714), pytest.param(16, 64, 16, 3.750, marks=slow)],
+)
 def test_column_hm_of_table_10_has_two_levels_at_t_14_and_16(
     t: int, square_root: int, best: int, of_best: float
 ) -> None:
@@ -149,18 +155,20 @@ def test_column_hm_of_table_10_has_two_levels_at_t_14_and_16(
         assert branching(smaller**3) == math.isqrt(smaller**3 - 1) + 1
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_draws_of_table_11_are_above_print_at_64(seed: int) -> None:
-    w, print_ = draw(11, 64, seed), printed(11, 64)
-    alpha = solve(w, "fitness_for_use").objective
-    assert input_perturbation(w) / alpha > 1.05 * print_["IP"]
-    assert over_ip(tree(64, branching(64)), w) == pytest.approx(quotient(11, 64), rel=0.06)
+def test_draws_of_table_11_are_above_print_at_64(subtests: pytest.Subtests) -> None:
+    for seed in range(3):
+        with subtests.test(str(seed)):
+            w, print_ = draw(11, 64, seed), printed(11, 64)
+            alpha = solve(w, "fitness_for_use").objective
+            assert input_perturbation(w) / alpha > 1.05 * print_["IP"]
+            assert over_ip(tree(64, branching(64)), w) == pytest.approx(quotient(11, 64), rel=0.06)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
-    ("table", "d", "name"), [(5, 128, "HM"), (6, 64, "CA"), (6, 128, "HM"), (8, 256, "IP")]
+    ("table", "d", "name"),
+    [(5, 128, "HM"), (6, 64, "CA"), (6, 128, "HM"), pytest.param(8, 256, "IP", marks=slow)],
 )
 def test_single_draws_of_print_are_above_ours(table: int, d: int, name: str, seed: int) -> None:
     w = draw(table, d, seed)

@@ -1,7 +1,5 @@
 """Example 4 of PVLDB 2012: the root mean squared errors that it prints, from the total errors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -17,11 +15,14 @@ from mmopt.testing.known_optima import Figure, holds
 FACTOR = pvldb2012_rmse_factor(epsilon=0.5, delta=1e-4)
 
 
-@pytest.mark.parametrize(("name", "value", "printed"), [("identity", 36.0, 45.36), ("haar", 21.0, 34.62)])
-def test_example_4_fixed_strategies(name: str, value: float, printed: float) -> None:
-    error = baseline(name, EXAMPLE_4).total_error(EXAMPLE_4)
-    assert error == pytest.approx(value, rel=1e-12)
-    assert holds(Figure(f"Example 4, {name}", "exact", printed, PAPER_RMSE), FACTOR * math.sqrt(error))
+def test_example_4_fixed_strategies(subtests: pytest.Subtests) -> None:
+    for name, value, printed in (("identity", 36.0, 45.36), ("haar", 21.0, 34.62)):
+        with subtests.test(name):
+            error = baseline(name, EXAMPLE_4).total_error(EXAMPLE_4)
+            assert error == pytest.approx(value, rel=1e-12)
+            assert holds(
+                Figure(f"Example 4, {name}", "exact", printed, PAPER_RMSE), FACTOR * math.sqrt(error)
+            )
 
 
 def test_example_4_gaussian_mechanism() -> None:

@@ -3,8 +3,6 @@
 The paper has 8192 cells; here fewer, since the loss of principal vectors falls with the number of cells.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -70,19 +68,17 @@ def losses(w: Workload) -> tuple[float, float]:
     return error(w, separation(w, 16)) / best - 1, error(w, principal(w, 0.06)) / best - 1
 
 
-def test_all_ranges() -> None:
-    separate, principal_ = losses(all_ranges(512))
-    assert 0 < separate < 0.01
-    assert 0 < principal_ < PENALTY
-
-
-def test_random_ranges() -> None:
-    separate, principal_ = losses(random_ranges(512))
-    assert 0 < separate < 0.04
-    assert 0 < principal_ < PENALTY + 0.01
-
-
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("workload", "groups", "vectors"), [(all_ranges, 0.01, PENALTY), (random_ranges, 0.04, PENALTY + 0.01)]
+)
+def test_losses(workload: Any, groups: float, vectors: float) -> None:
+    separate, principal_ = losses(workload(512))
+    assert 0 < separate < groups
+    assert 0 < principal_ < vectors
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("workload", [all_ranges, random_ranges])
 def test_principal_vectors_lose_less_on_more_cells(workload: Any) -> None:
     smaller, larger = (losses(workload(n))[1] for n in (512, 1024))

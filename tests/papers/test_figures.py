@@ -4,8 +4,6 @@ Each is exact, upper (our value is at most it) or lower. The value is on the sca
 program share. What takes more than a solve to compare stands in the other files of this folder.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -195,8 +193,7 @@ def test_figure(program: str, rows: Rows, givens: dict[str, Any], figure: Figure
 
 
 def test_every_program_has_a_figure() -> None:
-    """Those of class rank and smooth have theirs in test_rank_figures.py, test_smooth_programs.py and
-    test_p_identity.py."""
+    """Those of class rank and smooth have theirs in test_searched_figures.py and test_smooth_programs.py."""
     searched = {"min_error", "min_sensitivity", "min_sensitivity_rotation", "softmax_step", "fitness_softmax"}
     searched |= {"p_identity"}
     assert {program for program, *_ in FIGURES} == set(program_names()) - searched

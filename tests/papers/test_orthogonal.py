@@ -1,7 +1,5 @@
 """Numbers and theorems of Huang, Han, Li, Yu: Orthogonal mechanism (CIKM 2013)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -91,18 +89,21 @@ def _weighted(found: object) -> float:
     return float(w.weights @ np.square(R).sum(axis=1) / np.square(R).sum())
 
 
-@pytest.mark.parametrize("density", [0.2, 0.4, 0.8])
-def test_dense_random_queries_leave_one_cell_to_a_block(density: float, rng: np.random.Generator) -> None:
+def test_dense_random_queries_leave_one_cell_to_a_block(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
     """Section 5's workloads: with 50 queries no two of 1000 cells are used by the same ones.
 
     So the mechanism measures the cells, and its error is 2 ‖W‖²_F/ε², below that of the Laplace mechanism on
     the queries, 2 m S(W)²/ε² (Figures 1 to 3 show it below for all sizes).
     """
-    for m in (50, 100):
-        W = rng.random((m, 1000)) * (rng.random((m, 1000)) < density)
-        found = orthogonal(Workload.from_matrix(W))
-        touched = int(W.any(axis=0).sum())
-        assert len(found.blocks) == found.strategy.p == touched
-        assert found.strategy.sensitivity == 1
-        assert found.expected_error(1.0) == pytest.approx(2 * np.square(W).sum(), rel=RECOMPUTED)
-        assert found.expected_error(1.0) < 2 * m * Strategy(W, norm=1).sensitivity ** 2
+    m = 50
+    for density in (0.2, 0.4, 0.8):
+        with subtests.test(str(density)):
+            W = rng.random((m, 1000)) * (rng.random((m, 1000)) < density)
+            found = orthogonal(Workload.from_matrix(W))
+            touched = int(W.any(axis=0).sum())
+            assert len(found.blocks) == found.strategy.p == touched
+            assert found.strategy.sensitivity == 1
+            assert found.expected_error(1.0) == pytest.approx(2 * np.square(W).sum(), rel=RECOMPUTED)
+            assert found.expected_error(1.0) < 2 * m * Strategy(W, norm=1).sensitivity ** 2

@@ -1,9 +1,6 @@
 """Weights of design queries (PVLDB 2012) and completed columns: closed forms, and how the programs relate."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -21,19 +18,24 @@ def lean(w: Workload, design: Matrix) -> Matrix:
     return np.asarray(np.square(w.matrix @ np.linalg.pinv(design)).sum(axis=0))
 
 
-@pytest.mark.parametrize("n", [2, 4, 8, 32])
-@pytest.mark.parametrize("rows", [np.tri, all_ranges], ids=["prefix", "all ranges"])
-def test_laplace_weights_of_the_wavelet_have_a_closed_form(rows: Callable[[int], Matrix], n: int) -> None:
+def test_laplace_weights_of_the_wavelet_have_a_closed_form(subtests: pytest.Subtests) -> None:
     """λᵢ ∝ (cᵢ / bᵢ)^⅓ with b the row sums of |Q|: every cell is then equally sensitive."""
-    w, Q = Workload.from_matrix(rows(n)), haar(n)
-    found = solve(w, "laplace_weighting", givens={"Q": Q}, solver="clarabel")
-    c, b = lean(w, Q), np.abs(Q).sum(axis=1)
-    weights = (c / b) ** (1 / 3)
-    sensitivity = np.abs(Q).T @ weights
-    np.testing.assert_allclose(sensitivity, sensitivity[0], rtol=RECOMPUTED)
-    assert found.objective == pytest.approx((c / weights**2).sum() * sensitivity[0] ** 2, rel=PUBLISHED)
-    np.testing.assert_allclose(found.variables["w"], weights / sensitivity[0], rtol=2e-3)
-    assert found.strategy.norm == 1 and found.error == pytest.approx(found.objective, rel=RECOMPUTED)
+    for rows in (np.tri, all_ranges):
+        for n in (2, 4, 8, 32):
+            with subtests.test(str((rows.__name__, n))):
+                w, Q = Workload.from_matrix(rows(n)), haar(n)
+                found = solve(w, "laplace_weighting", givens={"Q": Q}, solver="clarabel")
+                c, b = lean(w, Q), np.abs(Q).sum(axis=1)
+                weights = (c / b) ** (1 / 3)
+                sensitivity = np.abs(Q).T @ weights
+                np.testing.assert_allclose(sensitivity, sensitivity[0], rtol=RECOMPUTED)
+                assert found.objective == pytest.approx(
+                    (c / weights**2).sum() * sensitivity[0] ** 2, rel=PUBLISHED
+                )
+                np.testing.assert_allclose(found.variables["w"], weights / sensitivity[0], rtol=2e-3)
+                assert found.strategy.norm == 1 and found.error == pytest.approx(
+                    found.objective, rel=RECOMPUTED
+                )
 
 
 def test_laplace_weights_of_other_workloads_do_not(rng: np.random.Generator) -> None:
@@ -53,43 +55,31 @@ def cases(rng: np.random.Generator) -> list[Workload]:
     return [named("prefix"), named("all ranges"), Workload.from_matrix(rng.normal(size=(9, 6)))]
 
 
-def test_one_group_and_groups_of_one_are_the_eigen_design(rng: np.random.Generator) -> None:
-    for w in cases(rng):
+def test_groups_and_principal_vectors_come_near_the_eigen_design(rng: np.random.Generator) -> None:
+    """One group and groups of one are the eigen-design, as all principal vectors are."""
+    for w in cases(rng)[1:]:
         whole = solve(w, "eigen_design", solver="clarabel")
-        one = solve(w, "eigen_separation", givens={"size": w.n}, solver="clarabel")
+        weighting = whole.steps["weighting"]
+        one, two, each = (
+            solve(w, "eigen_separation", givens={"size": size}, solver="clarabel") for size in (w.n, 2, 1)
+        )
         assert one.objective == pytest.approx(whole.objective, rel=GAP)
-        each = solve(w, "eigen_separation", givens={"size": 1}, solver="clarabel")
         # What completing the columns adds depends on the square root of the gap.
         assert each.objective == pytest.approx(whole.objective, rel=2e-3)
-        weighting = whole.steps["weighting"].objective
         for s in (one, each):
-            assert s.steps["between"].objective == pytest.approx(weighting, rel=5 * GAP_INTERIOR)
+            assert s.steps["between"].objective == pytest.approx(weighting.objective, rel=5 * GAP_INTERIOR)
         # Each group alone is as if it had the whole sensitivity.
         assert each.steps["inside"].objective <= one.steps["inside"].objective * (1 + GAP_INTERIOR)
-
-
-def test_groups_do_no_better_than_weights_for_all(rng: np.random.Generator) -> None:
-    for w in cases(rng):
-        weighting = solve(w, "query_weighting", solver="clarabel")
-        assert weighting.bound is not None
-        for size in (2, 3):
-            s = solve(w, "eigen_separation", givens={"size": size}, solver="clarabel")
-            assert s.steps["between"].objective >= weighting.bound
-            assert s.steps["inside"].objective <= weighting.objective  # every group has all of the budget
-            assert s.objective <= s.steps["between"].objective * (1 + RECOMPUTED)
-
-
-def test_more_principal_vectors_never_weigh_worse(rng: np.random.Generator) -> None:
-    """Before the columns are completed, that is; all of them (or all but one) are the eigen-design."""
-    for w in cases(rng):
-        whole = solve(w, "eigen_design", solver="clarabel")
-        found = [
-            solve(w, "principal_vectors", givens={"count": k}, solver="clarabel") for k in range(1, w.n + 1)
+        assert two.steps["inside"].objective <= weighting.objective
+        assert two.steps["between"].objective >= weighting.objective * (1 - GAP_INTERIOR)
+        assert two.objective <= two.steps["between"].objective * (1 + RECOMPUTED)
+        vectors = [
+            solve(w, "principal_vectors", givens={"count": k}, solver="clarabel") for k in (1, w.n // 2, w.n)
         ]
-        errors = [s.steps["weights"].objective for s in found]
-        assert all(b <= a * (1 + 2 * GAP_INTERIOR) for a, b in itertools.pairwise(errors))
-        for s in found[-2:]:
-            assert s.objective == pytest.approx(whole.objective, rel=GAP)
+        # More of them never weigh worse, before the columns are completed.
+        weights = [s.steps["weights"].objective for s in vectors]
+        assert all(b <= a * (1 + 2 * GAP_INTERIOR) for a, b in itertools.pairwise(weights))
+        assert vectors[-1].objective == pytest.approx(whole.objective, rel=GAP)
 
 
 def test_completing_may_turn_the_order_of_principal_vectors() -> None:
@@ -101,25 +91,27 @@ def test_completing_may_turn_the_order_of_principal_vectors() -> None:
 # -- designs in any number
 
 
-@pytest.mark.parametrize("rows", [np.tri, all_ranges], ids=["prefix", "all ranges"])
-def test_weights_of_a_hierarchy(rows: Callable[[int], Matrix]) -> None:
+def test_weights_of_a_hierarchy(subtests: pytest.Subtests) -> None:
     """Between the hierarchy as it is and the best strategy; Σ c/u over dependent queries over-estimates."""
-    w, D = Workload.from_matrix(rows(8)), hierarchy(8)
-    found, best = solve(w, "design_weighting", givens={"D": D}), solve(w, "l2_strategy")
-    assert best.bound is not None and best.bound <= found.objective
-    assert found.objective <= Strategy(D).total_error(w) * (1 - 0.1)
-    u = found.variables["u"]
-    assert found.objective == pytest.approx(Strategy(np.sqrt(u)[:, None] * D).total_error(w), rel=RECOMPUTED)
-    assert (lean(w, D)[u > 0] / u[u > 0]).sum() > found.objective * (1 + GAP)
+    for rows in (np.tri, all_ranges):
+        with subtests.test(rows.__name__):
+            w, D = Workload.from_matrix(rows(8)), hierarchy(8)
+            found, best = solve(w, "design_weighting", givens={"D": D}), solve(w, "l2_strategy")
+            assert best.bound is not None and best.bound <= found.objective
+            assert found.objective <= Strategy(D).total_error(w) * (1 - 0.1)
+            u = found.variables["u"]
+            assert found.objective == pytest.approx(
+                Strategy(np.sqrt(u)[:, None] * D).total_error(w), rel=RECOMPUTED
+            )
+            assert (lean(w, D)[u > 0] / u[u > 0]).sum() > found.objective * (1 + GAP)
 
 
 def test_weights_of_independent_queries_are_those_of_query_weighting(rng: np.random.Generator) -> None:
-    for _ in range(3):
-        w = Workload.from_matrix(rng.normal(size=(7, 5)))
-        Q = np.linalg.qr(rng.normal(size=(5, 5)))[0] * rng.uniform(0.5, 2.0, size=5)
-        one = solve(w, "design_weighting", givens={"D": Q}, solver="clarabel")
-        other = solve(w, "query_weighting", givens={"Q": Q}, solver="clarabel")
-        assert one.objective == pytest.approx(other.objective, rel=2 * GAP_INTERIOR)
+    w = Workload.from_matrix(rng.normal(size=(7, 5)))
+    Q = np.linalg.qr(rng.normal(size=(5, 5)))[0] * rng.uniform(0.5, 2.0, size=5)
+    one = solve(w, "design_weighting", givens={"D": Q}, solver="clarabel")
+    other = solve(w, "query_weighting", givens={"Q": Q}, solver="clarabel")
+    assert one.objective == pytest.approx(other.objective, rel=2 * GAP_INTERIOR)
 
 
 def test_more_design_queries_never_weigh_worse(rng: np.random.Generator) -> None:
@@ -134,19 +126,20 @@ def test_more_design_queries_never_weigh_worse(rng: np.random.Generator) -> None
 # -- completed columns
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_augment_is_never_worse_for_any_query(name: str) -> None:
+def test_augment_is_never_worse_for_any_query(subtests: pytest.Subtests) -> None:
     """PODS 2010, Theorem 5.27; and there is nothing left to complete."""
-    w = named(name)
-    found = solve(w, "augment")
-    before = Strategy(w.matrix)
-    scaled = Strategy(w.matrix / before.sensitivity)
-    assert np.all(found.strategy.variances(w) <= scaled.variances(w) * (1 + SHAPE))
-    assert found.sensitivity <= 1 and found.objective <= before.total_error(w) * (1 + RECOMPUTED)
-    columns = np.square(found.strategy.matrix).sum(axis=0)
-    np.testing.assert_allclose(columns, 1.0, rtol=SHAPE)
-    again = solve(w, "augment", givens={"A": found.strategy.matrix})
-    assert again.objective == pytest.approx(found.objective, rel=SHAPE)
+    for name in NAMED:
+        with subtests.test(name):
+            w = named(name)
+            found = solve(w, "augment")
+            before = Strategy(w.matrix)
+            scaled = Strategy(w.matrix / before.sensitivity)
+            assert np.all(found.strategy.variances(w) <= scaled.variances(w) * (1 + SHAPE))
+            assert found.sensitivity <= 1 and found.objective <= before.total_error(w) * (1 + RECOMPUTED)
+            columns = np.square(found.strategy.matrix).sum(axis=0)
+            np.testing.assert_allclose(columns, 1.0, rtol=SHAPE)
+            again = solve(w, "augment", givens={"A": found.strategy.matrix})
+            assert again.objective == pytest.approx(found.objective, rel=SHAPE)
 
 
 def test_augment_of_a_strategy_of_ones_own(rng: np.random.Generator) -> None:

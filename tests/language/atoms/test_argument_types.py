@@ -1,9 +1,7 @@
 """Symbolic dimensions compute as whole numbers do."""
 
-from __future__ import annotations
-
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from mmopt.language.atoms.argument_types import Dim
 
@@ -21,6 +19,7 @@ dims = st.recursive(
 sizes = st.fixed_dictionaries({name: st.integers(0, 50) for name in NAMES})
 
 
+@settings(max_examples=20)
 @given(dims, dims, sizes)
 def test_ring(a: Dim, b: Dim, known: dict[str, int]) -> None:
     assert (a + b).value(known) == a.value(known) + b.value(known)
@@ -31,6 +30,7 @@ def test_ring(a: Dim, b: Dim, known: dict[str, int]) -> None:
     assert (a + b) - b == a
 
 
+@settings(max_examples=20)
 @given(dims, sizes)
 def test_text(a: Dim, known: dict[str, int]) -> None:
     assert eval(str(a), {}, known) == a.value(known)

@@ -1,7 +1,5 @@
 """Values over cells that are not listed, next to the dense ones that they stand for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -68,7 +66,6 @@ def parsed(text: str) -> Any:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(3)
 def test_a_line_is_that_of_the_dense_matrices(rng: np.random.Generator) -> None:
     case = Case(rng)
     w = case.workload.matrix
@@ -100,35 +97,36 @@ def test_the_repair_scales_and_adds_nothing(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(found.parts[0], case.gram / case.profile.max(), rtol=tolerances.SHAPE)
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("trace(X)", "'trace' has no form by components for a matrix that splits into components"),
-        ("nuclear(W)", "'nuclear' has no form by components for a matrix that splits into components"),
-        ("inv(X)", "'inv' has no form by components for a matrix that splits into components"),
-        ("sum(diag(X))", "'sum' has no form by components for a vector over cells that are not listed"),
-        ("min(diag(X))", "'min' has no form by components for a vector over cells that are not listed"),
-        ("diag(d)", "'diag' has no form by components for a vector over cells that are not listed"),
-        (
-            "W @ X",
-            "'matmul' has no form by components for a matrix that splits into components, a matrix that "
-            "splits into components",
-        ),
-        (
-            "diag(X) + d",
-            "'add' has no form by components for a vector over cells that are not listed, a vector over "
-            "cells that are not listed",
-        ),
-        (
-            "inv(X) @ W.T",
-            "the inverse of a matrix over cells that are not listed has no form but between queries",
-        ),
-    ],
-)
-def test_what_would_take_the_cells_is_refused(rng: np.random.Generator, text: str, word: str) -> None:
-    with pytest.raises(ProgramError) as refused:
-        Case(rng).value(text)
-    assert refused.value.message == word
+REFUSED = [
+    ("trace(X)", "'trace' has no form by components for a matrix that splits into components"),
+    ("nuclear(W)", "'nuclear' has no form by components for a matrix that splits into components"),
+    ("inv(X)", "'inv' has no form by components for a matrix that splits into components"),
+    ("sum(diag(X))", "'sum' has no form by components for a vector over cells that are not listed"),
+    ("min(diag(X))", "'min' has no form by components for a vector over cells that are not listed"),
+    ("diag(d)", "'diag' has no form by components for a vector over cells that are not listed"),
+    (
+        "W @ X",
+        "'matmul' has no form by components for a matrix that splits into components, a matrix that "
+        "splits into components",
+    ),
+    (
+        "diag(X) + d",
+        "'add' has no form by components for a vector over cells that are not listed, a vector over "
+        "cells that are not listed",
+    ),
+    (
+        "inv(X) @ W.T",
+        "the inverse of a matrix over cells that are not listed has no form but between queries",
+    ),
+]
+
+
+def test_what_would_take_the_cells_is_refused(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for text, word in REFUSED:
+        with subtests.test(text):
+            with pytest.raises(ProgramError) as refused:
+                Case(rng).value(text)
+            assert refused.value.message == word
 
 
 def test_nothing_that_is_claimed_is_beside_a_profile(rng: np.random.Generator) -> None:
@@ -139,7 +137,6 @@ def test_nothing_that_is_claimed_is_beside_a_profile(rng: np.random.Generator) -
     )
 
 
-@pytest.mark.draws(2)
 def test_a_point_of_the_program_is_worth_what_it_is_densely(rng: np.random.Generator) -> None:
     case = Case(rng)
     instance = bind(shipped("l2_strategy"), case.workload, {}, {"workload.root": case.root})
@@ -169,7 +166,6 @@ def test_a_measure_is_not_negative(rng: np.random.Generator) -> None:
     assert refused.value.message == "a measure has one weight for each product, and a row in every factor"
 
 
-@pytest.mark.draws(3)
 def test_radii_move_the_largest_entry(rng: np.random.Generator) -> None:
     case = Case(rng)
     column = case.rows.basis[:, int(case.profile.argmax())]
@@ -180,7 +176,6 @@ def test_radii_move_the_largest_entry(rng: np.random.Generator) -> None:
     assert float(found.upper) >= column @ moved @ column
 
 
-@pytest.mark.draws(3)
 def test_what_the_root_of_a_measure_is_off_by_is_charged(rng: np.random.Generator) -> None:
     case = Case(rng)
     measure = Measure(case.cells, case.mixture)

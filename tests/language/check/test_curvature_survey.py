@@ -1,13 +1,11 @@
 """The tree of types of every line, and the node to blame when a line is not convex."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
 
 from mmopt.errors import ProgramError
-from mmopt.language import ATOMS, Program, check, program_names, to_source
+from mmopt.language import ATOMS, Program, check, program_names, shipped, to_source
 from mmopt.language.atoms.argument_types import Curvature
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode, describe, survey
@@ -42,31 +40,19 @@ def walk(node: TypedNode) -> Iterator[TypedNode]:
         yield from walk(part)
 
 
-@pytest.mark.parametrize("name", program_names())
-def test_nodes_have_the_types_that_the_check_infers(name: str) -> None:
-    surveyed = survey(Program.load(name))
-    seen = 0
-    for line in surveyed.lines:
-        scope = surveyed.checked.lines.inside(line.constraint.family if line.constraint else None)
-        for node in (n for side in line.sides for n in walk(side)):
-            assert node.known == infer(node.expr, scope), to_source(node.expr)
-            assert node.rule, to_source(node.expr)
-            seen += 1
-        assert (line.fault, line.blamed) == (None, None)
-    assert seen or surveyed.checked.program.klass == "procedure"
-
-
-@pytest.mark.parametrize("name", program_names())
-def test_the_sides_are_those_of_the_check(name: str) -> None:
-    program = Program.load(name)
-    checked = check(program)
-    for line in survey(program).lines:
-        if line.constraint is None:
-            assert checked.objective is not None
-            assert line.sides[0].known.curvature is checked.objective.curvature
-        else:
-            found = tuple(side.known.curvature for side in line.sides)
-            assert found == tuple(known.curvature for known in checked.constraints[line.name])
+def test_nodes_and_sides_have_the_types_that_the_check_infers(subtests: pytest.Subtests) -> None:
+    for name in program_names():
+        with subtests.test(name):
+            surveyed, checked = survey(Program.load(name)), shipped(name)
+            assert checked.program.klass == "procedure" or surveyed.lines
+            for line in surveyed.lines:
+                scope = checked.lines.inside(line.constraint.family if line.constraint else None)
+                for node in (n for side in line.sides for n in walk(side)):
+                    assert node.known == infer(node.expr, scope), to_source(node.expr)
+                    assert node.rule, to_source(node.expr)
+                assert (line.fault, line.blamed) == (None, None)
+                judged = checked.constraints[line.name] if line.constraint else (checked.objective,)
+                assert [side.known.curvature for side in line.sides] == [known.curvature for known in judged]
 
 
 # expression, its curvature, the rule at the top, its parts
@@ -104,11 +90,12 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "curvature", "rule", "parts"), RULES)
-def test_rules_in_words(expression: str, curvature: str, rule: str, parts: list[str]) -> None:
-    (node,) = survey(parsed(expression)).lines[0].sides
-    assert (node.known.curvature.value, node.rule) == (curvature, rule)
-    assert [to_source(part.expr) for part in node.parts] == parts
+def test_rules_in_words(subtests: pytest.Subtests) -> None:
+    for expression, curvature, rule, parts in RULES:
+        with subtests.test(expression):
+            (node,) = survey(parsed(expression)).lines[0].sides
+            assert (node.known.curvature.value, node.rule) == (curvature, rule)
+            assert [to_source(part.expr) for part in node.parts] == parts
 
 
 def test_names_say_what_they_are() -> None:
@@ -148,20 +135,19 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("sense", "objective", "line", "name", "blamed", "why"), BAD)
-def test_the_node_to_blame(
-    sense: str, objective: str, line: str, name: str, blamed: str | int, why: str
-) -> None:
-    program = parsed(objective, line, sense)
-    surveyed = survey(program)
-    bad = [found for found in surveyed.lines if found.fault]
-    assert [found.name for found in bad] == [name]
-    assert _blamed(bad[0]) == (objective if blamed == 0 else blamed)
-    with pytest.raises(ProgramError) as error:
-        check(program)
-    assert str(bad[0].fault) == str(error.value) and why in str(error.value)
-    nodes = [node for side in bad[0].sides for node in walk(side)]
-    assert sum(node is bad[0].blamed for node in nodes) == 1
+def test_the_node_to_blame(subtests: pytest.Subtests) -> None:
+    for sense, objective, line, name, blamed, why in BAD:
+        with subtests.test(objective + line):
+            program = parsed(objective, line, sense)
+            surveyed = survey(program)
+            bad = [found for found in surveyed.lines if found.fault]
+            assert [found.name for found in bad] == [name]
+            assert _blamed(bad[0]) == (objective if blamed == 0 else blamed)
+            with pytest.raises(ProgramError) as error:
+                check(program)
+            assert str(bad[0].fault) == str(error.value) and why in str(error.value)
+            nodes = [node for side in bad[0].sides for node in walk(side)]
+            assert sum(node is bad[0].blamed for node in nodes) == 1
 
 
 def _blamed(line: LineSurvey) -> str:
@@ -181,11 +167,12 @@ def test_what_is_above_the_blamed_node_says_so() -> None:
     assert last.rule == "a concave expression times a factor of unknown sign"
 
 
-@pytest.mark.parametrize("line", ["v <= 1", "u @ W <= c", "W <= X"])
-def test_names_and_shapes_have_to_fit(line: str) -> None:
-    with pytest.raises(ProgramError) as error:
-        survey(parsed("sum(sqrt(u))", line))
-    assert error.value.where is not None and error.value.where.line == 14
+def test_names_and_shapes_have_to_fit(subtests: pytest.Subtests) -> None:
+    for line in ("v <= 1", "u @ W <= c", "W <= X"):
+        with subtests.test(line):
+            with pytest.raises(ProgramError) as error:
+                survey(parsed("sum(sqrt(u))", line))
+            assert error.value.where is not None and error.value.where.line == 14
 
 
 def test_every_atom_has_a_rule_in_words() -> None:

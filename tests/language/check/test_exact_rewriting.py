@@ -1,7 +1,5 @@
 """A family as one vector constraint says the same as index by index."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -54,61 +52,64 @@ def numbers(rng: np.random.Generator, m: int = 4, n: int = 3) -> dict[str, objec
     }
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "u[j] <= c[j] for j in m",
-        "u[j] <= t for j in m",
-        "t <= c[j] for j in m",
-        "W[j, :] @ v <= c[j] for j in m",
-        "W[j, :] @ F @ W[j, :].T <= c[j] for j in m",
-        "B[:, j].T @ F @ B[:, j] <= t for j in m",
-        "B[:, j].T @ inv(F) @ B[:, j] <= t for j in m",
-        "W[j, :] @ F @ B[:, j] <= u[j] for j in m",
-        "B[:, j].T @ F @ W[j, :].T <= u[j] for j in m",
-        "W[j, :] @ F @ d <= u[j] for j in m",
-        "B[:, j].T @ v <= u[j] for j in m",
-        "2 * u[j] - t <= c[j] for j in m",
-        "u[j] / c[j] + 1 <= c[j] for j in m",
-        "u[j] <= sqrt(c[j]) for j in m",
-        "abs(u[j]) <= c[j]**2 for j in m",
-        "-u[j] <= -c[j] + W[j, :] @ v for j in m",
-    ],
-)
-def test_entry_by_entry(line: str, rng: np.random.Generator) -> None:
-    env = numbers(rng)
-    found = constraint(line)
-    assert found.family is not None
-    for side in (found.relation.left, found.relation.right):
-        whole = vectorised(side, found.family.index)
-        assert whole is not None
-        together = np.broadcast_to(np.asarray(evaluate(whole, env)), (4,))
-        apart = [evaluate(side, {**env, found.family.index: j}) for j in range(4)]
-        assert together == pytest.approx(np.array(apart, dtype=float), rel=1e-12, abs=1e-12)
+LINES = [
+    "u[j] <= c[j] for j in m",
+    "u[j] <= t for j in m",
+    "t <= c[j] for j in m",
+    "W[j, :] @ v <= c[j] for j in m",
+    "W[j, :] @ F @ W[j, :].T <= c[j] for j in m",
+    "B[:, j].T @ F @ B[:, j] <= t for j in m",
+    "B[:, j].T @ inv(F) @ B[:, j] <= t for j in m",
+    "W[j, :] @ F @ B[:, j] <= u[j] for j in m",
+    "B[:, j].T @ F @ W[j, :].T <= u[j] for j in m",
+    "W[j, :] @ F @ d <= u[j] for j in m",
+    "B[:, j].T @ v <= u[j] for j in m",
+    "2 * u[j] - t <= c[j] for j in m",
+    "u[j] / c[j] + 1 <= c[j] for j in m",
+    "u[j] <= sqrt(c[j]) for j in m",
+    "abs(u[j]) <= c[j]**2 for j in m",
+    "-u[j] <= -c[j] + W[j, :] @ v for j in m",
+]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "sum(W[j, :] * v.T) <= c[j] for j in m",
-        "max(W[j, :]) * t <= c[j] for j in m",
-        "d @ F @ B[:, j] <= c[j] for j in m",
-    ],
-)
-def test_what_has_no_such_form_stays_a_family(line: str) -> None:
-    found = constraint(line)
-    assert found.family is not None
-    assert vectorised(found.relation.left, found.family.index) is None
+def test_entry_by_entry(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for line in LINES:
+        with subtests.test(line):
+            env = numbers(rng)
+            found = constraint(line)
+            assert found.family is not None
+            for side in (found.relation.left, found.relation.right):
+                whole = vectorised(side, found.family.index)
+                assert whole is not None
+                together = np.broadcast_to(np.asarray(evaluate(whole, env)), (4,))
+                apart = [evaluate(side, {**env, found.family.index: j}) for j in range(4)]
+                assert together == pytest.approx(np.array(apart, dtype=float), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("line", "is_pair"),
-    [
-        ("[[u[j], 1], [1, c[j]]] >> 0 for j in m", True),
-        ("[[u[j], t], [t, c[j]]] >> 0 for j in m", True),
-        ("[[F, v], [v.T, t]] >> 0", False),
-        ("[[u[0], 1, 0], [1, u[1], 0], [0, 0, t]] >> 0", False),
-    ],
-)
-def test_two_by_two(line: str, is_pair: bool) -> None:
-    assert (two_by_two(constraint(line).relation.left) is not None) is is_pair
+FAMILIES = [
+    "sum(W[j, :] * v.T) <= c[j] for j in m",
+    "max(W[j, :]) * t <= c[j] for j in m",
+    "d @ F @ B[:, j] <= c[j] for j in m",
+]
+
+
+def test_what_has_no_such_form_stays_a_family(subtests: pytest.Subtests) -> None:
+    for line in FAMILIES:
+        with subtests.test(line):
+            found = constraint(line)
+            assert found.family is not None
+            assert vectorised(found.relation.left, found.family.index) is None
+
+
+BLOCKS = [
+    ("[[u[j], 1], [1, c[j]]] >> 0 for j in m", True),
+    ("[[u[j], t], [t, c[j]]] >> 0 for j in m", True),
+    ("[[F, v], [v.T, t]] >> 0", False),
+    ("[[u[0], 1, 0], [1, u[1], 0], [0, 0, t]] >> 0", False),
+]
+
+
+def test_two_by_two(subtests: pytest.Subtests) -> None:
+    for line, is_pair in BLOCKS:
+        with subtests.test(line):
+            assert (two_by_two(constraint(line).relation.left) is not None) is is_pair

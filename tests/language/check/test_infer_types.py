@@ -1,7 +1,5 @@
 """Curvature: what is judged convex satisfies midpoint convexity with numbers, in its own order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -72,10 +70,7 @@ CONVEX = [
 REJECTED = [
     ("trace(S @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
     ("trace(-G @ inv(X))", "the trace of a convex matrix against one not known to be psd (write W.T @ W)"),
-    ("trace(inv(X) @ inv(X))", "a product of two expressions that both depend on what is chosen"),
     ("trace(inv(X) @ Y)", "a product of two expressions that both depend on what is chosen"),
-    ("trace(X @ X)", "a product of two expressions that both depend on what is chosen"),
-    ("sum(inv(X))", "a sum or an extreme of the entries of a matrix that is curved as a whole"),
     ("sum(abs(inv(X)))", "a convex function of something convex"),
     (
         "inv(X)[0, 1]",
@@ -88,13 +83,9 @@ REJECTED = [
         "trace(W @ inv(X) @ G @ W.T)",
         "the trace of a convex matrix against one not known to be psd (write W.T @ W)",
     ),
-    ("sum(v**3)", "the power 3 of something that may be negative"),
     ("sum(v**2 * g)", "a convex expression times a factor of unknown sign"),
-    ("sum(u * u)", "a product with itself (a square is written x**2)"),
-    ("sum(u / (v + 1))", "a quotient of two expressions that both depend on what is chosen"),
     ("sum(1 / v)", "a quotient that is not (a constant >= 0) / (something concave and >= 0)"),
     ("max(sqrt(u))", "a largest (smallest) entry of something concave (convex)"),
-    ("sum(sqrt(v**2))", "an increasing concave function of something convex"),
     ("W[0, :] @ abs(X) @ W[0, :].T", "a convex expression times a factor of unknown sign"),
     ("nuclear(inv(X))", "a norm of a curved expression"),
     ("trace(S * inv(X))", "a convex expression times a factor of unknown sign"),
@@ -121,26 +112,27 @@ def numbers(rng: np.random.Generator, m: int, n: int) -> dict[str, object]:
     return {**given, "g": rng.normal(size=m), "m": m, "n": n}
 
 
-@pytest.mark.parametrize("expression", CONVEX)
-def test_convex_expressions_are_convex(expression: str) -> None:
-    checked = check(Program.parse(TEXT.format(expression)))
-    objective = checked.program.objective
-    assert objective is not None and checked.objective is not None
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        m, n = int(rng.integers(2, 5)), int(rng.integers(2, 5))
-        given, a, b = numbers(rng, m, n), point(rng, m, n), point(rng, m, n)
-        weight = float(rng.uniform())
-        middle = {k: weight * a[k] + (1 - weight) * b[k] for k in a}  # type: ignore[operator]
-        ends = [float(evaluate(objective, {**given, **x})) for x in (a, b)]
-        value = float(evaluate(objective, {**given, **middle}))
-        limit = weight * ends[0] + (1 - weight) * ends[1]
-        slack = 1e-9 * (1 + abs(limit) + max(map(abs, ends)))
-        assert value <= limit + slack, f"seed {seed}"
-        if checked.objective.curvature.is_affine:
-            assert abs(value - limit) <= slack, f"seed {seed}"
-        if checked.objective.sign:
-            assert min(ends) * checked.objective.sign >= -slack, f"seed {seed}"
+def test_convex_expressions_are_convex(subtests: pytest.Subtests) -> None:
+    for expression in CONVEX:
+        with subtests.test(expression):
+            checked = check(Program.parse(TEXT.format(expression)))
+            objective = checked.program.objective
+            assert objective is not None and checked.objective is not None
+            for seed in range(8):
+                rng = np.random.default_rng(seed)
+                m, n = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+                given, a, b = numbers(rng, m, n), point(rng, m, n), point(rng, m, n)
+                weight = float(rng.uniform())
+                middle = {k: weight * a[k] + (1 - weight) * b[k] for k in a}  # type: ignore[operator]
+                ends = [float(evaluate(objective, {**given, **x})) for x in (a, b)]
+                value = float(evaluate(objective, {**given, **middle}))
+                limit = weight * ends[0] + (1 - weight) * ends[1]
+                slack = 1e-9 * (1 + abs(limit) + max(map(abs, ends)))
+                assert value <= limit + slack, f"seed {seed}"
+                if checked.objective.curvature.is_affine:
+                    assert abs(value - limit) <= slack, f"seed {seed}"
+                if checked.objective.sign:
+                    assert min(ends) * checked.objective.sign >= -slack, f"seed {seed}"
 
 
 # Matrices: the order in which each is judged convex or concave.
@@ -158,34 +150,38 @@ MATRICES = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "curvature", "whole"), MATRICES)
-def test_matrices_are_convex_in_their_order(expression: str, curvature: Curvature, whole: bool) -> None:
-    program = Program.parse(TEXT.format(expression))
-    matrix = program.objective
-    assert matrix is not None
-    types = check(Program.parse(TEXT.format("t"))).types
-    known = infer(matrix, Scope(program.source, types, frozenset({"m", "n"})))
-    assert (known.curvature, known.loewner) == (curvature, whole)
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        m, n = int(rng.integers(2, 5)), int(rng.integers(2, 5))
-        given, a, b = numbers(rng, m, n), point(rng, m, n), point(rng, m, n)
-        middle = {k: (a[k] + b[k]) / 2 for k in a}  # type: ignore[operator]
-        left, right, value = (np.asarray(evaluate(matrix, {**given, **x})) for x in (a, b, middle))
-        excess = (left + right) / 2 - value
-        excess = excess if curvature is Curvature.CONVEX else -excess
-        least = np.linalg.eigvalsh((excess + excess.T) / 2)[0] if whole else excess.min()
-        assert least >= -1e-9 * (np.abs(left).max() + np.abs(right).max()), f"seed {seed}"
+def test_matrices_are_convex_in_their_order(subtests: pytest.Subtests) -> None:
+    for expression, curvature, whole in MATRICES:
+        with subtests.test(expression):
+            program = Program.parse(TEXT.format(expression))
+            matrix = program.objective
+            assert matrix is not None
+            types = check(Program.parse(TEXT.format("t"))).types
+            known = infer(matrix, Scope(program.source, types, frozenset({"m", "n"})))
+            assert (known.curvature, known.loewner) == (curvature, whole)
+            for seed in range(20):
+                rng = np.random.default_rng(seed)
+                m, n = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+                given, a, b = numbers(rng, m, n), point(rng, m, n), point(rng, m, n)
+                middle = {k: (a[k] + b[k]) / 2 for k in a}  # type: ignore[operator]
+                left, right, value = (np.asarray(evaluate(matrix, {**given, **x})) for x in (a, b, middle))
+                excess = (left + right) / 2 - value
+                excess = excess if curvature is Curvature.CONVEX else -excess
+                least = np.linalg.eigvalsh((excess + excess.T) / 2)[0] if whole else excess.min()
+                assert least >= -1e-9 * (np.abs(left).max() + np.abs(right).max()), f"seed {seed}"
 
 
-@pytest.mark.parametrize(("expression", "why"), REJECTED)
-def test_rejected_expressions(expression: str, why: str | None) -> None:
-    with pytest.raises(ProgramError) as caught:
-        check(Program.parse(TEXT.format(expression)))
-    if why is None:
-        assert caught.value.message == "root needs a matrix known to be psd"
-    else:
-        assert caught.value.message == f"the objective of 'minimize' has to be convex, and here is {why}"
+def test_rejected_expressions(subtests: pytest.Subtests) -> None:
+    for expression, why in REJECTED:
+        with subtests.test(expression):
+            with pytest.raises(ProgramError) as caught:
+                check(Program.parse(TEXT.format(expression)))
+            if why is None:
+                assert caught.value.message == "root needs a matrix known to be psd"
+            else:
+                assert (
+                    caught.value.message == f"the objective of 'minimize' has to be convex, and here is {why}"
+                )
 
 
 def test_atoms_that_zeros_do_not_change_are_those_that_say_so(rng: np.random.Generator) -> None:

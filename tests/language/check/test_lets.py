@@ -1,11 +1,7 @@
 """``let`` of what is chosen: the lines with its expression in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
-
-import pytest
 
 from mmopt.language import Program, check, to_source
 from mmopt.language.check.whole_program import MAX_NODES, expand, split_lets
@@ -62,20 +58,6 @@ def test_a_checked_program_knows_both_forms() -> None:
 def test_without_such_lets_nothing_changes() -> None:
     program = Program.load("query_weighting")
     assert expand(program) is program
-
-
-@pytest.mark.parametrize(
-    ("line", "message", "hint"),
-    [
-        ("«G» = X", "'G' is defined twice", "give one of them another name"),
-        ("V = «W @ X + X»", "a matrix (m, n) does not fit a matrix (n, n)", ""),
-        ("V = «Q»", "'Q' is not defined", "known: G, W, m, n"),
-    ],
-)
-def test_mistake_in_a_let(
-    line: str, message: str, hint: str, refused: Callable[[str, str, str], None]
-) -> None:
-    refused(TEXT.replace("    Z = [[", f"    {line}\n    Z = [[", 1), message, hint)
 
 
 def test_expressions_that_double_are_stopped(refused: Callable[[str, str, str], None]) -> None:

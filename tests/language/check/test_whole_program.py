@@ -1,7 +1,5 @@
 """A check does not depend on names and order; what it finds in the shipped programs."""
 
-from __future__ import annotations
-
 import re
 from itertools import permutations
 
@@ -85,24 +83,20 @@ def summary(checked: Checked, new: dict[str, str]) -> object:
     )
 
 
-@pytest.mark.parametrize("name", program_names())
-def test_names_mean_nothing(name: str, rng: np.random.Generator) -> None:
-    program = Program.load(name)
-    text, new = renamed(program, rng)
-    assert text != program.text
-    other = check(Program.parse(text, "renamed.program"))
-    assert summary(other, {}) == summary(check(program), new)
-
-
-@pytest.mark.parametrize("name", program_names())
-def test_order_of_sections_means_nothing(name: str) -> None:
-    program = Program.load(name)
-    starts = [i for i, line in enumerate(program.text.split("\n")) if line and line[0] not in " #"]
-    lines = program.text.split("\n")
-    parts = ["\n".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
-    backwards = Program.parse("\n".join(reversed(parts)))
-    assert backwards == program
-    assert check(backwards).types == check(program).types
+def test_names_and_the_order_of_sections_mean_nothing(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
+    for name in program_names():
+        with subtests.test(name):
+            program = Program.load(name)
+            lines = program.text.split("\n")
+            starts = [i for i, line in enumerate(lines) if line and line[0] not in " #"]
+            parts = ["\n".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
+            backwards = Program.parse("\n".join(reversed(parts)))
+            assert backwards == program
+            text, new = renamed(backwards, rng)
+            assert text != backwards.text
+            assert summary(check(Program.parse(text)), {}) == summary(shipped(name), new)
 
 
 def test_order_of_constraints_and_givens_means_nothing() -> None:
@@ -129,19 +123,20 @@ def test_order_of_constraints_and_givens_means_nothing() -> None:
     assert len(found) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "curvature", "sign"),
-    [
-        ("l2_strategy", Curvature.CONVEX, 1),
-        ("l2_strategy_lmi", Curvature.AFFINE, 0),
-        ("fitness_for_use", Curvature.AFFINE, 0),
-        ("query_weighting", Curvature.AFFINE, 1),
-    ],
-)
-def test_objectives_of_shipped_programs(name: str, curvature: Curvature, sign: int) -> None:
-    objective = check(Program.load(name)).objective
-    assert objective is not None
-    assert (objective.curvature, objective.sign, objective.dims) == (curvature, sign, ())
+OBJECTIVES = [
+    ("l2_strategy", Curvature.CONVEX, 1),
+    ("l2_strategy_lmi", Curvature.AFFINE, 0),
+    ("fitness_for_use", Curvature.AFFINE, 0),
+    ("query_weighting", Curvature.AFFINE, 1),
+]
+
+
+def test_objectives_of_shipped_programs(subtests: pytest.Subtests) -> None:
+    for name, curvature, sign in OBJECTIVES:
+        with subtests.test(name):
+            objective = check(Program.load(name)).objective
+            assert objective is not None
+            assert (objective.curvature, objective.sign, objective.dims) == (curvature, sign, ())
 
 
 def test_types_after_a_check() -> None:
@@ -157,9 +152,10 @@ def test_every_source_has_its_axes() -> None:
     assert set(AXES) == set(SOURCES)
 
 
-@pytest.mark.parametrize("word", [*FUNCTIONS, *KINDS, *SECTIONS])
-def test_the_reference_knows_every_word(word: str) -> None:
-    assert re.search(rf"(?<!\w){word}(?!\w)", str(mmopt.language.__doc__))
+def test_the_reference_knows_every_word(subtests: pytest.Subtests) -> None:
+    for word in (*FUNCTIONS, *KINDS, *SECTIONS):
+        with subtests.test(word):
+            assert re.search(rf"(?<!\w){word}(?!\w)", str(mmopt.language.__doc__))
 
 
 def test_the_program_of_the_reference_checks() -> None:
@@ -168,7 +164,8 @@ def test_the_program_of_the_reference_checks() -> None:
     check(Program.parse("\n".join(line[4:] for line in lines)))
 
 
-@pytest.mark.parametrize("name", ["l2_strategy", "fitness_for_use"])
-def test_a_shipped_program_is_read_once(name: str) -> None:
-    assert shipped(name) is shipped(name)
-    assert shipped(name).written == Program.load(name)
+def test_a_shipped_program_is_read_once(subtests: pytest.Subtests) -> None:
+    for name in ("l2_strategy", "fitness_for_use"):
+        with subtests.test(name):
+            assert shipped(name) is shipped(name)
+            assert shipped(name).written == Program.load(name)

@@ -1,7 +1,5 @@
 """Gradients against differences, of every atom and of random expressions; rounding off and its limit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -100,31 +98,37 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.draws(2)
-def test_atoms(text: str, rng: np.random.Generator) -> None:
-    assert_gradient(text, point(int(rng.integers(2**32))))
+def test_atoms(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for text in TEXTS:
+        with subtests.test(text):
+            assert_gradient(text, point(int(rng.integers(2**32))))
 
 
-@pytest.mark.parametrize(
-    "text", ["sum(abs(X) * W) + abs(s)", "max(X, axis=0) @ u + max(v)", "min(X) - min(v) * s"]
-)
-@pytest.mark.parametrize("rounding", [1.0, 0.1, 1e-2])
-def test_rounded_atoms(text: str, rounding: float) -> None:
-    assert_gradient(text, point(5), rounding)
+ROUNDED = ["sum(abs(X) * W) + abs(s)", "max(X, axis=0) @ u + max(v)", "min(X) - min(v) * s"]
 
 
-@pytest.mark.parametrize(
-    ("text", "slack"), [("sum(abs(X))", 16.0), ("max(X)", np.log(16)), ("min(X)", np.log(16))]
-)
-def test_rounding_is_by_at_most_its_size(text: str, slack: float) -> None:
-    env, expr = point(6), parse(text)
-    exact, plain = value_and_gradient(expr, env, CHOSEN)
-    for rounding in (1.0, 1e-2, 1e-4, 1e-8):
-        value, _ = value_and_gradient(expr, env, CHOSEN, rounding)
-        assert 0 <= (value - exact) * (-1 if text.startswith("min") else 1) <= slack * rounding + 1e-12
-    _, fine = value_and_gradient(expr, env, CHOSEN, 1e-8)
-    np.testing.assert_allclose(fine["X"], plain["X"], atol=1e-6)
+def test_rounded_atoms(subtests: pytest.Subtests) -> None:
+    for rounding in (1.0, 0.1, 1e-2):
+        for text in ROUNDED:
+            with subtests.test(str((rounding, text))):
+                assert_gradient(text, point(5), rounding)
+
+
+SLACKS = [("sum(abs(X))", 16.0), ("max(X)", np.log(16)), ("min(X)", np.log(16))]
+
+
+def test_rounding_is_by_at_most_its_size(subtests: pytest.Subtests) -> None:
+    for text, slack in SLACKS:
+        with subtests.test(text):
+            env, expr = point(6), parse(text)
+            exact, plain = value_and_gradient(expr, env, CHOSEN)
+            for rounding in (1.0, 1e-2, 1e-4, 1e-8):
+                value, _ = value_and_gradient(expr, env, CHOSEN, rounding)
+                assert (
+                    0 <= (value - exact) * (-1 if text.startswith("min") else 1) <= slack * rounding + 1e-12
+                )
+            _, fine = value_and_gradient(expr, env, CHOSEN, 1e-8)
+            np.testing.assert_allclose(fine["X"], plain["X"], atol=1e-6)
 
 
 def test_subgradients_at_corners() -> None:
@@ -189,7 +193,7 @@ def matrices() -> st.SearchStrategy[str]:
     return st.recursive(leaves, above, max_leaves=6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(matrices(), st.integers(0, 1000))
 def test_random_expressions(text: str, seed: int) -> None:
     env = point(seed, n=3)

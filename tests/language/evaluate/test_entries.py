@@ -1,7 +1,5 @@
 """Arrays by index: the numbers that a loop gives, in every reading of the tree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cvxpy
@@ -55,28 +53,25 @@ SUMS = {
 
 
 @pytest.mark.quick
-@pytest.mark.draws(3)
-@pytest.mark.parametrize("text", SUMS)
-def test_a_sum_is_that_of_a_loop(text: str, rng: np.random.Generator) -> None:
-    env = drawn(rng)
-    wanted = sum(SUMS[text](env, i, j) for i in range(N) for j in range(N))
-    assert evaluate(parse(text), env) == pytest.approx(wanted, rel=1e-12)
-    ball = evaluate_ball(parse(text), env)
-    assert abs(ball.mid - wanted) <= ball.rad + 1e-12 * abs(wanted) and ball.rad <= 1e-10 * abs(wanted)
-
-
-@pytest.mark.parametrize("text", SUMS)
-def test_its_gradient_is_that_of_differences(text: str, rng: np.random.Generator) -> None:
-    env, step = drawn(rng), 1e-6
-    names = sorted(names_in(parse(text)) & {"X", "x"})
-    if not names:
-        return
-    value, pull = Tape(parse(text), env, names).run(env)
-    assert value == pytest.approx(evaluate(parse(text), env), rel=1e-12)
-    for name, found in pull(1.0).items():
-        along = rng.normal(size=np.shape(env[name]))
-        ends = [evaluate(parse(text), {**env, name: env[name] + s * along}) for s in (step, -step)]
-        assert np.sum(found * along) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-5)
+def test_a_sum_is_that_of_a_loop_and_its_gradient_that_of_differences(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
+    step = 1e-6
+    for text, term in SUMS.items():
+        with subtests.test(text):
+            expr, env = parse(text), drawn(rng)
+            wanted = sum(term(env, i, j) for i in range(N) for j in range(N))
+            assert evaluate(expr, env) == pytest.approx(wanted, rel=1e-12)
+            ball = evaluate_ball(expr, env)
+            assert abs(ball.mid - wanted) <= ball.rad + 1e-12 * abs(wanted)
+            assert ball.rad <= 1e-10 * abs(wanted)
+            value, pull = Tape(expr, env, sorted(names_in(expr) & {"X", "x"})).run(env)
+            assert value == pytest.approx(wanted, rel=1e-12)
+            for name, slope in pull(1.0).items():
+                along = rng.normal(size=np.shape(env[name]))
+                ends = [evaluate(expr, {**env, name: env[name] + s * along}) for s in (step, -step)]
+                along_it = pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-5)
+                assert np.sum(slope * along) == along_it
 
 
 def test_entries_stand_in_their_places(rng: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 """By how much a point misses a constraint: all of a family at once as one by one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 
@@ -26,33 +24,34 @@ def constraint(text: str) -> Constraint:
     return Program.parse(f"program p\n{rest}given\n{givens}require\n    {text}").requires[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [
-        ("u <= 4", 0.0),
-        ("u <= 3", 0.25),
-        ("u >= 2", 0.25),
-        ("u[j] <= c for j in m", 0.375),
-        ("u == u", 0.0),
-        ("u == 2 * u", 0.5),
-        ("2 * u == u", 0.5),
-        ("X[0, 1] == 0", 0.0),
-        ("X[1, 1] == 0", 0.5),
-        ("X[i, j] == 0 for i, j in n if i > j", 0.0),
-        ("X[i, j] == 0 for i, j in n if i == j", 1.0),
-        ("2 * X[j, j] - X[j, j] * c == 0 for j in n", 0.2),
-        ("X >> 0", 0.5),
-        ("X << eye(n)", 0.5),
-        ("0 << X", 0.5),
-        ("X + 2 * eye(n) >> 0", 0.0),
-        ("W <= 1", np.inf),
-        ("W[j, :] @ diag(X) <= W[0, :] @ diag(X) for j in m", np.inf),
-    ],
-)
-def test_violation(text: str, amount: float) -> None:
-    w = np.full((4, 2), np.nan)
-    env = {"u": np.array([1.0, 2.0, 3.0, 4.0]), "c": 2.5, "X": np.diag([2.0, -1.0]), "W": w, "m": 4, "n": 2}
-    assert violation(constraint(text), env) == pytest.approx(amount, rel=1e-12)
+AMOUNTS = [
+    ("u <= 4", 0.0),
+    ("u <= 3", 0.25),
+    ("u >= 2", 0.25),
+    ("u[j] <= c for j in m", 0.375),
+    ("u == u", 0.0),
+    ("u == 2 * u", 0.5),
+    ("2 * u == u", 0.5),
+    ("X[0, 1] == 0", 0.0),
+    ("X[1, 1] == 0", 0.5),
+    ("X[i, j] == 0 for i, j in n if i > j", 0.0),
+    ("X[i, j] == 0 for i, j in n if i == j", 1.0),
+    ("2 * X[j, j] - X[j, j] * c == 0 for j in n", 0.2),
+    ("X >> 0", 0.5),
+    ("X << eye(n)", 0.5),
+    ("0 << X", 0.5),
+    ("X + 2 * eye(n) >> 0", 0.0),
+    ("W <= 1", np.inf),
+    ("W[j, :] @ diag(X) <= W[0, :] @ diag(X) for j in m", np.inf),
+]
+
+
+def test_violation(subtests: pytest.Subtests) -> None:
+    u, x, w = np.array([1.0, 2.0, 3.0, 4.0]), np.diag([2.0, -1.0]), np.full((4, 2), np.nan)
+    for text, amount in AMOUNTS:
+        with subtests.test(text):
+            found = violation(constraint(text), {"u": u, "c": 2.5, "X": x, "W": w, "m": 4, "n": 2})
+            assert found == pytest.approx(amount, rel=1e-12)
 
 
 LINES = [
@@ -68,25 +67,25 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("text", LINES)
-@pytest.mark.parametrize("bad", [False, True], ids=["numbers", "infinite entries"])
 def test_a_family_at_once_is_one_by_one(
-    text: str, bad: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     """As many queries as cells, so that a vector for each index could be taken for a number for each."""
     rows = rng.normal(size=(5, 5))
-    env: dict[str, Any] = {"m": 5, "n": 5, "W": rng.normal(size=(5, 5)), "X": rows @ rows.T + np.eye(5)}
-    env |= {"u": rng.uniform(size=5), "v": rng.normal(size=5), "c": 0.3}
-    if bad:
-        env["u"][2] = np.inf
-    line = constraint(text)
-    found = worst(line, env), excess(line, env)
-    monkeypatch.setattr(evaluate_constraint, "vectorised", lambda expr, index: None)
-    (amount, at), most = worst(line, env), excess(line, env)
-    assert found[0][0] == pytest.approx(amount, rel=1e-9, abs=1e-12)
-    assert found[1] == pytest.approx(most, rel=1e-9, abs=1e-12)
-    if amount > 1e-9:
-        assert found[0][1] == at
+    finite: dict[str, Any] = {"m": 5, "n": 5, "W": rng.normal(size=(5, 5)), "X": rows @ rows.T + np.eye(5)}
+    finite |= {"u": rng.uniform(size=5), "v": rng.normal(size=5), "c": 0.3}
+    infinite = {**finite, "u": np.where(np.arange(5) == 2, np.inf, finite["u"])}
+    for text in LINES:
+        for env in (finite, infinite):
+            with subtests.test(text, infinite=env is infinite), monkeypatch.context() as patch:
+                line = constraint(text)
+                found = worst(line, env), excess(line, env)
+                patch.setattr(evaluate_constraint, "vectorised", lambda expr, index: None)
+                (amount, at), most = worst(line, env), excess(line, env)
+                assert found[0][0] == pytest.approx(amount, rel=1e-9, abs=1e-12)
+                assert found[1] == pytest.approx(most, rel=1e-9, abs=1e-12)
+                if amount > 1e-9:
+                    assert found[0][1] == at
 
 
 def test_a_memo_changes_nothing_and_is_used(
@@ -110,20 +109,22 @@ def test_a_memo_changes_nothing_and_is_used(
     assert worst(line, other, memo) == worst(line, other) and len(solves) == 3
 
 
-@pytest.mark.parametrize("text", ["W @ v <= u", "u >= W @ v"])
-def test_errors_of_evaluation_are_part_of_what_may_be_missed(text: str, rng: np.random.Generator) -> None:
+def test_errors_of_evaluation_are_part_of_what_may_be_missed(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
     """Limits equal to what rounding made of sums that cancel: in exact numbers some are missed."""
-    w, v = 1e6 * rng.normal(size=(50, 9)), rng.uniform(1.0, 2.0, size=9)
-    w[:, 8] = (1.0 - w[:, :8] @ v[:8]) / v[8]
-    env = {"W": w, "v": v, "u": w @ v, "m": 50, "n": 9}
-    rows = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, v, strict=True)) for row in w.tolist()]
-    over = max(exact - Fraction(limit) for exact, limit in zip(rows, env["u"].tolist(), strict=True))
-    size = float(np.abs(env["u"]).max())
-    assert 0 < over <= excess_with_errors(constraint(text), env) * Fraction(size)
-    assert excess_with_errors(constraint(text), {**env, "u": env["u"] + 1.0}) == 0.0
+    for text in ("W @ v <= u", "u >= W @ v"):
+        with subtests.test(text):
+            w, v = 1e6 * rng.normal(size=(50, 9)), rng.uniform(1.0, 2.0, size=9)
+            w[:, 8] = (1.0 - w[:, :8] @ v[:8]) / v[8]
+            env = {"W": w, "v": v, "u": w @ v, "m": 50, "n": 9}
+            rows = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, v, strict=True)) for row in w.tolist()]
+            over = max(exact - Fraction(limit) for exact, limit in zip(rows, env["u"].tolist(), strict=True))
+            size = float(np.abs(env["u"]).max())
+            assert 0 < over <= excess_with_errors(constraint(text), env) * Fraction(size)
+            assert excess_with_errors(constraint(text), {**env, "u": env["u"] + 1.0}) == 0.0
 
 
-@pytest.mark.draws(5)
 def test_what_is_missed_by_next_to_nothing_is_missed(rng: np.random.Generator) -> None:
     """Beside an entry so much larger that the ratio is no float."""
     small, large = 10.0 ** rng.uniform(-300, -200), 10.0 ** rng.uniform(150, 250)
@@ -138,11 +139,12 @@ def test_what_is_missed_by_next_to_nothing_is_missed(rng: np.random.Generator) -
     assert excess_with_errors(constraint("W @ v <= u"), {**env, "v": -env["v"]}) == 0.0
 
 
-@pytest.mark.parametrize(("least", "found"), [(1e-3, 0.0), (0.0, np.inf), (-1e-14, np.inf)])
-def test_a_matrix_line_is_proved_or_nothing_is_known_of_it(least: float, found: float) -> None:
-    turn = np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]
-    x = turn @ np.diag([least, 1.0, 2.0]) @ turn.T
-    assert excess_with_errors(constraint("X >> 0"), {"X": (x + x.T) / 2, "n": 3}) == found
+def test_a_matrix_line_is_proved_or_nothing_is_known_of_it(subtests: pytest.Subtests) -> None:
+    for least, found in ((1e-3, 0.0), (0.0, np.inf), (-1e-14, np.inf)):
+        with subtests.test(str(least)):
+            turn = np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]
+            x = turn @ np.diag([least, 1.0, 2.0]) @ turn.T
+            assert excess_with_errors(constraint("X >> 0"), {"X": (x + x.T) / 2, "n": 3}) == found
 
 
 def test_nearly_zero_entries_are_cleared_where_a_line_says_so() -> None:

@@ -1,7 +1,5 @@
 """Values against numpy, the closed extension of the inverse, violations, and balls around values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +10,7 @@ from cases import random_workload
 
 from mmopt.compiler import bind
 from mmopt.errors import ProgramError
-from mmopt.language import check, evaluate, evaluate_ball, program_names, to_source
+from mmopt.language import evaluate, evaluate_ball, program_names, shipped, to_source
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.evaluator import share
 from mmopt.language.syntax.parse_expression import parse_expr
@@ -94,21 +92,19 @@ VALUES: list[tuple[str, Callable[[Env], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "truth"), VALUES, ids=[text for text, _ in VALUES])
-def test_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
-    np.testing.assert_allclose(evaluate(parse(text), env), truth(env), rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize(("text", "truth"), VALUES, ids=[text for text, _ in VALUES])
-def test_balls_hold_the_values(text: str, truth: Callable[[Env], Any], env: Env) -> None:
-    if any(f"{atom}(" in text for atom in ("rank", "factor")):
-        with pytest.raises(ProgramError, match=r"has no error bound\n  move it into 'let'"):
-            evaluate_ball(parse(text), env)
-    else:
-        ball = evaluate_ball(parse(text), env)
-        assert ball.mid.shape == np.shape(truth(env))
-        assert (np.abs(ball.mid - truth(env)) <= ball.rad + 1e-12 * np.abs(ball.mid)).all()
-        assert ball.rad.max(initial=0.0) <= 1e-11
+def test_values_and_the_balls_around_them(subtests: pytest.Subtests, env: Env) -> None:
+    for text, truth in VALUES:
+        with subtests.test(text):
+            wanted = truth(env)
+            np.testing.assert_allclose(evaluate(parse(text), env), wanted, rtol=1e-10, atol=1e-12)
+            if any(f"{atom}(" in text for atom in ("rank", "factor")):
+                with pytest.raises(ProgramError, match=r"has no error bound\n  move it into 'let'"):
+                    evaluate_ball(parse(text), env)
+                continue
+            ball = evaluate_ball(parse(text), env)
+            assert ball.mid.shape == np.shape(wanted)
+            assert (np.abs(ball.mid - wanted) <= ball.rad + 1e-12 * np.abs(ball.mid)).all()
+            assert ball.rad.max(initial=0.0) <= 1e-11
 
 
 def test_inverse_is_the_closed_extension() -> None:
@@ -133,25 +129,26 @@ def test_no_warnings_from_values_that_do_not_exist() -> None:
     assert np.isinf(evaluate_ball(parse("1 / x"), {"x": np.array([0.0])}).rad).all()
 
 
-@pytest.mark.parametrize("name", program_names())
-def test_bounds_can_be_evaluated_with_their_error(name: str) -> None:
+def test_bounds_can_be_evaluated_with_their_error(subtests: pytest.Subtests) -> None:
     """Objective, value and certificate of shipped programs have balls, and small ones."""
-    checked = check(Program.load(name))
-    program = checked.program
-    rng = np.random.default_rng(3)
-    sizes = dict.fromkeys(checked.scope.dims, 3)
-    env: Env = {**sizes, "objective": 2.0}
-    for key, known in checked.scope.types.items():
-        shape = tuple(3 for _ in known.dims)
-        made = rng.gamma(1.0, size=shape)
-        env[key] = made @ made.T + np.eye(3) if known.psd else np.array(made)
-    exprs = [program.objective, program.value, program.certificate and program.certificate.expr]
-    for expr in exprs:
-        if expr is not None:
-            ball = evaluate_ball(expr, env)
-            off = abs(float(ball.mid) - float(evaluate(expr, env)))
-            assert off <= ball.rad + 1e-12 * abs(ball.mid)
-            assert ball.rad <= 1e-8 * abs(ball.mid)
+    for name in program_names():
+        with subtests.test(name):
+            checked = shipped(name)
+            program = checked.program
+            rng = np.random.default_rng(3)
+            sizes = dict.fromkeys(checked.scope.dims, 3)
+            env: Env = {**sizes, "objective": 2.0}
+            for key, known in checked.scope.types.items():
+                shape = tuple(3 for _ in known.dims)
+                made = rng.gamma(1.0, size=shape)
+                env[key] = made @ made.T + np.eye(3) if known.psd else np.array(made)
+            exprs = [program.objective, program.value, program.certificate and program.certificate.expr]
+            for expr in exprs:
+                if expr is not None:
+                    ball = evaluate_ball(expr, env)
+                    off = abs(float(ball.mid) - float(evaluate(expr, env)))
+                    assert off <= ball.rad + 1e-12 * abs(ball.mid)
+                    assert ball.rad <= 1e-8 * abs(ball.mid)
 
 
 def test_each_product_of_query_weighting_stands_once() -> None:
@@ -196,27 +193,30 @@ def test_a_part_that_occurs_more_often_has_its_own_name() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", program_names())
-def test_sharing_undone_is_the_program(name: str) -> None:
+def test_sharing_undone_is_the_program(subtests: pytest.Subtests) -> None:
     """Putting the shared expressions back gives the lets and requirements as they stand."""
-    program = Program.load(name)
-    shared = share(program)
-    known = {let.name: let.expr for let in shared.lets if let.name in shared.passing}
+    for name in program_names():
+        with subtests.test(name):
+            program = Program.load(name)
+            shared = share(program)
+            known = {let.name: let.expr for let in shared.lets if let.name in shared.passing}
 
-    def back(node: object) -> object:
-        return rewrite(known[node.id], back) if isinstance(node, Name) and node.id in known else None
+            def back(node: object, known: dict[str, Expr] = known) -> object:
+                return rewrite(known[node.id], back) if isinstance(node, Name) and node.id in known else None
 
-    lets = {let.name: rewrite(let.expr, back) for let in shared.lets if let.name not in shared.passing}
-    assert lets == {let.name: let.expr for let in program.lets}
-    for after, before in zip(shared.requires, program.requires, strict=True):
-        assert rewrite(after.relation.left, back) == before.relation.left
-    inverses = Counter(
-        node
-        for expr in [*(let.expr for let in shared.lets), *(c.relation.left for c in shared.requires)]
-        for node in walk(expr)
-        if isinstance(node, Apply) and node.atom == "pinv"
-    )
-    assert max(inverses.values(), default=1) == 1
+            lets = {
+                let.name: rewrite(let.expr, back) for let in shared.lets if let.name not in shared.passing
+            }
+            assert lets == {let.name: let.expr for let in program.lets}
+            for after, before in zip(shared.requires, program.requires, strict=True):
+                assert rewrite(after.relation.left, back) == before.relation.left
+            inverses = Counter(
+                node
+                for expr in [*(let.expr for let in shared.lets), *(c.relation.left for c in shared.requires)]
+                for node in walk(expr)
+                if isinstance(node, Apply) and node.atom == "pinv"
+            )
+            assert max(inverses.values(), default=1) == 1
 
 
 def test_the_numbers_are_those_of_the_lets(rng: np.random.Generator) -> None:

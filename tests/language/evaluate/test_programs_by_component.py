@@ -1,17 +1,17 @@
-"""The shipped programs say the same of values that split as of the dense ones."""
-
-from __future__ import annotations
+"""The shipped programs say the same of values that split as of dense ones; lines without such a form."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+from own_texts import edited
 from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import Program
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
+from mmopt.language.evaluate.split_values import without_form
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.numerics.split_arrays import Level, Space, Split, floored, lift
 from mmopt.symmetry import symmetry
@@ -69,7 +69,6 @@ def same(expr: Any, env: dict[str, Any], flat: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.draws(3)
 def test_programs_say_the_same_of_structured_values(name: str, rng: np.random.Generator) -> None:
     program, env = instance(name, rng)
     flat = {key: dense(value) for key, value in env.items()}
@@ -110,7 +109,6 @@ def _cells(env: dict[str, Any]) -> Space:
     return env["W" if "W" in env else "B"].columns
 
 
-@pytest.mark.draws(4)
 def test_the_floor_of_a_split_matrix_is_the_dense_one(rng: np.random.Generator) -> None:
     _, env = instance("l2_strategy", rng)
     space = env["X"].columns
@@ -165,9 +163,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("objective", "message"), REFUSED)
-def test_what_has_no_form_is_refused(objective: str, message: str, rng: np.random.Generator) -> None:
-    text = f"""program own
+NO_FORM = """program own
 title "own"
 source "none"
 class closed form
@@ -177,16 +173,21 @@ given
 let
     A = X
 minimize
-    {objective}
+    OBJECTIVE
 strategy
     A norm 2
 """
-    program = Program.parse(text)
+
+
+def test_what_has_no_form_is_refused(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     _, env = instance("l2_strategy", rng)
-    assert program.objective is not None
-    with pytest.raises(ProgramError) as caught:
-        evaluate(program.objective, env)
-    assert str(caught.value) == f"{message}\n  solve the program without the symmetry"
+    for objective, message in REFUSED:
+        with subtests.test(objective):
+            program = Program.parse(NO_FORM.replace("OBJECTIVE", objective))
+            assert program.objective is not None
+            with pytest.raises(ProgramError) as caught:
+                evaluate(program.objective, env)
+            assert str(caught.value) == f"{message}\n  solve the program without the symmetry"
 
 
 def test_a_family_without_a_vector_form_is_refused(rng: np.random.Generator) -> None:
@@ -206,3 +207,24 @@ def test_matrices_that_split_differently_are_not_compared() -> None:
     text += "given\n    X: symmetric[n, n]\n    Y: symmetric[n, n]\nrequire\n    X << Y"
     with pytest.raises(ProgramError, match="'sub' of values that split differently"):
         worst(Program.parse(text).requires[0], split)
+
+
+def test_the_first_line_without_a_form_is_named(subtests: pytest.Subtests) -> None:
+    programs = {
+        **dict.fromkeys(PROGRAMS, ""),
+        "l2_strategy_block": "the block matrix in 'block'",
+        "l2_strategy_lmi": "the family 'lmi' (not one vector inequality)",
+        "fitness_lmi": "the family 'privacy' (not one vector inequality)",
+    }
+    for name, what in programs.items():
+        with subtests.test(name):
+            assert without_form(Program.load(name)) == what
+    for old, new, what in (
+        ("diag(X) <= 1", "X[0, 0] <= 1", "an index in 'sensitivity'"),
+        ("diag(X) <= 1", "sum(abs(X), axis=0) <= 1", "'sum' in 'sensitivity'"),
+        ("X = X / max(diag(X))", "X = X / max(diag(X)) + eye(n)", "'eye' in 'repair of X'"),
+        ("/ sum(d)", "/ sum(d * ones(n))", "'ones' in 'the certificate'"),
+        ("factor(X) norm 2", "factor(X + eye(n)) norm 2", "'eye' in 'strategy'"),
+    ):
+        with subtests.test(new):
+            assert without_form(edited("l2_strategy", (old, new))) == what

