@@ -1,4 +1,4 @@
-"""The tasks of a comparison done in this process: tests/comparison is about processes of their own."""
+"""Tasks of a comparison done in this process (tests/comparison has their own), and Ctrl-C in others."""
 
 import io
 import pickle
@@ -37,3 +37,8 @@ class Here(Isolated):
         finally:
             signal.signal(signal.SIGINT, before)
         return 0, ""
+
+
+def heed_ctrl_c() -> None:
+    """Before a process begins (``preexec_fn``): a shell may have started us with Ctrl-C ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
