@@ -1,7 +1,5 @@
 """``mmopt baselines``."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

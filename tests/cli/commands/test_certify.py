@@ -1,7 +1,5 @@
 """``mmopt certify`` and ``mmopt verify``."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

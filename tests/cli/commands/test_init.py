@@ -1,7 +1,5 @@
 """``mmopt init``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``mmopt tune``, and what ``mmopt solve`` says of sub-workloads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
