@@ -37,28 +37,3 @@ def test_a_start_by_name(run: Any, three: str) -> None:
     assert {row["start"] for row in found["history"]} == {1}
     (haar,) = json.loads(run("baselines", three, "--baseline", "haar", "--json").out)
     assert found["objective"] <= haar["costs"][0]["error"] * (1 + RECOMPUTED)
-
-
-def test_what_is_refused(refused: Any, three: str, subtests: pytest.Subtests) -> None:
-    for option, classes in (
-        ("starts", "rank and smooth"),
-        ("seed", "rank and smooth"),
-        ("penalty", "rank"),
-        ("start", None),
-    ):
-        message = f"error: 'l2_strategy' is of class 'convex', which has no option '{option}'\n"
-        with subtests.test(option):
-            found = refused("solve", three, f"--{option}", "1" if classes else "haar")
-            assert found.startswith(message)
-            assert classes is None or found == f"{message}  it belongs to class {classes}"
-    for options, message in (
-        (("--starts", "0"), "error: 'starts' is at least 1, not 0"),
-        (("--seed", "-1"), "error: a seed is at least 0, not -1"),
-        (("--penalty", "0"), "error: a penalty is a positive number, not 0.0"),
-        (
-            ("--start", "haar", "--dry-run"),
-            "error: --dry-run solves nothing, so --start has no effect",
-        ),
-    ):
-        with subtests.test(" ".join(options)):
-            assert refused("solve", three, "--program", "min_error", *options) == message

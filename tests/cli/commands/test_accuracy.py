@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,41 +110,6 @@ def test_what_is_missed_is_said(run: Any, files: Path) -> None:
     done = run("accuracy", "w.yaml", "--program", "l2_strategy")
     shown = " ".join(done.out.split())
     assert done.status == 0 and "± 30 at 95% 2 missed" in shown and "variance 400 3 missed" in shown
-
-
-REFUSED: list[tuple[tuple[str, ...], str]] = [
-    (
-        ("open.yaml",),
-        "error: 'open.yaml' has no privacy parameters, and not every query has a target\n"
-        "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
-    ),
-    (
-        ("total.yaml", "--confidence", "1.0"),
-        "error: confidence is 1.0, expected a number above 0 and below 1\n  for example 0.95",
-    ),
-    (
-        ("total.yaml", "--chart", "q.pdf"),
-        "error: a chart is written to an .svg or .png file, not to 'q.pdf'",
-    ),
-    (
-        ("total.yaml", "--out", "no/q.csv"),
-        "error: cannot write 'no/q.csv': there is no folder 'no'\n  make the folder first",
-    ),
-    (
-        ("total.yaml", "--strategy", "s.npz", "--program", "l2_strategy"),
-        "error: --program has no effect with --strategy, which brings a solution\n"
-        "  leave out --program or --strategy",
-    ),
-    (("none.yaml",), "error: there is no workload file 'none.yaml'\n  did you mean 'open.yaml'?"),
-]
-
-
-def test_refused(files: Path, refused: Callable[..., str], subtests: pytest.Subtests) -> None:
-    no_privacy = (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0]
-    (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
-    for arguments, text in REFUSED:
-        with subtests.test(" ".join(arguments)):
-            assert refused("accuracy", *arguments) == text
 
 
 def test_replaced_rows(run: Any, files: Path) -> None:

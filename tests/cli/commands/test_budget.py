@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,38 +89,6 @@ def test_tables_and_files(run: Any, wishes: str, files: Path) -> None:
     assert [float(row["share_of_cost"]) for row in rows] == pytest.approx(least.shares.tolist(), abs=1e-6)
     assert [row["meets"] for row in rows] == ["1"] * 5
     assert (files / "q.png").read_bytes().startswith(b"\x89PNG")
-
-
-REFUSED: list[tuple[tuple[str, ...], str]] = [
-    (
-        ("total.yaml",),
-        "error: no query says how accurate its answer must be, so there is nothing to find a budget for\n"
-        "  write 'within: 50' (counts, at 95 %) or 'max_variance: 600' beside the queries",
-    ),
-    (
-        ("targets.yaml", "--pure", "--delta", "0.1"),
-        "error: --delta and --pure are two kinds of budget\n  leave one of them out",
-    ),
-    (
-        ("targets.yaml", "--delta", "1.5"),
-        "error: delta must lie strictly between 0 and 1, not be 1.5\n"
-        "  a usual delta is well below 1 / (number of rows), such as 1.0e-6",
-    ),
-    (
-        ("targets.yaml", "--chart", "q.txt"),
-        "error: a chart is written to an .svg or .png file, not to 'q.txt'",
-    ),
-    (
-        ("targets.yaml", "--solver", "clarabell"),
-        "error: there is no solver 'clarabell'",
-    ),
-]
-
-
-def test_refused(refused: Callable[..., str], subtests: pytest.Subtests) -> None:
-    for arguments, text in REFUSED:
-        with subtests.test(" ".join(arguments)):
-            assert refused("budget", *arguments).startswith(text)
 
 
 def test_replaced_rows_have_no_bound(run: Any, wishes: str, files: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,32 +65,3 @@ def test_a_program_that_is_not_convex(run: Any, files: Path) -> None:
     assert (done.status, done.err) == (0, "")
     assert "    sensitivity: diag(X)**2 >= 1" in done.out and " ^^^^^^^^^^\n" in done.out
     assert "Not compiled: 'sensitivity' cannot be handed to a convex solver" in done.out
-
-
-def test_refusals(refused: Callable[..., str], saved: Path) -> None:
-    assert refused("explain", "l2_strat").startswith("error: there is no program 'l2_strat'")
-    assert refused("explain", "l2_strategy", "--solve") == (
-        "error: --solve needs a workload\n  write: mmopt explain l2_strategy WORKLOAD --solve"
-    )
-    assert refused("explain", "l2_strategy", "--given", "W=haar") == (
-        "error: --given needs a workload\n  write: mmopt explain l2_strategy WORKLOAD --given"
-    )
-    assert refused("explain", "l2_strategy", "--html", "--json") == (
-        "error: --html and --json are two forms\n  keep one of them"
-    )
-    assert refused("explain", "l2_strategy", "total.yaml", "--solve", "--solution", "x.npz") == (
-        "error: --solve and --solution both name a solution\n  keep one of them"
-    )
-    assert refused("explain", "l2_strategy", "--solution", "x.npz") == (
-        "error: there is no saved solution 'x.npz'"
-    )
-    for words in (["e.pdf"], ["E.PDF", "--latex"], ["e.md"], ["explained"]):
-        assert refused("explain", "l2_strategy", "--out", *words) == (
-            f"error: an explanation is written to a .html, .tex, .txt or .json file, not to '{words[0]}'\n"
-            "  a PDF is made from the .tex by pdflatex, or printed from the .html by a browser"
-        )
-    assert refused("explain", "l2_strategy", "--out", "none/x.html") == (
-        "error: cannot write 'none/x.html': there is no folder 'none'\n  make the folder first"
-    )
-    message = refused("explain", "l2_strategy", "targets.yaml", "--solution", saved)
-    assert message.startswith("error: the solution is for the workload ")

@@ -37,44 +37,6 @@ def test_givens_are_filled_in(run: Any, files: Path) -> None:
     assert done.out != run(*asked[:3]).out
 
 
-REFUSED: list[tuple[list[str], str]] = [
-    (
-        ["export", "l2_strategy", "total.yaml", "--out", "a.mps"],
-        "error: 'l2_strategy' cannot be written as mps, which has no psd cone\n"
-        "  these can say it: cbf, sdpa, npz",
-    ),
-    (
-        ["export", "l2_strategy", "total.yaml", "--format", "npz"],
-        "error: --format npz is no text\n  name a file with --out",
-    ),
-    (
-        ["export", "l2_strategy", "total.yaml", "--format", "lp"],
-        "error: there is no format 'lp'\n  known: cbf, mps, npz, sdpa",
-    ),
-    (
-        ["export", "l2_strategy", "total.yaml", "--out", "lp.lp"],
-        "error: the ending of 'lp.lp' says no format\n"
-        "  name one with --format; endings: .cbf (cbf); .dat-s, .sdpa (sdpa); .mps (mps); .npz (npz)",
-    ),
-    (["certify", "total.yaml"], "error: neither STRATEGY nor --point given, expected one of them"),
-    (
-        ["certify", "total.yaml", "haar", "--point", "x.npy"],
-        "error: both STRATEGY and --point given, expected one of them",
-    ),
-    (
-        ["certify", "total.yaml", "--point", "x.npy", "--norm", "2"],
-        "error: --covariance and --norm are of a strategy, and have no effect with --point",
-    ),
-    (["certify", "total.yaml", "--point", "x.npy"], "error: there is no file 'x.npy' for the point"),
-]
-
-
-def test_refused(refused: Any, subtests: pytest.Subtests) -> None:
-    for arguments, said in REFUSED:
-        with subtests.test(" ".join(arguments)):
-            assert refused(*arguments) == said
-
-
 def test_what_a_function_prints_is_no_result(
     run: Any, files: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,33 +126,3 @@ def test_an_interruption_after_spending_says_what_was_spent(
         assert done.err.endswith(words.format(1)), done
         assert not (files / "out").exists()
         assert [entry.state for entry in Ledger.load(ledger).account.entries] == ["spent"]
-
-
-REFUSED: list[tuple[list[str], str]] = [
-    (["show", "no"], "error: there is no ledger 'no': No such file or directory\n"),
-    (["show", "people.csv"], "error: 'people.csv' is no ledger: it is no SQLite database"),
-    (["explain", "."], "error: '.' is a folder, and a ledger is one file"),
-    (["export", "no", "--out", "x.csv"], "error: there is no ledger 'no': No such file or directory\n"),
-    (["create", "x", "--data-set", "a"], "error: the total is rho None and epsilon None, expected one"),
-    (
-        ["create", "x", "--data-set", "a", "--rho", "-1"],
-        "error: the total rho is -1.0, expected a finite",
-    ),
-    (
-        ["create", "x", "--data-set", "a", "--rho", "1", "--neighbours", "row 3"],
-        "error: neighbours is 'row",
-    ),
-    (["create", "people.csv", "--data-set", "a", "--rho", "1"], "error: 'people.csv' exists already; a"),
-    (["create", "no/x", "--data-set", "a", "--rho", "1"], "error: cannot create 'no/x': unable to open"),
-    (
-        ["create", "x", "--data-set", "db://u:pw@h", "--rho", "1"],
-        "error: the data set looks like the add",
-    ),
-]
-
-
-def test_mistakes_are_named_and_nothing_is_written(refused: Any, subtests: pytest.Subtests) -> None:
-    for arguments, said in REFUSED:
-        with subtests.test(" ".join(arguments)):
-            message = refused("ledger", *arguments)
-            assert message.startswith(said) and "pw" not in message

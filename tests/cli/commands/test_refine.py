@@ -36,24 +36,3 @@ def test_a_release_is_refined_and_shown(run: Any, files: Path, released: Path) -
     assert done.status == 0 and "NOT" not in done.out and "must not be published" in done.err
     assert found["out"] == "other" and found["refined"]["program"] == "refine_counts"
     assert found["refined"]["whole"] is None and found["refined"]["gap"] <= 1e-6
-
-
-@pytest.mark.quick
-def test_what_is_refused(refused: Any, subtests: pytest.Subtests) -> None:
-    number = (
-        "expected a number of rows, or QUERY=VALUE\n"
-        "  for example --total 29501 --total 'education = high school=9500'"
-    )
-    for options, message in (
-        ("--total many", f"--total is 'many', {number}"),
-        ("--total =5", f"--total is '=5', {number}"),
-        ("--total 5 --total 6", "--total is given twice for all rows\n  keep one of them"),
-        ("--total a=5 --total a=6", "--total is given twice for 'a'\n  keep one of them"),
-        (
-            "",
-            "there is no folder 'given'\n  name a folder that 'mmopt release --out' or Release.save wrote",
-        ),
-    ):
-        with subtests.test(options):
-            found = refused("refine", "given", "total.yaml", *options.split(), "--out", "better")
-            assert found == f"error: {message}"

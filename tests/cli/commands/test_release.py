@@ -271,67 +271,6 @@ def test_a_strategy_of_another_workload_is_refused(refused: Any, saved: Path) ->
     assert message.endswith("…\n  solve this one: mmopt solve targets.yaml --out FILE.npz")
 
 
-def test_release_refuses_before_any_work(refused: Any, files: Path, saved: Path) -> None:
-    no_privacy = (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0]
-    (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
-    (files / "broken.npz").write_bytes(b"no archive")
-    (files / "short.csv").write_text("sex,height\nF,1\n", encoding="utf-8")
-    (files / "people.xlsx").write_text("sex,age\n", encoding="utf-8")
-    (files / "there").mkdir()
-    table = "people.csv"
-    cases: list[tuple[list[object], str]] = [
-        (
-            ["open.yaml", table],
-            "error: 'open.yaml' has no privacy parameters, and not every query has a target\n"
-            "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
-        ),
-        (
-            ["targets.yaml", table, "--program", "l2_strategy"],
-            "error: 'targets.yaml' has no privacy parameters, and 'l2_strategy' does not set the noise by "
-            "targets\n  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
-        ),
-        (["total.yaml", "peple.csv"], "error: peple.csv: no such file\n  did you mean 'people.csv'?"),
-        (
-            ["total.yaml", "short.csv"],
-            "error: short.csv: no column 'age' (attribute 'age')\n  the table has: sex, height",
-        ),
-        (
-            ["total.yaml", "people.xlsx"],
-            "error: people.xlsx: unknown extension '.xlsx'\n  save the sheet as CSV; known: .csv, "
-            ".csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .duckdb, .ddb, .sqlite, .sqlite3, .db",
-        ),
-        (
-            ["total.yaml", table, "--out", "there"],
-            "error: 'there' exists already; a release is written to a new folder\n"
-            "  name another folder with --out",
-        ),
-        (
-            ["total.yaml", table, "--out", "no/out"],
-            "error: cannot write 'no/out': there is no folder 'no'\n  make the folder first",
-        ),
-        (
-            ["total.yaml", table, "--confidence", "95"],
-            "error: confidence is 95.0, expected a number above 0 and below 1\n  for example 0.95",
-        ),
-        (
-            ["total.yaml", "peple.csv", "--confidence", "0.999999999"],
-            "error: confidence is 0.999999999, the most that is computed is 1 - 1e-08",
-        ),
-        (
-            ["total.yaml", table, "--strategy", saved, "--solver", "scs"],
-            "error: --solver has no effect with --strategy, which brings a solution\n"
-            "  leave out --solver or --strategy",
-        ),
-        (["total.yaml", table, "--strategy", "no.npz"], "error: there is no saved solution 'no.npz'"),
-        (
-            ["total.yaml", table, "--strategy", "broken.npz"],
-            "error: 'broken.npz' is not a saved solution\n  save one with --out or Solution.save",
-        ),
-    ]
-    for arguments, message in cases:
-        assert refused("release", *arguments) == message
-
-
 BAD_WORKLOADS = [
     (b"domain: {a: {values: [\xff]}}", "error: bad.yaml:1:23: byte 0xFF is not valid UTF-8\n"),
     (b"", "error: bad.yaml:1:1: the workload file is empty"),

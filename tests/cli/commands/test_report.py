@@ -55,23 +55,3 @@ def test_a_release_unless_its_strategy_is_forged(
     message = refused("report", "total.yaml", "--release", "out", "--out", "other.html")
     assert "strategy.npz' does not hold: objective is 1 in the file" in message
     assert not (files / "other.html").exists()
-
-
-def test_what_is_refused(refused: Callable[..., str], files: Path, saved: Path) -> None:
-    assert refused("report", "total.yaml", "--out", "page.pdf") == (
-        "error: a report is written to a .html file, not to 'page.pdf'\n"
-        "  print the .html from a browser for a PDF"
-    )
-    assert refused("report", "total.yaml", "--out", "none/page.html") == (
-        "error: cannot write 'none/page.html': there is no folder 'none'\n  make the folder first"
-    )
-    assert refused("report", "total.yaml", "--release", "out", "--program", "x", "--out", "p.html") == (
-        "error: --program has no effect with --release, which brings a strategy\n"
-        "  leave out --program or --release"
-    )
-    assert refused("report", "total.yaml", "--release", "out", "--out", "p.html") == (
-        "error: there is no folder 'out'\n  name a folder that 'mmopt release --out' or Release.save wrote"
-    )
-    assert "was solved for another workload" in refused(
-        *("report", "targets.yaml", "--strategy", saved, "--out", "p.html")
-    )

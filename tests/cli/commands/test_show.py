@@ -99,18 +99,6 @@ def test_check_takes_givens(run: Any) -> None:
     assert done.status == 0 and "weak duality of 'query_weighting' holds" in done.out
 
 
-def test_check_refuses(refused: Any) -> None:
-    assert refused("check", "l2_strat") == (
-        "error: there is no workload file and no program 'l2_strat'\n  did you mean 'l2_strategy'?"
-    )
-    assert refused("check", "totl.yaml") == (
-        "error: there is no workload file 'totl.yaml'\n  did you mean 'total.yaml'?"
-    )
-    assert refused("check", "l2_strategy", "--cells") == (
-        "error: --cells lists the cells of a workload file, and 'l2_strategy' is a program"
-    )
-
-
 @pytest.mark.quick
 def test_show_a_release_and_what_is_wrong_with_it(run: Any, refused: Any, files: Path, saved: Path) -> None:
     arguments = ("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7, "--out", "out")

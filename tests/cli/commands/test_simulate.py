@@ -1,7 +1,6 @@
 """``mmopt simulate``: tables, JSON, saved solutions, and what is refused; and what shows normalised rows."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,40 +78,6 @@ def test_normalised_rows_are_shown(run: Any, files: Path) -> None:
     note = "normalise: objective, bound and error are of rows scaled to unit length; rmse is of the queries\n"
     assert note in run("solve", "scaled.yaml").err
     assert note not in run("solve", "total.yaml").err
-
-
-TABLE = ("simulate", "total.yaml", "people.csv")
-REFUSED = [
-    (
-        (*TABLE, "--delta", "0.1"),
-        "--delta is 0.1 without --epsilon\n  for example --epsilon 0.1,0.5,1",
-    ),
-    (
-        ("simulate", "open.yaml", "people.csv"),
-        "'open.yaml' has no privacy parameters\n  give --epsilon 0.1,0.5,1 --delta 1e-6",
-    ),
-    (
-        ("simulate", "targets.yaml", "people.csv", "--epsilon", "1"),
-        "--epsilon is '1' and no delta is given\n  add --delta 1e-6, which Laplace noise ignores",
-    ),
-    ((*TABLE, "--trials", "1"), "a simulation of 1 trials has no spread, expected 2 or more"),
-    ((*TABLE, "--epsilon", "1,x"), "--epsilon has 'x', expected numbers separated by commas"),
-    (
-        ("simulate", "own.yaml", "people.csv", "--both"),
-        "--both adds 'normalise: rows', and 'own.yaml' says so already\n  leave that line out of the file",
-    ),
-]
-
-
-def test_refused(files: Path, refused: Callable[..., str], subtests: pytest.Subtests) -> None:
-    own = (files / "total.yaml").read_text(encoding="utf-8")
-    (files / "open.yaml").write_text(own.split("privacy:")[0], encoding="utf-8")
-    (files / "own.yaml").write_text(f"normalise: rows\n{own}", encoding="utf-8")
-    for arguments, text in REFUSED:
-        with subtests.test(text):
-            assert refused(*arguments) == f"error: {text}"
-    means_nothing = refused(*TABLE, "--epsilon", "1e300", "--delta", "1e-6")
-    assert "epsilon must be at most 10000, not 1e+300" in means_nothing
 
 
 def test_targets_and_neighbours_of_the_file_are_those_of_the_release(run: Any, files: Path) -> None:

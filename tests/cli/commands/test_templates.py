@@ -107,10 +107,3 @@ def test_saved_strategies_are_refused_elsewhere(run: Any, refused: Any, files: P
         "error: 'template product' is a strategy in factors, which is of no program"
     )
     assert "'no/s.npz'" in refused("templates", "total.yaml", "--out", "no/s.npz")
-
-
-def test_refused(refused: Any, files: Path) -> None:
-    assert refused("templates", "total.yaml", "--noise", "white").startswith(
-        "error: --noise is 'white', expected laplace or gaussian"
-    )
-    assert "there is no template 'kron'" in refused("templates", "total.yaml", "--templates", "kron")

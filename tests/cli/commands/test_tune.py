@@ -46,18 +46,6 @@ def test_json_has_the_errors_of_the_table_at_the_privacy_of_the_file(run: Any, f
     assert printed == pytest.approx(list(found["rmse"].values()), rel=1e-4)
 
 
-def test_refused(refused: Any, file: Path) -> None:
-    assert refused("tune", file, "sex").startswith(
-        "error: there is no sub-workload 'sex', the workload has sexes\n  did you mean 'sexes'?"
-    )
-    assert refused("tune", file, "sexes", "--factors", "1,x").startswith(
-        "error: --factors has 'x', expected numbers separated by commas"
-    )
-    assert refused("tune", file, "sexes", "--factors", "0").startswith(
-        "error: the factor of the sub-workload 'sexes' is 0"
-    )
-
-
 def test_solve_shows_the_errors_of_each(run: Any, file: Path) -> None:
     done = run("solve", file)
     (line,) = [line for line in done.out.splitlines() if line.startswith("sexes")]
