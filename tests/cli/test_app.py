@@ -62,6 +62,16 @@ def test_programs(run: Any) -> None:
     assert all(name in "".join(done.out.split()) for name in program_names())  # a long one may be folded
 
 
+@pytest.mark.slow
+def test_programs_by_solver_as_json(run: Any) -> None:
+    found = json.loads(run("programs", "--solvers", "--json").out)
+    assert sorted(found) == program_names()
+    assert found["l2_strategy"]["kernels"] == ["nuclear", "sectors"]
+    lacking = found["l2_strategy"]["lacking"]
+    assert lacking["qoco"] == ["psd"] and lacking["scs"] == []
+    assert found["augment"]["kernels"] == [] and set(found["augment"]["lacking"].values()) == {None}
+
+
 def test_programs_as_json(run: Any) -> None:
     found = {p["name"]: p for p in json.loads(run("programs", "--json").out)}
     assert sorted(found) == program_names()

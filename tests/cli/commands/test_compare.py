@@ -42,7 +42,7 @@ def compared(run: Any, here: Here) -> Any:
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_compare_all(run: Any, files: Path) -> None:
     done = run("compare", "total.yaml", "--time-limit", "60", "--formulations")
     assert (done.status, done.err) == (0, "")
@@ -272,7 +272,7 @@ def interrupted(
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @linux_only
 def test_ctrl_c_gives_what_there_is(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked(monkeypatch)

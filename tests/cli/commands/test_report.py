@@ -1,15 +1,19 @@
 """``mmopt report``."""
 
+import contextlib
 import dataclasses
 import hashlib
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.tasks_here import Here
 
 import mmopt
+import mmopt.comparison
 from mmopt.mechanism.release_folder import MANIFEST_FILE, STRATEGY_FILE
 
 
@@ -28,8 +32,9 @@ def test_a_saved_strategy_gives_the_same_page_each_time(run: Any, files: Path, s
     assert mmopt.load_request("total.yaml").text_hash in text
 
 
-@pytest.mark.slow
-def test_programs_and_solvers_compared(run: Any, files: Path) -> None:
+def test_programs_and_solvers_compared(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[mmopt.comparison.Combination.__module__]
+    monkeypatch.setattr(module, "Isolated", lambda verbose: contextlib.nullcontext(Here()))
     done = run(
         *("report", "targets.yaml", "--program", "fitness_for_use", "--out", "page.html"),
         *("--solvers", "clarabel,scs"),
