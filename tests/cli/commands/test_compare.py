@@ -243,7 +243,7 @@ def test_no_process_is_left_where_a_file_is_refused(refused: Any, monkeypatch: p
     monkeypatch.setattr(worker_start, "start_worker", started)
     assert refused("compare", "nowhere.yaml").startswith("error: ")
     assert [worker.process.returncode for worker in begun] == [-signal.SIGKILL]
-    assert wait_for(lambda: not marked.alive(), 10.0)
+    assert wait_for(lambda: not marked.alive())
 
 
 def interrupted(
@@ -260,15 +260,15 @@ def interrupted(
             alive = marked.alive()
             return {pid for pid in marked.solving() if alive.get(pid, process.pid) != process.pid}
 
-        assert wait_for(solving)
+        assert wait_for(solving, 600.0)
         first = solving()
         if second:  # the first is over soon, maybe so soon that it was not seen
             wait_for(lambda: solving() - first, 15.0)
         # CVXOPT takes long for l2_strategy, and cannot be stopped.
         assert not wait_for(lambda: process.poll() is not None, 1.0)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert wait_for(lambda: not marked.alive(), 10.0)
+        out, err = process.communicate(timeout=600)
+    assert wait_for(lambda: not marked.alive())
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
