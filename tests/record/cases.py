@@ -3,7 +3,7 @@
 from record.calls import CALLS
 from record.harness import Case
 
-SLOW, NIGHTLY = ("slow",), ("nightly",)  # seconds, and half a minute or more
+SLOW, NIGHTLY = ("slow",), ("nightly",)  # seconds, and many of them
 
 STEPS = r"(?s)^(step [a-z]+ ).*?(?=^--)"  # as many as it takes
 WORK = r"(?s)^(Work\n).*?(?=^\()"  # what it took
@@ -91,7 +91,7 @@ CASES = (
         "scalars",
         "exact",
         ("solve examples/marginals/workload.yaml --json", f"solve scalars.yaml {GAUSSIAN}"),
-        marks=SLOW,
+        marks=NIGHTLY,
     ),
     Case(
         "split",
