@@ -1,8 +1,7 @@
 """Tiny workloads and tables, and a way to run the command line on them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from command_line import called
 
 from mmopt.language import Program
+from mmopt.solvers import Clock
 
 DOMAIN = """\
 domain:
@@ -105,3 +105,25 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = invoke("solve", folder / "total.yaml", "--program", "l2_strategy", "--out", folder / "total.npz")
     assert done.status == 0, done
     return folder / "total.npz"
+
+
+@pytest.fixture
+def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ctrl-C is pressed when a solver has the problem, also where a shell has made us ignore it."""
+    hand_over = Clock.hand_over
+
+    def pressed(self: Clock) -> None:
+        hand_over(self)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Clock, "hand_over", pressed)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts are drawn, and not turned into bytes, which takes longest: tests/report looks at those."""
+    starts = {"svg": b"<?xml version='1.0'?><svg></svg>", "png": b"\x89PNG"}
+    monkeypatch.setattr("mmopt.report.charts._drawn", lambda figure, kind, dpi: starts[kind])

@@ -1,58 +1,58 @@
-"""Help, version, the list of programs, and what happens to exceptions."""
-
-from __future__ import annotations
+"""app, command_guard: help, the list of programs; exceptions become messages, and Ctrl-C ends in order."""
 
 import errno
 import json
+import math
 import os
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from cli.tasks_here import heed_ctrl_c
 from typer.testing import CliRunner
 
 import mmopt
+from mmopt.cli import command_guard
 from mmopt.cli.app import build
 from mmopt.cli.command_guard import guarded
+from mmopt.cli.commands.ledger import build_ledger
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
-from mmopt.solvers import Clock
 
-COMMANDS = tuple(command.callback.__name__ for command in build().registered_commands if command.callback)
+
+def names(app: typer.Typer) -> list[str]:
+    return [command.callback.__name__ for command in app.registered_commands if command.callback]
 
 
 def test_help_names_every_command_and_the_exit_statuses(run: Any) -> None:
     done = run("--help")
     assert done.status == 0
-    assert all(f"\n  {name} " in done.out for name in COMMANDS)
+    assert all(f"\n  {name} " in done.out for name in (*names(build()), "ledger"))
     assert "130 interrupted (solve and compare give what they have by then, all else nothing)" in " ".join(
         done.out.split()
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_within_80_columns(run: Any, command: str) -> None:
-    done = run(command, "--help")
-    assert done.status == 0
-    assert max(map(len, done.out.splitlines())) <= 80
+def test_every_command_has_help_within_80_columns(run: Any, subtests: pytest.Subtests) -> None:
+    commands = [[name] for name in names(build())]
+    commands += [["ledger"], *(["ledger", name] for name in names(build_ledger()))]
+    for command in commands:
+        with subtests.test(" ".join(command)):
+            done = run(*command, "--help")
+            assert done.status == 0 and max(map(len, done.out.splitlines())) <= 80
 
 
-def test_version(run: Any) -> None:
+def test_version_and_usage_errors(run: Any) -> None:
     assert run("--version").out == f"mmopt {mmopt.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "arguments", [["slve"], ["solve"], ["solve", "a.yaml", "--tolerance", "x"], ["solve", "--no"]]
-)
-def test_usage_errors(run: Any, arguments: list[str]) -> None:
-    done = run(*arguments)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("Usage: ")
+    for words in ("slve", "solve", "solve a.yaml --tolerance x", "solve --no"):
+        done = run(*words.split())
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith("Usage: ")
 
 
 def test_programs(run: Any) -> None:
@@ -63,13 +63,10 @@ def test_programs(run: Any) -> None:
 
 
 @pytest.mark.slow
-def test_programs_by_solver(run: Any) -> None:
-    done = run("programs", "--solvers")
-    assert (done.status, done.err) == (0, "") and max(map(len, done.out.splitlines())) <= 90
+def test_programs_by_solver_as_json(run: Any) -> None:
     found = json.loads(run("programs", "--solvers", "--json").out)
     assert sorted(found) == program_names()
     assert found["l2_strategy"]["kernels"] == ["nuclear", "sectors"]
-    assert found["query_weighting"]["kernels"] == ["weighting"]
     lacking = found["l2_strategy"]["lacking"]
     assert lacking["qoco"] == ["psd"] and lacking["scs"] == []
     assert found["augment"]["kernels"] == [] and set(found["augment"]["lacking"].values()) == {None}
@@ -91,91 +88,109 @@ def test_programs_as_json(run: Any) -> None:
     }
 
 
-def outcome(function: Callable[[], None]) -> tuple[int, str]:
+def raises(error: BaseException) -> tuple[int, str]:
+    """Exit status and message of a command that does."""
+
+    def fails() -> None:
+        raise error
+
     app = typer.Typer()
-    app.command()(guarded(function))
+    app.command()(guarded(fails))
     result = CliRunner().invoke(app, [], catch_exceptions=False)
     return result.exit_code, result.stderr
 
 
-def test_an_error_is_printed_as_it_is() -> None:
-    def fails() -> None:
-        raise OptionError("[bold]no[/bold]", where=Location("f", 1, 3, "a b " + "c" * 90), hint="do")
-
+def test_exceptions_become_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = OptionError("[bold]no[/bold]", where=Location("f", 1, 3, "a b " + "c" * 90), hint="do")
     expected = "error: f:1:3: [bold]no[/bold]\n    a b " + "c" * 90 + "\n      ^\n  do\n"
-    assert outcome(fails) == (2, expected)
-
-
-def test_ctrl_c() -> None:
-    def fails() -> None:
-        raise KeyboardInterrupt
-
-    assert outcome(fails) == (130, "interrupted, nothing written\n")
-
-
-def test_too_little_memory() -> None:
-    def fails() -> None:
-        raise MemoryError
-
+    assert raises(known) == (2, expected)
+    assert raises(KeyboardInterrupt()) == (130, "interrupted, nothing written\n")
     message = "error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a problem needs\n"
-    assert outcome(fails) == (2, message)
-
-
-def test_a_bug_shows_its_traceback_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails() -> None:
-        raise ZeroDivisionError("by zero")
-
+    assert raises(MemoryError()) == (2, message)
+    assert raises(OSError(errno.EPIPE, "Broken pipe")) == (1, ""), "a reader that goes away is no bug"
     message = (
         "error: a bug in mmopt (ZeroDivisionError: by zero)\n"
         "  please report it with the command and its files; MMOPT_TRACEBACK=1 shows where it happened\n"
     )
-    assert outcome(fails) == (70, message)
+    assert raises(ZeroDivisionError("by zero")) == (70, message)
     monkeypatch.setenv("MMOPT_TRACEBACK", "1")
-    status, text = outcome(fails)
+    status, text = raises(ZeroDivisionError("by zero"))
     assert status == 70 and text.startswith("Traceback") and text.endswith(message)
 
 
-def test_a_reader_that_goes_away_is_no_bug() -> None:
-    def fails() -> None:
-        raise OSError(errno.EPIPE, "Broken pipe")
-
-    assert outcome(fails) == (1, "")
+SIXTEEN = "domain: {a: {range: [0, 16], width: 1}}\nworkload: [{product: {a: prefix}}]\n"
 
 
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_during_a_solve_gives_the_best_point_so_far(run: Any, files: Path) -> None:
+    (files / "w.yaml").write_text(SIXTEEN, encoding="utf-8")
+    done = run("solve", "w.yaml", "--solver", "clarabel", "--json")
+    assert done.status == 130 and done.err.endswith("interrupted: this is the best certified point so far\n")
+    found = json.loads(done.out)
+    assert found["status"]["stop"] == "interrupted" and 0 < found["bound"] <= found["objective"]
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_writes_nothing(run: Any, files: Path, subtests: pytest.Subtests) -> None:
+    for command in (
+        ("release", "total.yaml", "people.csv", "--out", "r"),
+        ("accuracy", "targets.yaml", "--out", "r"),
+        ("budget", "targets.yaml", "--out", "r"),
+    ):
+        with subtests.test(command[0]):
+            done = run(*command, "--solver", "clarabel")
+            assert (done.status, done.out) == (130, "") and "interrupted, nothing written\n" in done.err
+            assert not (files / "r").exists()
+
+
+def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside native code nothing else would."""
+    said: list[str] = []
+    monkeypatch.setattr(command_guard, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(os, "_exit", sys.exit)
+
+    def watched(*presses: int, end: float) -> object:
+        said.clear()
+        watch = command_guard.Watch(end)
+        inlet, outlet = socket.socketpair()
+        monkeypatch.setattr(
+            command_guard, "note", lambda text: (said.append(text), setattr(watch, "end", 0.0))
+        )
+        with inlet, outlet, pytest.raises(SystemExit) as ended:
+            outlet.send(bytes(presses))
+            watch._watch(inlet, outlet)
+        return ended.value.code
+
+    limit = "error: stopped at the time limit, without a result\n  allow more time, or ask for less"
+    assert (watched(end=0.0), said) == (command_guard.MISTAKE, [limit])
+    assert watched(signal.SIGINT, end=math.inf) == command_guard.MISTAKE
+    assert said == ["interrupted: ending with what there is; Ctrl-C again ends at once", limit]
+    assert watched(signal.SIGINT, signal.SIGINT, end=math.inf) == command_guard.INTERRUPTED
+    assert said == ["interrupted, nothing written"]
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_during_a_solve_gives_the_best_point_so_far(tmp_path: Path) -> None:
-    workload = "domain: {a: {range: [0, 16], width: 1}}\nworkload: [{product: {a: prefix}}]\n"
-    (tmp_path / "w.yaml").write_text(workload, encoding="utf-8")
-    # The interrupt comes when the solver has the problem.
-    code = (
-        "import os, signal, sys\n"
+def test_a_process_of_its_own_is_watched(files: Path) -> None:
+    """One gets Ctrl-C when its solver has the problem; the main thread of the other sleeps for ever."""
+    (files / "w.yaml").write_text(SIXTEEN, encoding="utf-8")
+    pressed = (
+        "import os, signal\n"
         "from mmopt.solvers import Clock\n"
         "hand_over = Clock.hand_over\n"
         "def handed_over(self):\n"
         "    hand_over(self); os.kill(os.getpid(), signal.SIGINT)\n"
         "Clock.hand_over = handed_over\n"
-        "from mmopt.cli import main\n"
-        "main()\n"
     )
-    command = [sys.executable, "-c", code, "solve", "w.yaml", "--solver", "clarabel", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 128 + signal.SIGINT, done.stderr
-    assert done.stderr.endswith("interrupted: this is the best certified point so far\n")
-    found = json.loads(done.stdout)
-    assert found["status"]["stop"] == "interrupted" and 0 < found["bound"] <= found["objective"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_during_a_release_writes_nothing(
-    files: Path, run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hand_over = Clock.hand_over
-
-    def pressed(self: Clock) -> None:
-        hand_over(self)
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(Clock, "hand_over", pressed)
-    done = run("release", "total.yaml", "people.csv", "--solver", "clarabel", "--out", "r")
-    assert (done.status, done.out) == (130, "") and "interrupted, nothing written\n" in done.err
-    assert not (files / "r").exists()
+    asleep = (
+        "import contextlib, sys, time, mmopt.cli.command_guard as command_guard, mmopt.cli.commands.solve\n"
+        "command_guard.deadline = lambda limit: contextlib.nullcontext()\n"
+        "sys.modules['mmopt.cli.commands.solve'].run_solve = lambda *a: time.sleep(600)\n"
+    )
+    for code, options, status, message in (
+        (pressed, ("--solver", "clarabel", "--json"), 130, "this is the best certified point so far\n"),
+        (asleep, ("--time-limit", "0.1"), 2, "error: stopped at the time limit, without a result\n"),
+    ):
+        command = [sys.executable, "-c", f"{code}from mmopt.cli import main\nmain()\n", "solve", "w.yaml"]
+        done = subprocess.run([*command, *options], capture_output=True, text=True, preexec_fn=heed_ctrl_c)
+        assert done.returncode == status and message in done.stderr

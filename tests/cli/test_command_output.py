@@ -1,7 +1,5 @@
 """The live display: on a terminal, after a while, and never in the way."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
@@ -84,19 +82,13 @@ def test_each_point_has_its_line_where_that_is_asked_for(capsys: pytest.CaptureF
     assert second.endswith(", no bound, certified")
 
 
-def test_a_quick_solve_shows_nothing() -> None:
-    console = terminal()
-    with Display("l2_strategy", console, delay=60.0) as display:
-        display(POINT)
-    assert written(console) == ""
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_nothing_off_a_terminal_or_when_not_wanted(is_terminal: bool) -> None:
-    console = Console(file=io.StringIO(), force_terminal=is_terminal)
-    with Display("l2_strategy", console, wanted=not is_terminal, delay=0.0):
-        time.sleep(0.05)
-    assert written(console) == ""
+def test_nothing_is_shown_of_a_quick_solve_off_a_terminal_or_when_not_wanted() -> None:
+    for is_terminal, wanted, delay in ((True, True, 60.0), (True, False, 0.0), (False, True, 0.0)):
+        console = Console(file=io.StringIO(), force_terminal=is_terminal)
+        with Display("l2_strategy", console, wanted=wanted, delay=delay) as display:
+            display(POINT)
+            time.sleep(0.05)
+        assert written(console) == ""
 
 
 def test_what_libraries_print_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
@@ -109,34 +101,22 @@ def test_what_libraries_print_goes_to_stderr(capfd: pytest.CaptureFixture[str]) 
     assert out == "result\n" and sorted(err.splitlines()) == ["from a library", "from python"]
 
 
-@pytest.mark.parametrize("stderr", [False, True])
-@pytest.mark.parametrize(
-    ("is_tty", "environment", "is_terminal"),
-    [
+def test_only_what_someone_reads_on_a_terminal_has_escape_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_tty, environment, is_terminal in (
         (True, {}, True),
         (True, {"JPY_PARENT_PID": "1", "FORCE_COLOR": "1"}, False),
         (False, {"FORCE_COLOR": "1"}, False),
-    ],
-)
-def test_only_what_someone_reads_on_a_terminal_has_escape_codes(
-    stderr: bool,
-    is_tty: bool,
-    environment: dict[str, str],
-    is_terminal: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Stream(io.StringIO):
-        def isatty(self) -> bool:
-            return is_tty
-
-    for name in ("JPY_PARENT_PID", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    stream = Stream()
-    monkeypatch.setattr(sys, "stderr" if stderr else "stdout", stream)
-    shown = console(stderr=stderr)
-    assert shown.is_terminal == is_terminal
-    shown.print("words", style="bold")
-    assert ("\x1b" in stream.getvalue()) == is_terminal
+    ):
+        for name in ("JPY_PARENT_PID", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("TERM", "xterm-256color")
+        for name in ("stdout", "stderr"):
+            stream = io.StringIO()
+            monkeypatch.setattr(stream, "isatty", lambda is_tty=is_tty: is_tty)
+            monkeypatch.setattr(sys, name, stream)
+            shown = console(stderr=name == "stderr")
+            assert shown.is_terminal == is_terminal
+            shown.print("words", style="bold")
+            assert ("\x1b" in stream.getvalue()) == is_terminal

@@ -1,7 +1,5 @@
 """Small files that ask for very much, or for nothing that makes sense: a named error, never a bug."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -15,8 +13,7 @@ import numpy as np
 import pytest
 
 from mmopt import limits
-from mmopt.cli import command_guard
-from mmopt.resources import programs_folder
+from mmopt.language import Program, program_names
 
 PROGRAM = """\
 program own
@@ -112,20 +109,21 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_refused(text: str, message: str, files: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused(files: Path, run: Any, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
     monkeypatch.setattr(limits, "MEMORY_LIMIT", 2**26)
-    (files / "own.program").write_text(text, encoding="utf-8")
-    done = run("solve", "total.yaml", "--program", "own.program")
-    assert (done.status, done.out) == (2, "") and message in done.err, done
+    for name, (text, message) in REFUSED.items():
+        with subtests.test(name):
+            (files / "own.program").write_text(text, encoding="utf-8")
+            done = run("solve", "total.yaml", "--program", "own.program")
+            assert (done.status, done.out) == (2, "") and message in done.err, done
 
 
 def test_endless_steps(files: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "GRACE", 0.0)
     (files / "own.program").write_text(STEPS.format(times=1000000000, step="A * 1"), encoding="utf-8")
-    done = run("solve", "total.yaml", "--program", "own.program", "--time-limit", "0.5")
+    done = run("solve", "total.yaml", "--program", "own.program", "--time-limit", "0.3")
     assert (done.status, done.out) == (2, ""), done
-    assert "own.program:11:9: this takes longer than" in done.err
+    assert "this takes longer than" in done.err
 
 
 def test_a_line_on_nothing_that_is_chosen(files: Path, run: Any) -> None:
@@ -137,9 +135,6 @@ def test_a_line_on_nothing_that_is_chosen(files: Path, run: Any) -> None:
     assert found.status == 0, found
     plain = json.loads(run("solve", "total.yaml", "--program", "l2_strategy", "--json").out)
     assert json.loads(found.out)["error"] == pytest.approx(plain["error"], rel=1e-5)
-
-
-# -------------------------------------------------------------------------------- what is printed
 
 
 def has_no_controls(text: str) -> bool:
@@ -174,29 +169,12 @@ def test_no_control_character_reaches_the_terminal(files: Path, saved: Path, run
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is full")
-@pytest.mark.parametrize("command", [pytest.param(["programs"], marks=pytest.mark.slow), ["--version"]])
-def test_a_full_disk(command: list[str]) -> None:
+def test_a_full_disk() -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
-        line = [sys.executable, "-m", "mmopt", *command]
-        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        line = [sys.executable, "-m", "mmopt", "--version"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
-
-def test_the_watch_ends_what_does_not_end_itself(files: Path) -> None:
-    """Inside native code nothing else would: here the main thread sleeps through its limit."""
-    code = (
-        "import time, mmopt.cli.command_strategy, mmopt.cli.command_guard as command_guard\n"
-        "import mmopt.limits; mmopt.limits.GRACE = 0.0; command_guard.GRACE_SECONDS = 0.1\n"
-        "mmopt.cli.command_strategy.run_solve = lambda *a: time.sleep(60)\n"
-        "from mmopt.cli import main; main()\n"
-    )
-    line = [sys.executable, "-c", code, "solve", "total.yaml", "--time-limit", "0.1"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=50)
-    assert done.returncode == command_guard.MISTAKE
-    assert "error: stopped at the time limit, without a result\n" in done.stderr
-
-
-# ------------------------------------------------------------------------- files drawn at random
 
 VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 10**400, 2**63, 1e308, "", "x", "\x1b[31m", [], {}, [[]]),
@@ -204,15 +182,16 @@ VALUES: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.draws(10)
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """All that a record holds, by its holder and key."""
+    if not isinstance(value, dict | list):
+        return []
+    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]
+
+
 def test_saved_files_with_other_values(rng: np.random.Generator, files: Path, saved: Path, run: Any) -> None:
     draw = random.Random(int(rng.integers(2**32)))
-
-    def places(value: Any) -> list[tuple[Any, Any]]:
-        if not isinstance(value, dict | list):
-            return []
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]
 
     def change(record: Any, arrays: Any) -> None:
         name = draw.choice([name for name in arrays if name != "record.json"])
@@ -223,9 +202,10 @@ def test_saved_files_with_other_values(rng: np.random.Generator, files: Path, sa
             holder, key = draw.choice(places(record))
             holder[key] = draw.choice(VALUES)
 
-    changed = rewritten(saved, change, **({"extra": np.zeros(9)} if draw.random() < 0.1 else {}))
-    done = run("verify", changed, "total.yaml")
-    assert done.status in (0, 1, 2) and has_no_controls(done.out + done.err), done
+    for _ in range(5):
+        changed = rewritten(saved, change, **({"extra": np.zeros(9)} if draw.random() < 0.1 else {}))
+        done = run("verify", changed, "total.yaml")
+        assert done.status in (0, 1, 2) and has_no_controls(done.out + done.err), done
 
 
 WORDS = (
@@ -235,17 +215,17 @@ WORDS = (
 CODE = re.compile(r"[A-Za-z_]\w*|\d+|[-+*/@<>=]+")
 
 
-@pytest.mark.draws(8)
 def test_programs_with_other_words(rng: np.random.Generator, files: Path, run: Any) -> None:
     draw = random.Random(int(rng.integers(2**32)))
-    lines = draw.choice(sorted(programs_folder().glob("*.program"))).read_text(encoding="utf-8").split("\n")
-    for _ in range(draw.choice((1, 1, 2, 3))):
-        at = draw.choice([i for i, line in enumerate(lines) if line.startswith("    ") and CODE.search(line)])
-        found = draw.choice(list(CODE.finditer(lines[at])))
-        lines[at] = lines[at][: found.start()] + draw.choice(WORDS) + lines[at][found.end() :]
-    (files / "own.program").write_text("\n".join(lines), encoding="utf-8")
-    done = run("solve", "targets.yaml", "--program", "own.program", "--time-limit", "0.5")
-    assert done.status in (0, 2), done
+    for _ in range(4):
+        lines = Program.load(draw.choice(program_names())).text.split("\n")
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            at = draw.choice([i for i, text in enumerate(lines) if text[:4] == "    " and CODE.search(text)])
+            found = draw.choice(list(CODE.finditer(lines[at])))
+            lines[at] = lines[at][: found.start()] + draw.choice(WORDS) + lines[at][found.end() :]
+        (files / "own.program").write_text("\n".join(lines), encoding="utf-8")
+        done = run("solve", "targets.yaml", "--program", "own.program", "--time-limit", "0.5")
+        assert done.status in (0, 2), (lines, done)
 
 
 SCALARS = (
@@ -254,13 +234,13 @@ SCALARS = (
 )
 
 
-@pytest.mark.draws(12)
 def test_workload_files_with_other_values(rng: np.random.Generator, files: Path, run: Any) -> None:
     draw = random.Random(int(rng.integers(2**32)))
-    text = (files / draw.choice(("total.yaml", "targets.yaml"))).read_bytes()
-    for _ in range(draw.choice((1, 1, 2, 3))):
-        found = draw.choice(list(re.finditer(rb"[\w.-]+|[\[\]{}:,]", text)))
-        text = text[: found.start()] + draw.choice(SCALARS) + text[found.end() :]
-    (files / "other.yaml").write_bytes(text)
-    done = run("check", "other.yaml")
-    assert done.status in (0, 2) and has_no_controls(done.out + done.err), done
+    for _ in range(6):
+        text = (files / draw.choice(("total.yaml", "targets.yaml"))).read_bytes()
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            found = draw.choice(list(re.finditer(rb"[\w.-]+|[\[\]{}:,]", text)))
+            text = text[: found.start()] + draw.choice(SCALARS) + text[found.end() :]
+        (files / "other.yaml").write_bytes(text)
+        done = run("check", "other.yaml")
+        assert done.status in (0, 2) and has_no_controls(done.out + done.err), (text, done)

@@ -1,7 +1,5 @@
 """Cases of the golden record that call the public names of mmopt; each gives a text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,8 +7,6 @@ import numpy as np
 from record.inputs import SHIPPED
 
 import mmopt
-
-__all__ = ["CALLS"]
 
 
 def figures(s: mmopt.Solution) -> str:

@@ -1,11 +1,9 @@
 """The cases of the golden record, a row each: name, kind of its figures, what is done."""
 
-from __future__ import annotations
-
 from record.calls import CALLS
 from record.harness import Case
 
-__all__ = ["CASES"]
+SLOW, NIGHTLY = ("slow",), ("nightly",)  # seconds, and many of them
 
 STEPS = r"(?s)^(step [a-z]+ ).*?(?=^--)"  # as many as it takes
 WORK = r"(?s)^(Work\n).*?(?=^\()"  # what it took
@@ -85,7 +83,7 @@ CASES = (
     Case("soft-maxima", "secondary", solved("fitness_softmax", more="")),
     Case("low-rank", "local", (f"solve {TINY} --program low_rank_gaussian",), STEPS),
     Case(
-        "low-rank-laplace", "local", ("solve total.yaml --program low_rank --max-iterations 5",), STEPS, True
+        "low-rank-laplace", "local", ("solve total.yaml --program low_rank --max-iterations 5",), STEPS, SLOW
     ),
     Case("soft-maxima-text", "secondary", (f"solve {TINY} --program fitness_softmax",), STEPS),
     # by component
@@ -93,6 +91,7 @@ CASES = (
         "scalars",
         "exact",
         ("solve examples/marginals/workload.yaml --json", f"solve scalars.yaml {GAUSSIAN}"),
+        marks=NIGHTLY,
     ),
     Case(
         "split",
@@ -108,10 +107,12 @@ CASES = (
             "check examples/sf1-like/workload.yaml",
             "solve examples/sf1-like/workload.yaml --program l2_strategy --json",
         ),
-        slow=True,
+        marks=SLOW,
     ),
     # many attributes
-    Case("templates-gaussian", "local", ("templates examples/marginals/workload.yaml --json",), slow=True),
+    Case(
+        "templates-gaussian", "local", ("templates examples/marginals/workload.yaml --json",), marks=NIGHTLY
+    ),
     Case(
         "templates-laplace",
         "local",
@@ -121,6 +122,7 @@ CASES = (
             "templates parts.yaml --templates union",
             "templates total.yaml --templates identity,product",
         ),
+        marks=NIGHTLY,
     ),
     # what is printed of a solve
     Case(
@@ -195,13 +197,14 @@ CASES = (
         "compare",
         "solve",
         ("compare total.yaml --programs l2_strategy,eigen_design --solvers nuclear,clarabel --json",),
+        marks=SLOW,
     ),
     Case(
         "compare-text",
         "secondary",
         (f"compare {TINY} --programs l2_strategy,fitness_for_use --formulations --baseline wavelet",),
         also=WORK,
-        slow=True,
+        marks=SLOW,
     ),
     # accuracy first
     Case(
@@ -213,6 +216,7 @@ CASES = (
         "budget",
         "local",
         ("budget wishes.yaml", "budget wishes.yaml --delta 1e-6 --json", "budget targets.yaml --pure"),
+        marks=SLOW,
     ),
     Case("budget-refused", "exact", ("budget total.yaml", "budget wishes.yaml --delta 0.1 --pure")),
     Case("tune", "solve", ("tune parts.yaml ages --json", "tune parts.yaml sexes --factors 1,2")),

@@ -1,7 +1,5 @@
 """``pytest tests/record --record`` writes down again what differs."""
 
-from __future__ import annotations
-
 import pytest
 
 

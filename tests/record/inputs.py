@@ -1,10 +1,6 @@
 """What the cases of the golden record read: workload files, programs, tables, each by its file name."""
 
-from __future__ import annotations
-
 from record.harness import ROOT
-
-__all__ = ["INPUTS", "SHIPPED"]
 
 DOMAIN = "domain: {sex: {values: [F, M]}, age: {bins: [0, 18, 65, 115]}}\n"
 TOTAL = """workload:

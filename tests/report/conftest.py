@@ -1,7 +1,5 @@
 """One of everything that a notebook's last line may be, its labels as bad as labels can be."""
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 from pathlib import Path
@@ -45,7 +43,9 @@ def shown(asked: Workload) -> dict[str, object]:
     assert found is not None
     cells = found.cells
     eyes = tuple(np.eye(d) for d in cells.dims)
-    compared = Comparison([Outcome(EVIL, "", solution), Outcome(EVIL, "", None, EVIL, EVIL)], asked)
+    compared = Comparison(
+        [Outcome(EVIL, "", solution, seconds=1.5), Outcome(EVIL, "", None, EVIL, EVIL)], asked
+    )
     cost = Cost(2, 3, 1.0, 4.0, 1.0)
     factors = Factors(EVIL, "", cost=cost, against=compared[0], bound=3.0, error=1.5, rmse=2.0)
     plan = mmopt.plan(asked, solution.strategy, Privacy(rho=0.1))

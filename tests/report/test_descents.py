@@ -1,14 +1,13 @@
 """How solves came down: the places that a chart draws."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from cli.tasks_here import Here
 
-from mmopt.comparison import Outcome, compare
+from mmopt.comparison import Outcome, combinations, outcomes
 from mmopt.driver import Progress, solve
 from mmopt.report.descents import SMALLEST_GAP, descents
 from mmopt.results import Solution
@@ -39,7 +38,8 @@ def test_the_gaps_of_the_program_itself_that_are_finite() -> None:
 
 
 def test_those_of_a_comparison_end_at_the_gap_of_the_solution() -> None:
-    for outcome in compare(PREFIX, ["l2_strategy", "eigen_design"]):
+    chosen = combinations(["l2_strategy", "eigen_design"])
+    for outcome in outcomes(PREFIX, chosen, isolated=Here()):
         assert outcome.solution is not None
         (found,) = descents(outcome)
         seconds, iterations, gap = found.certified[-1]

@@ -1,12 +1,10 @@
 """The history as a table and as a frame: which rows are kept, and how they read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
+from report.printed import printed
 
 from mmopt.driver import solve
 from mmopt.report import history_frame, history_table
@@ -21,10 +19,7 @@ def solution() -> Solution:
 
 
 def lines(solution: Solution) -> list[list[str]]:
-    console = Console(width=80, color_system=None)
-    with console.capture() as captured:
-        console.print(history_table(solution))
-    return [line.split() for line in captured.get().splitlines() if line.strip()]
+    return [line.split() for line in printed(history_table(solution)).splitlines() if line.strip()]
 
 
 def test_a_short_history_is_shown_whole(solution: Solution) -> None:
@@ -41,25 +36,25 @@ def test_a_short_history_is_shown_whole(solution: Solution) -> None:
     ]
 
 
-@pytest.mark.parametrize(("sense", "best"), [("minimize", 1.0), ("maximize", 60.0)])
 def test_a_long_one_keeps_the_best_and_the_last_of_each_start(
-    solution: Solution, sense: str, best: float, rng: np.random.Generator
+    solution: Solution, rng: np.random.Generator
 ) -> None:
     objectives = rng.permutation(60) + 1.0
     rows = tuple(
         {"start": 1 + i // 20, "round": 1 + i % 20, "objective": value} for i, value in enumerate(objectives)
     )
-    head, _, _, *shown = lines(replace(solution, history=rows, sense=sense))
-    assert head == ["Rounds,", str(ROWS_SHOWN), "of", "60"]
-    found = [(int(start), int(number), float(value)) for start, number, value in shown]
-    assert len(found) == ROWS_SHOWN and found == sorted(found, key=lambda row: row[:2])
-    assert best in [value for _, _, value in found]
-    sign = 1.0 if sense == "minimize" else -1.0
-    for start in (1, 2, 3):
-        own = [row for row in rows if row["start"] == start]
-        leading = min(own, key=lambda row: sign * row["objective"])
-        assert (start, leading["round"], leading["objective"]) in found
-        assert (start, 20, own[-1]["objective"]) in found
+    for sense, best in (("minimize", 1.0), ("maximize", 60.0)):
+        head, _, _, *shown = lines(replace(solution, history=rows, sense=sense))
+        assert head == ["Rounds,", str(ROWS_SHOWN), "of", "60"]
+        found = [(int(start), int(number), float(value)) for start, number, value in shown]
+        assert len(found) == ROWS_SHOWN and found == sorted(found, key=lambda row: row[:2])
+        assert best in [value for _, _, value in found]
+        sign = 1.0 if sense == "minimize" else -1.0
+        for start in (1, 2, 3):
+            own = [row for row in rows if row["start"] == start]
+            leading = min(own, key=lambda row: sign * row["objective"])
+            assert (start, leading["round"], leading["objective"]) in found
+            assert (start, 20, own[-1]["objective"]) in found
 
 
 def test_more_starts_than_rows(solution: Solution) -> None:
@@ -99,12 +94,9 @@ def test_the_widest_table_fits_80_columns(solution: Solution) -> None:
         "bound": -23456.789, "primal residual": 1.5e-10, "dual residual": 1.5e-10,
     }  # fmt: skip
     rows = tuple({**row, "run": run, "certified": certified} for run in (1, 2) for certified in (False, True))
-    console = Console(width=80, color_system=None)
-    with console.capture() as captured:
-        console.print(history_table(replace(solution, history=rows)))
-    printed = captured.get()
-    assert max(map(len, printed.splitlines())) <= 80
-    assert "certified" in printed and "own count" in printed and "…" not in printed
+    text = printed(history_table(replace(solution, history=rows)))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "certified" in text and "own count" in text and "…" not in text
 
 
 def test_a_frame_has_every_row_and_those_of_steps(solution: Solution) -> None:
@@ -122,7 +114,4 @@ def test_a_frame_has_every_row_and_those_of_steps(solution: Solution) -> None:
     assert whole["gap"][1:3].tolist() == [0.5, 1.0] and np.isnan(whole["gap"][0])
     text = history_frame(inner).to_csv()
     assert text == "iteration,objective,bound,gap,certified\n1,3,2,0.5,false\n2,3,0,1,true\n"
-
-
-def test_a_closed_form_has_no_rows(solution: Solution) -> None:
-    assert len(history_frame(replace(solution, history=()))) == 0
+    assert len(history_frame(replace(inner, history=()))) == 0

@@ -1,10 +1,8 @@
 """Cells that pay less than the largest privacy cost, and what that allows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from rich.console import Console
+from report.printed import printed
 from tolerances import RECOMPUTED
 
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
@@ -19,7 +17,7 @@ BLOCKS = np.block([[np.tri(3), np.zeros((3, 1))], [np.zeros((1, 3)), np.ones((1,
 WORKLOAD = Workload.from_matrix(BLOCKS, targets=[1.0, 1.0, 1.0, 4.0])
 
 
-def test_profile_and_slack_of_a_solution() -> None:
+def test_slack_is_what_a_count_costs_less_than_the_largest() -> None:
     found = solve(WORKLOAD, "fitness_refined")
     assert found.covariance is not None and found.basis is not None
     by_hand = np.einsum("ki,kl,li->i", found.basis, np.linalg.inv(found.covariance), found.basis)
@@ -28,14 +26,8 @@ def test_profile_and_slack_of_a_solution() -> None:
     assert found.profile[3] == pytest.approx(0.25, rel=1e-4)
     assert np.flatnonzero(found.slack).tolist() == [3]
     assert dict(found.rows())["profile"].startswith("Δ² at 3 of 4 cells, down to ")
-
-
-def test_what_could_be_answered_for_free() -> None:
-    found = solve(WORKLOAD, "fitness_refined")
-    console = Console(width=80, force_terminal=False)
-    with console.capture() as captured:
-        console.print(slack_table(found, WORKLOAD))
-    row = captured.get().splitlines()[2].split()
+    # What could be answered for free.
+    row = printed(slack_table(found, WORKLOAD)).splitlines()[2].split()
     assert row[0] == "3"
     # Answering that count too, at that variance, leaves the largest cost where it is.
     variance = 1.0 / found.slack[3]
@@ -66,10 +58,7 @@ def test_orbits_of_cells_with_slack(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(found.strategy, ComponentStrategy)
     row = dict(found.rows())["profile"]
     assert row.startswith("Δ² at 10 of 14 cells, down to 0.") and row.endswith("(cells with slack: 4)")
-    console = Console(width=100, force_terminal=False)
-    with console.capture() as captured:
-        console.print(slack_table(found, workload))
-    line = captured.get().splitlines()[2]
+    line = printed(slack_table(found, workload), 100).splitlines()[2]
     assert line.split()[:6] == ["5", "or", "6,", "any", "sex", "(4"]
     assert isinstance(found.slack, Level)
     assert float(line.split()[-1]) == pytest.approx(1.0 / found.slack.values[1], rel=1e-3)

@@ -1,7 +1,5 @@
 """Performance profiles: what they count, by definition, and how the lines are told apart."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -21,7 +19,6 @@ def test_a_profile_by_hand() -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.draws(5)
 def test_each_share_is_the_one_of_its_definition(rng: np.random.Generator) -> None:
     table = np.where(rng.random((4, 9)) < 0.3, math.inf, rng.lognormal(size=(4, 9)))
     seconds = {f"s{i}": row.tolist() for i, row in enumerate(table)}
@@ -42,26 +39,21 @@ def test_no_unit_of_time_changes_a_profile(rng: np.random.Generator) -> None:
         assert np.array_equal(one, two)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "message"),
-    [
-        ({}, "a profile needs a time of every solver for every instance, not: no solver"),
-        ({"a": []}, "a profile needs a time of every solver for every instance, not: a 0"),
-        ({"a": [1.0], "b": []}, "a profile needs a time of every solver for every instance, not: a 1, b 0"),
+def test_what_is_no_table_of_times_is_refused(subtests: pytest.Subtests) -> None:
+    needs = "a profile needs a time of every solver for every instance, not: "
+    for seconds, message in (
+        ({}, f"{needs}no solver"),
+        ({"a": []}, f"{needs}a 0"),
+        ({"a": [1.0], "b": []}, f"{needs}a 1, b 0"),
         ({"a": [1.0, 0.0]}, "a time is a positive number of seconds, but one of 'a' is 0.0"),
         ({"a": [1.0, math.nan]}, "a time is a positive number of seconds, but one of 'a' is nan"),
-    ],
-)
-def test_what_is_no_table_of_times_is_refused(seconds: dict[str, list[float]], message: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        performance_profile(seconds)
-    assert caught.value.message == message
-
-
-def test_without_an_accuracy_nothing_is_drawn() -> None:
-    with pytest.raises(OptionError) as caught:
+    ):
+        with subtests.test(message):
+            with pytest.raises(OptionError) as caught:
+                performance_profile(seconds)
+            assert caught.value.message == message
+    with pytest.raises(OptionError, match=r"^a profile needs the times at one accuracy at least\b"):
         profile_figure({})
-    assert caught.value.message == "a profile needs the times at one accuracy at least"
 
 
 def test_lines_differ_without_colour_and_keep_their_look_from_panel_to_panel() -> None:

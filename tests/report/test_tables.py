@@ -1,18 +1,17 @@
-"""Tables from plain data: what stands in them, at 80 columns and without colours."""
+"""program_tables, workload_tables, release_tables, solution_tables: all that is known stands in them."""
 
-from __future__ import annotations
-
-import io
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
+from report.printed import words
 
 from mmopt.driver import solve
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
+from mmopt.language.print.program_layout import program_lines
+from mmopt.language.print.prose_formulas import plain_words
 from mmopt.mechanism import Answers
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.report import (
@@ -27,19 +26,9 @@ from mmopt.report import (
     sizes_of,
     solvers_table,
 )
+from mmopt.report.program_tables import program_listing, wrapped
 from mmopt.results import Solution
 from mmopt.workloads import Workload
-
-
-def printed(part: object) -> str:
-    console = Console(file=io.StringIO(), width=80)
-    console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
-def words(part: object) -> str:
-    return " ".join(printed(part).split())
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +47,26 @@ def test_a_solution_is_shown_in_full(solution: Solution) -> None:
         assert " ".join(f"{name} {value}".split()) in text
 
 
-@pytest.mark.parametrize("name", program_names())
-def test_program_tables(name: str) -> None:
-    program = Program.load(name)
-    assert highlighted(program).plain == program.text
-    text = words(givens_table(program))
-    assert all(f"{d.name} {d.kind}" in text for d in program.givens) and "`" not in text
-    lines = words(lines_table(check(program)))
-    assert all(c.name in lines for c in program.constraints)
-    assert name in words(programs_table([program]))
-
-
-def test_a_place_in_brackets_is_not_cut() -> None:
+def test_every_program_has_its_tables_and_fits(subtests: pytest.Subtests) -> None:
+    for name in program_names():
+        with subtests.test(name):
+            program = Program.load(name)
+            assert highlighted(program).plain == program.text
+            text = words(givens_table(program))
+            assert all(f"{d.name} {d.kind}" in text for d in program.givens) and "`" not in text
+            rows = words(lines_table(check(program)))
+            assert all(c.name in rows for c in program.constraints)
+            assert name in words(programs_table([program]))
+            lines = [
+                (label, text, plain_words(said)) for label, text, said in program_lines(program, "plain")
+            ]
+            for width in (60, 120):
+                listing = program_listing(lines, width)
+                assert max(map(len, listing.splitlines())) <= width
+                squeezed = "".join(listing.split())
+                for label, formula, said in lines:
+                    assert all("".join(part.split()) in squeezed for part in (label, formula))
+                    assert set("".join(said.split())) <= set(squeezed)
     assert "1993 (SIAM 2006), chapters 6 and 9" in words(programs_table([Program.load("d_optimal_design")]))
 
 
@@ -129,3 +126,29 @@ def test_answers_of_many_groups() -> None:
     assert "[995.00, 1,000,001,004.01]" in outwards
     text = table(groups=tuple(f"group {i}" for i in range(m)))
     assert "group 11" in text and "group 12" not in text and "… 3 groups more" in text
+
+
+LONG = "nuclear(diag(√q) L B diag(√p)) + sum(first, second) ≤ alpha beta − tr(W X⁻¹ Wᵀ)"
+
+
+def test_a_long_formula_is_broken_and_nothing_of_it_is_lost() -> None:
+    for width in (20, 30, 45, 60, 200):
+        lines = wrapped(LONG, width)
+        assert " ".join(line.strip() for line in lines) == LONG
+        assert max(map(len, lines)) <= width
+        assert not lines[0].startswith(" ") and all(line.startswith("    ") for line in lines[1:])
+    assert wrapped(LONG, 60) == [
+        "nuclear(diag(√q) L B diag(√p)) + sum(first, second)",
+        "    ≤ alpha beta − tr(W X⁻¹ Wᵀ)",
+    ]
+    assert wrapped("f(a + b) + g(c + d)", 14) == ["f(a + b)", "    + g(c + d)"]
+    assert wrapped("[a, b; c, d]", 9) == ["[a, b;", "    c, d]"]
+    assert wrapped("abcdefghij ≤ 1", 8) == ["abcdefghij", "    ≤ 1"]
+    assert wrapped("abcdefghij", 4) == ["abcdefghij"]
+
+
+def test_short_lines_stand_in_columns(rng: np.random.Generator) -> None:
+    said = ["", "some words", "others"]
+    lines = [("choose", "x" * int(rng.integers(1, 9)), said[int(rng.integers(3))]) for _ in range(5)]
+    for row, (label, formula, beside) in zip(program_listing(lines, 80).splitlines(), lines, strict=True):
+        assert row.split() == [label, formula, *beside.split()]

@@ -1,7 +1,5 @@
 """Which solver takes which program, against what happens when it is asked to."""
 
-from __future__ import annotations
-
 import pytest
 from cases import named
 from dense_sectors import ways
@@ -18,28 +16,24 @@ MANY_CELLS = ways((6,) * 6, target=1.0)
 CONIC = [name for name in program_names() if Program.load(name).klass in ("convex", "rank")]
 
 
-@pytest.mark.parametrize("name", CONIC)
-def test_a_solver_is_refused_exactly_for_what_it_lacks(name: str) -> None:
-    program = Program.load(name)
-    instance = bind(program, WORKLOAD)
-    for row in SOLVERS:
-        missing = takers(shipped(name)).lacking(row)
-        assert missing is not None
-        if not missing:
-            assert conic_solver(instance, row.name) is row
-            continue
-        with pytest.raises(SolverError) as refused:
-            conic_solver(instance, row.name)
-        assert all(cone in str(refused.value) for cone in missing)
-
-
-@pytest.mark.parametrize("name", CONIC)
-def test_a_kernel_is_said_to_take_exactly_what_it_claims(name: str) -> None:
-    claimed = {claim.name for claim in claims(bind(Program.load(name), WORKLOAD))}
-    over_many = by_sectors(shipped(name), MANY_CELLS, {})
-    if not isinstance(over_many, str):
-        claimed |= {claim.name for claim in claims(over_many[0])}
-    assert set(takers(shipped(name)).kernels) == claimed
+def test_solvers_and_kernels_take_exactly_what_is_said(subtests: pytest.Subtests) -> None:
+    for name in CONIC:
+        with subtests.test(name):
+            instance, said = bind(Program.load(name), WORKLOAD), takers(shipped(name))
+            for row in SOLVERS:
+                missing = said.lacking(row)
+                assert missing is not None
+                if not missing:
+                    assert conic_solver(instance, row.name) is row
+                    continue
+                with pytest.raises(SolverError) as refused:
+                    conic_solver(instance, row.name)
+                assert all(cone in str(refused.value) for cone in missing)
+            claimed = {claim.name for claim in claims(instance)}
+            over_many = by_sectors(shipped(name), MANY_CELLS, {})
+            if not isinstance(over_many, str):
+                claimed |= {claim.name for claim in claims(over_many[0])}
+            assert set(said.kernels) == claimed
 
 
 def test_a_procedure_needs_what_its_steps_need() -> None:

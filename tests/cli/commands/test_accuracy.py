@@ -1,11 +1,7 @@
 """``mmopt accuracy``: the same figures as plan, release and simulation; files, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
-import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,6 @@ import pytest
 import mmopt
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.results import load_saved
-from mmopt.solvers import Clock
 
 WISHES = """\
 domain:
@@ -39,7 +34,7 @@ def text_of(files: Path, kind: str, privacy: str) -> str:
     return (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0] + PRIVACIES[privacy]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("kind", "privacy"),
     [(kind, p) for kind in ("total", "wishes") for p in PRIVACIES if (kind, p) != ("total", "targets alone")],
@@ -115,54 +110,6 @@ def test_what_is_missed_is_said(run: Any, files: Path) -> None:
     done = run("accuracy", "w.yaml", "--program", "l2_strategy")
     shown = " ".join(done.out.split())
     assert done.status == 0 and "± 30 at 95% 2 missed" in shown and "variance 400 3 missed" in shown
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (
-            ("open.yaml",),
-            "error: 'open.yaml' has no privacy parameters, and not every query has a target\n"
-            "  add a line such as 'privacy: {epsilon: 1.0, delta: 1.0e-6}' to the workload file",
-        ),
-        (
-            ("total.yaml", "--confidence", "1.0"),
-            "error: confidence is 1.0, expected a number above 0 and below 1\n  for example 0.95",
-        ),
-        (
-            ("total.yaml", "--chart", "q.pdf"),
-            "error: a chart is written to an .svg or .png file, not to 'q.pdf'",
-        ),
-        (
-            ("total.yaml", "--out", "no/q.csv"),
-            "error: cannot write 'no/q.csv': there is no folder 'no'\n  make the folder first",
-        ),
-        (
-            ("total.yaml", "--strategy", "s.npz", "--program", "l2_strategy"),
-            "error: --program has no effect with --strategy, which brings a solution\n"
-            "  leave out --program or --strategy",
-        ),
-        (("none.yaml",), "error: there is no workload file 'none.yaml'\n  did you mean 'open.yaml'?"),
-    ],
-)
-def test_refused(files: Path, refused: Callable[..., str], arguments: tuple[str, ...], text: str) -> None:
-    no_privacy = (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0]
-    (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
-    assert refused("accuracy", *arguments) == text
-
-
-@pytest.mark.parametrize("command", ["accuracy", "budget"])
-def test_ctrl_c_writes_nothing(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    hand_over = Clock.hand_over
-
-    def pressed(self: Clock) -> None:
-        hand_over(self)
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(Clock, "hand_over", pressed)
-    done = run(command, "targets.yaml", "--solver", "clarabel", "--out", "q.csv")
-    assert (done.status, done.out) == (130, "") and "interrupted, nothing written\n" in done.err
-    assert not (files / "q.csv").exists()
 
 
 def test_replaced_rows(run: Any, files: Path) -> None:

@@ -1,7 +1,5 @@
 """``mmopt baselines``."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -90,9 +88,3 @@ def test_json(run: Any, files: Path) -> None:
     assert [cost["noise"] for cost in own["costs"]] == ["Laplace", "Gaussian"]
     assert (tree["name"], tree["detail"]) == ("hierarchical(branching=3)", "branching 3, 3")
     assert greedy["costs"] == [] and greedy["reason"] == "it splits one attribute, the workload has 2"
-
-
-def test_refused(refused: Any, files: Path) -> None:
-    message = refused("baselines", "total.yaml", "--baseline", "wavlet")
-    assert message == "error: there is no baseline 'wavlet'\n  did you mean 'wavelet'?"
-    assert refused("baselines", "nowhere.yaml").startswith("error: ")

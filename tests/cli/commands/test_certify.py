@@ -1,7 +1,5 @@
 """``mmopt certify`` and ``mmopt verify``."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path
@@ -50,16 +48,6 @@ def test_a_result_that_does_not_hold_has_status_1(run: Any, files: Path, saved: 
     assert done.status == 1 and "1 of 1 checks does not hold" in done.out
 
 
-def test_verify_refuses(refused: Any, files: Path, saved: Path) -> None:
-    (files / "text.npz").write_text("nothing")
-    assert refused("verify", "text.npz", "total.yaml").startswith("error: 'text.npz' is not a saved solution")
-    assert (
-        refused("verify", "none.npz", "total.yaml")
-        == "error: there is no saved solution 'none.npz'\n".rstrip()
-    )
-    assert "there is no program 'nowhere'" in refused("verify", saved, "total.yaml", "--program", "nowhere")
-
-
 def test_a_file_and_a_covariance(run: Any, files: Path) -> None:
     w = Workload.load(files / "targets.yaml")
     np.savetxt("a.csv", 2 * np.eye(w.n), delimiter=",")
@@ -76,21 +64,3 @@ def test_a_file_and_a_covariance(run: Any, files: Path) -> None:
 def test_a_saved_solution(run: Any, files: Path, saved: Path) -> None:
     done = run("certify", "total.yaml", saved, "--no-solve", "--json")
     assert json.loads(done.out)["objective"] == pytest.approx(Solution.load(saved).objective, rel=1e-9)
-
-
-def test_certify_refuses(refused: Any, files: Path) -> None:
-    assert refused("certify", "total.yaml", "identity", "--basis", "b.npy") == (
-        "error: --basis is the basis of a covariance\n  add --covariance"
-    )
-    assert refused("certify", "total.yaml", "identity", "--no-solve", "--solver", "scs") == (
-        "error: --solver, --tolerance and --time-limit have no effect with --no-solve"
-    )
-    assert refused("certify", "total.yaml", "greedy_h") == (
-        "error: the baseline 'greedy_h' does not apply: it splits one attribute, the workload has 2"
-    )
-    assert (
-        refused("certify", "total.yaml", "none.csv") == "error: there is no file 'none.csv' for the strategy"
-    )
-    assert refused("certify", "total.yaml", "identity", "--program", "eigen_design").startswith(
-        "error: 'eigen_design' has no section 'from strategy'"
-    )

@@ -1,26 +1,11 @@
 """``mmopt explain``."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from mmopt.language import Program, program_names
-
-
-@pytest.mark.some(12)
-@pytest.mark.parametrize("name", program_names())
-def test_a_program_alone(run: Any, name: str) -> None:
-    done = run("explain", name)
-    assert (done.status, done.err) == (0, "")
-    assert max(map(len, done.out.splitlines())) <= 80
-    assert Program.load(name).title in " ".join(done.out.split())
-    assert "What is proved" in done.out
+from mmopt.language import Program
 
 
 def test_with_a_workload(run: Any, files: Path) -> None:
@@ -47,9 +32,6 @@ def test_a_saved_solution(run: Any, files: Path, saved: Path) -> None:
     assert "gap reached" in done.out and "6 of 6" in done.out
     alone = run("explain", "l2_strategy", "--solution", saved)
     assert alone.status == 0 and "At the solution" in alone.out
-
-
-def test_a_given(run: Any, files: Path) -> None:
     done = run("explain", "query_weighting", files / "total.yaml", "--given", "Q=identity")
     assert done.status == 0 and "passed by the caller" in done.out
 
@@ -62,21 +44,18 @@ def test_forms(run: Any, files: Path) -> None:
     assert [line["name"] for line in record["lines"]] == ["minimize", "sensitivity"]
 
 
-@pytest.mark.parametrize(
-    ("name", "start"),
-    [
+def test_a_file_is_written_in_the_form_of_its_name(run: Any, files: Path) -> None:
+    for name, start in (
         ("a.html", "<!DOCTYPE html>"),
         ("a.tex", "\\documentclass"),
         ("a.json", "{"),
         ("a.txt", "Least total error"),
         ("a.HTM", "<!DOCTYPE html>"),
-    ],
-)
-def test_a_file_is_written_in_the_form_of_its_name(run: Any, files: Path, name: str, start: str) -> None:
-    done = run("explain", "l2_strategy", "--out", name)
-    assert (done.status, done.out, done.err) == (0, "", f"written: {name}\n")
-    written = (files / name).read_text(encoding="utf-8")
-    assert written.startswith(start) and written.endswith("\n") and not written.endswith("\n\n")
+    ):
+        done = run("explain", "l2_strategy", "--out", name)
+        assert (done.status, done.out, done.err) == (0, "", f"written: {name}\n")
+        written = (files / name).read_text(encoding="utf-8")
+        assert written.startswith(start) and written.endswith("\n") and not written.endswith("\n\n")
 
 
 def test_a_program_that_is_not_convex(run: Any, files: Path) -> None:
@@ -86,35 +65,3 @@ def test_a_program_that_is_not_convex(run: Any, files: Path) -> None:
     assert (done.status, done.err) == (0, "")
     assert "    sensitivity: diag(X)**2 >= 1" in done.out and " ^^^^^^^^^^\n" in done.out
     assert "Not compiled: 'sensitivity' cannot be handed to a convex solver" in done.out
-
-
-def test_refusals(refused: Callable[..., str]) -> None:
-    assert refused("explain", "l2_strat").startswith("error: there is no program 'l2_strat'")
-    assert refused("explain", "l2_strategy", "--solve") == (
-        "error: --solve needs a workload\n  write: mmopt explain l2_strategy WORKLOAD --solve"
-    )
-    assert refused("explain", "l2_strategy", "--given", "W=haar") == (
-        "error: --given needs a workload\n  write: mmopt explain l2_strategy WORKLOAD --given"
-    )
-    assert refused("explain", "l2_strategy", "--html", "--json") == (
-        "error: --html and --json are two forms\n  keep one of them"
-    )
-    assert refused("explain", "l2_strategy", "total.yaml", "--solve", "--solution", "x.npz") == (
-        "error: --solve and --solution both name a solution\n  keep one of them"
-    )
-    assert refused("explain", "l2_strategy", "--solution", "x.npz") == (
-        "error: there is no saved solution 'x.npz'"
-    )
-    for words in (["e.pdf"], ["E.PDF", "--latex"], ["e.md"], ["explained"]):
-        assert refused("explain", "l2_strategy", "--out", *words) == (
-            f"error: an explanation is written to a .html, .tex, .txt or .json file, not to '{words[0]}'\n"
-            "  a PDF is made from the .tex by pdflatex, or printed from the .html by a browser"
-        )
-    assert refused("explain", "l2_strategy", "--out", "none/x.html") == (
-        "error: cannot write 'none/x.html': there is no folder 'none'\n  make the folder first"
-    )
-
-
-def test_a_solution_of_another_workload(refused: Callable[..., str], saved: Path) -> None:
-    message = refused("explain", "l2_strategy", "targets.yaml", "--solution", saved)
-    assert message.startswith("error: the solution is for the workload ")

@@ -1,16 +1,10 @@
 """``mmopt export``, and ``mmopt certify --point`` for what comes back."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import own_solvers
 import pytest
 from exchange.cbf_reader import Cbf
 
@@ -43,54 +37,11 @@ def test_givens_are_filled_in(run: Any, files: Path) -> None:
     assert done.out != run(*asked[:3]).out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ["export", "l2_strategy", "total.yaml", "--out", "a.mps"],
-            "error: 'l2_strategy' cannot be written as mps, which has no psd cone\n"
-            "  these can say it: cbf, sdpa, npz",
-        ),
-        (
-            ["export", "l2_strategy", "total.yaml", "--format", "npz"],
-            "error: --format npz is no text\n  name a file with --out",
-        ),
-        (
-            ["export", "l2_strategy", "total.yaml", "--format", "lp"],
-            "error: there is no format 'lp'\n  known: cbf, mps, npz, sdpa",
-        ),
-        (
-            ["export", "l2_strategy", "total.yaml", "--out", "lp.lp"],
-            "error: the ending of 'lp.lp' says no format\n"
-            "  name one with --format; endings: .cbf (cbf); .dat-s, .sdpa (sdpa); .mps (mps); .npz (npz)",
-        ),
-        (["certify", "total.yaml"], "error: neither STRATEGY nor --point given, expected one of them"),
-        (
-            ["certify", "total.yaml", "haar", "--point", "x.npy"],
-            "error: both STRATEGY and --point given, expected one of them",
-        ),
-        (
-            ["certify", "total.yaml", "--point", "x.npy", "--norm", "2"],
-            "error: --covariance and --norm are of a strategy, and have no effect with --point",
-        ),
-        (["certify", "total.yaml", "--point", "x.npy"], "error: there is no file 'x.npy' for the point"),
-    ],
-)
-def test_refused(refused: Any, arguments: list[str], said: str) -> None:
-    assert refused(*arguments) == said
-
-
-def test_what_a_function_prints_is_no_result(files: Path) -> None:
-    """In a process of its own: it writes to the descriptor below Python, too."""
-    command = [sys.executable, "-m", "mmopt", "solve", "total.yaml", "--program", "l2_strategy", "--json"]
-    folder = str(Path(own_solvers.__file__).parent)
-    paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [*command, "--solver", "own_solvers:loud"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-    )
-    assert json.loads(done.stdout)["solver"] == "own_solvers:loud"
-    assert "starting\n" in done.stderr and "working\n" in done.stderr
+def test_what_a_function_prints_is_no_result(
+    run: Any, files: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It writes to the descriptor below Python, too."""
+    done = run("solve", "total.yaml", "--program", "l2_strategy", "--json", "--solver", "own_solvers:loud")
+    assert json.loads(done.out)["solver"] == "own_solvers:loud"
+    below = capfd.readouterr()
+    assert "starting\n" in done.err + below.err and "working\n" in below.err and below.out == ""

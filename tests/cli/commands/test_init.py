@@ -1,8 +1,5 @@
 """``mmopt init``."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,29 +68,6 @@ def test_questions(files: Path) -> None:
     assert done.exit_code == 0 and "to be filled in: age\n" in done.stderr
     done = called("init", "people.csv", "--ask", "--out", "c.yaml", stdin="val\n")
     assert done.exit_code == 130 and not (files / "c.yaml").exists()
-
-
-@pytest.mark.quick
-def test_what_is_refused(refused: Callable[..., str], files: Path) -> None:
-    assert refused("init", "people.csv", "--out", "total.yaml") == (
-        "error: 'total.yaml' exists already, and a draft replaces nothing\n  name another with --out"
-    )
-    (files / "link.yaml").symlink_to("nowhere.yaml")
-    assert "exists already" in refused("init", "people.csv", "--out", "link.yaml")
-    assert refused("init", "people.csv", "--only", "sexe") == (
-        "error: people.csv: no column 'sexe'\n  did you mean 'sex'?"
-    )
-    assert refused("init", "people.csv", "--column", "sex=") == (
-        "error: --column is 'sex=', expected NAME=FORM\n  'sex={values: [F, M]}'"
-    )
-    assert refused("init", "people.csv", "--column", SEX, "--column", SEX) == (
-        "error: --column names 'sex' twice\n  keep one of them"
-    )
-    assert refused("init", "people.csv", "--column", "sex={values: [}").startswith("error: the draft:2:")
-    assert refused("init", "people.csv", "--column", "sex=skip", "--column", "age=skip") == (
-        "error: every column is left out\n  keep at least one"
-    )
-    assert refused("init", "none.csv") == "error: none.csv: no such file\n  did you mean 'people.csv'?"
 
 
 def test_a_url_is_read_by_types_and_shown_without_its_password(

@@ -1,7 +1,5 @@
 """``mmopt ledger`` and ``mmopt release --ledger``, as they are typed."""
 
-from __future__ import annotations
-
 import json
 import os
 from fractions import Fraction
@@ -11,10 +9,7 @@ from typing import Any
 import pytest
 
 from mmopt import Ledger
-from mmopt.cli.commands.ledger import build_ledger
 from mmopt.ledger.composition import shown
-
-COMMANDS = [command.callback.__name__ for command in build_ledger().registered_commands if command.callback]
 
 
 @pytest.fixture
@@ -131,43 +126,3 @@ def test_an_interruption_after_spending_says_what_was_spent(
         assert done.err.endswith(words.format(1)), done
         assert not (files / "out").exists()
         assert [entry.state for entry in Ledger.load(ledger).account.entries] == ["spent"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["show", "no"], "error: there is no ledger 'no': No such file or directory\n"),
-        (["show", "people.csv"], "error: 'people.csv' is no ledger: it is no SQLite database"),
-        (["explain", "."], "error: '.' is a folder, and a ledger is one file"),
-        (["export", "no", "--out", "x.csv"], "error: there is no ledger 'no': No such file or directory\n"),
-        (["create", "x", "--data-set", "a"], "error: the total is rho None and epsilon None, expected one"),
-        (
-            ["create", "x", "--data-set", "a", "--rho", "-1"],
-            "error: the total rho is -1.0, expected a finite",
-        ),
-        (
-            ["create", "x", "--data-set", "a", "--rho", "1", "--neighbours", "row 3"],
-            "error: neighbours is 'row",
-        ),
-        (["create", "people.csv", "--data-set", "a", "--rho", "1"], "error: 'people.csv' exists already; a"),
-        (["create", "no/x", "--data-set", "a", "--rho", "1"], "error: cannot create 'no/x': unable to open"),
-        (
-            ["create", "x", "--data-set", "db://u:pw@h", "--rho", "1"],
-            "error: the data set looks like the add",
-        ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_mistakes_are_named_and_nothing_is_written(refused: Any, arguments: list[str], said: str) -> None:
-    message = refused("ledger", *arguments)
-    assert message.startswith(said) and "pw" not in message
-
-
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_within_80_columns(run: Any, command: str) -> None:
-    done = run("ledger", *([command] if command else []), "--help")
-    assert done.status == 0 and max(map(len, done.out.splitlines())) <= 80
-
-
-def test_the_help_names_the_group(run: Any) -> None:
-    assert "\n  ledger " in run("--help").out

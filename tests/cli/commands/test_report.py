@@ -1,17 +1,19 @@
 """``mmopt report``."""
 
-from __future__ import annotations
-
+import contextlib
 import dataclasses
 import hashlib
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.tasks_here import Here
 
 import mmopt
+import mmopt.comparison
 from mmopt.mechanism.release_folder import MANIFEST_FILE, STRATEGY_FILE
 
 
@@ -30,8 +32,9 @@ def test_a_saved_strategy_gives_the_same_page_each_time(run: Any, files: Path, s
     assert mmopt.load_request("total.yaml").text_hash in text
 
 
-@pytest.mark.slow
-def test_programs_and_solvers_compared(run: Any, files: Path) -> None:
+def test_programs_and_solvers_compared(run: Any, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[mmopt.comparison.Combination.__module__]
+    monkeypatch.setattr(module, "Isolated", lambda verbose: contextlib.nullcontext(Here()))
     done = run(
         *("report", "targets.yaml", "--program", "fitness_for_use", "--out", "page.html"),
         *("--solvers", "clarabel,scs"),
@@ -42,44 +45,18 @@ def test_programs_and_solvers_compared(run: Any, files: Path) -> None:
     assert "clarabel" in text and "scs" in text
 
 
-@pytest.mark.slow
-def test_a_release(run: Any, files: Path, saved: Path) -> None:
+def test_a_release_unless_its_strategy_is_forged(
+    run: Any, refused: Callable[..., str], files: Path, saved: Path
+) -> None:
     run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out", "--simulate", 1)
     done = run("report", "total.yaml", "--release", "out", "--out", "page.html")
     assert (done.status, done.out) == (0, ""), done
     assert headings(files / "page.html")[:2] == ["What is asked", "The release"]
-
-
-@pytest.mark.slow
-def test_a_release_whose_strategy_is_forged_is_refused(
-    run: Any, refused: Callable[..., str], files: Path, saved: Path
-) -> None:
-    run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out", "--simulate", 1)
     strategy, manifest = files / "out" / STRATEGY_FILE, files / "out" / MANIFEST_FILE
     before = hashlib.sha256(strategy.read_bytes()).hexdigest()
     dataclasses.replace(mmopt.Solution.load(strategy), objective=1.0).save(strategy)
     after = hashlib.sha256(strategy.read_bytes()).hexdigest()
     manifest.write_text(manifest.read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
-    message = refused("report", "total.yaml", "--release", "out", "--out", "page.html")
+    message = refused("report", "total.yaml", "--release", "out", "--out", "other.html")
     assert "strategy.npz' does not hold: objective is 1 in the file" in message
-    assert not (files / "page.html").exists()
-
-
-def test_what_is_refused(refused: Callable[..., str], files: Path, saved: Path) -> None:
-    assert refused("report", "total.yaml", "--out", "page.pdf") == (
-        "error: a report is written to a .html file, not to 'page.pdf'\n"
-        "  print the .html from a browser for a PDF"
-    )
-    assert refused("report", "total.yaml", "--out", "none/page.html") == (
-        "error: cannot write 'none/page.html': there is no folder 'none'\n  make the folder first"
-    )
-    assert refused("report", "total.yaml", "--release", "out", "--program", "x", "--out", "p.html") == (
-        "error: --program has no effect with --release, which brings a strategy\n"
-        "  leave out --program or --release"
-    )
-    assert refused("report", "total.yaml", "--release", "out", "--out", "p.html") == (
-        "error: there is no folder 'out'\n  name a folder that 'mmopt release --out' or Release.save wrote"
-    )
-    assert "was solved for another workload" in refused(
-        *("report", "targets.yaml", "--strategy", saved, "--out", "p.html")
-    )
+    assert not (files / "other.html").exists()

@@ -1,9 +1,6 @@
 """``mmopt simulate``: tables, JSON, saved solutions, and what is refused; and what shows normalised rows."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,41 +80,6 @@ def test_normalised_rows_are_shown(run: Any, files: Path) -> None:
     assert note not in run("solve", "total.yaml").err
 
 
-TABLE = ("simulate", "total.yaml", "people.csv")
-REFUSED = [
-    (
-        (*TABLE, "--delta", "0.1"),
-        "--delta is 0.1 without --epsilon\n  for example --epsilon 0.1,0.5,1",
-    ),
-    (
-        ("simulate", "open.yaml", "people.csv"),
-        "'open.yaml' has no privacy parameters\n  give --epsilon 0.1,0.5,1 --delta 1e-6",
-    ),
-    (
-        ("simulate", "targets.yaml", "people.csv", "--epsilon", "1"),
-        "--epsilon is '1' and no delta is given\n  add --delta 1e-6, which Laplace noise ignores",
-    ),
-    ((*TABLE, "--trials", "1"), "a simulation of 1 trials has no spread, expected 2 or more"),
-    ((*TABLE, "--epsilon", "1,x"), "--epsilon has 'x', expected numbers separated by commas"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "text"), REFUSED, ids=[text[:30] for _, text in REFUSED])
-def test_refused(files: Path, refused: Callable[..., str], arguments: tuple[str, ...], text: str) -> None:
-    no_privacy = (files / "total.yaml").read_text(encoding="utf-8").split("privacy:")[0]
-    (files / "open.yaml").write_text(no_privacy, encoding="utf-8")
-    assert refused(*arguments).removeprefix("mmopt: ").removeprefix("error: ") == text
-
-
-def test_refused_by_a_line_of_the_file(files: Path, refused: Callable[..., str]) -> None:
-    own = (files / "total.yaml").read_text(encoding="utf-8")
-    (files / "own.yaml").write_text(f"normalise: rows\n{own}", encoding="utf-8")
-    assert refused("simulate", "own.yaml", "people.csv", "--both") == (
-        "error: --both adds 'normalise: rows', and 'own.yaml' says so already\n"
-        "  leave that line out of the file"
-    )
-
-
 def test_targets_and_neighbours_of_the_file_are_those_of_the_release(run: Any, files: Path) -> None:
     """Targets set the noise where there is no privacy; a replaced row changes more, and is told so."""
     done = run("simulate", "targets.yaml", "people.csv", "--json")
@@ -131,12 +93,6 @@ def test_targets_and_neighbours_of_the_file_are_those_of_the_release(run: Any, f
     released = json.loads(run("accuracy", "own.yaml", "--json").out)
     assert row["whole"]["predicted"] == pytest.approx(released["rmse"], rel=1e-12)
     assert row["whole"]["rmse"] == pytest.approx(row["whole"]["predicted"], rel=0.25)
-
-
-def test_an_epsilon_that_means_nothing(run: Any, files: Path) -> None:
-    done = run("simulate", "total.yaml", "people.csv", "--epsilon", "1e300", "--delta", "1e-6")
-    assert (done.status, done.out) == (2, "")
-    assert "epsilon must be at most 10000, not 1e+300" in done.err
 
 
 def test_a_workload_under_pure_epsilon(run: Any, files: Path) -> None:

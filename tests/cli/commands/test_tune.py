@@ -1,7 +1,5 @@
 """``mmopt tune``, and what ``mmopt solve`` says of sub-workloads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -46,18 +44,6 @@ def test_json_has_the_errors_of_the_table_at_the_privacy_of_the_file(run: Any, f
     assert found["rmse"] == pytest.approx({part: 2 * error for part, error in found["unit_rmse"].items()})
     printed = [float(number) for number in whole.split()[1:4]]
     assert printed == pytest.approx(list(found["rmse"].values()), rel=1e-4)
-
-
-def test_refused(refused: Any, file: Path) -> None:
-    assert refused("tune", file, "sex").startswith(
-        "error: there is no sub-workload 'sex', the workload has sexes\n  did you mean 'sexes'?"
-    )
-    assert refused("tune", file, "sexes", "--factors", "1,x").startswith(
-        "error: --factors has 'x', expected numbers separated by commas"
-    )
-    assert refused("tune", file, "sexes", "--factors", "0").startswith(
-        "error: the factor of the sub-workload 'sexes' is 0"
-    )
 
 
 def test_solve_shows_the_errors_of_each(run: Any, file: Path) -> None:

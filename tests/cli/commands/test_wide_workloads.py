@@ -1,7 +1,5 @@
 """Commands over more cells than can be listed: an answer, or at once what to use in their place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Explanations of programs: what is said is what is checked, compiled and handed over."""
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -52,9 +50,6 @@ def solutions(workload: Workload) -> dict[str, Solution]:
 def compiled(e: Explanation) -> Compiled:
     assert e.compiled is not None
     return e.compiled
-
-
-# -- the formats -------------------------------------------------------------------------------------
 
 
 class Page(HTMLParser):
@@ -145,31 +140,34 @@ def read_latex(text: str) -> None:
         assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0, line
 
 
-@pytest.mark.some(9)
-@pytest.mark.parametrize("with_numbers", [False, True], ids=["alone", "with a workload"])
-@pytest.mark.parametrize("name", program_names())
-def test_every_program_in_every_format(name: str, with_numbers: bool, workload: Workload) -> None:
-    e = explain(name, workload if with_numbers else None)
-    page = read_page(e.html())
-    assert {"math", "details"} <= page.seen or Program.load(name).klass == "procedure"
-    read_page(e._repr_html_())
-    read_latex(e.latex())
-    for width in (80, 120):
-        text = e.text(width)
-        assert max(map(len, text.splitlines())) <= width
-        assert e.title in " ".join(text.split())
-    assert str(e) == e.text()
-    assert json.loads(json.dumps(e.summary(), allow_nan=False))["name"] == name
-    assert (e.compiled is not None) == with_numbers
+@pytest.mark.some(1)
+@pytest.mark.parametrize("part", range(10))
+def test_every_program_in_every_format(part: int, workload: Workload, subtests: pytest.Subtests) -> None:
+    """A tenth of the programs, alone and with a workload."""
+    for name in program_names()[part::10]:
+        for given in (None, workload):
+            with subtests.test(name, with_numbers=given is not None):
+                e = explain(name, given)
+                page = read_page(e.html())
+                assert {"math", "details"} <= page.seen or Program.load(name).klass == "procedure"
+                read_page(e._repr_html_())
+                read_latex(e.latex())
+                for width in (80, 120):
+                    text = e.text(width)
+                    assert max(map(len, text.splitlines())) <= width
+                    assert e.title in " ".join(text.split())
+                assert str(e) == e.text()
+                assert json.loads(json.dumps(e.summary(), allow_nan=False))["name"] == name
+                assert (e.compiled is not None) == (given is not None)
 
 
-@pytest.mark.parametrize("name", ["fitness_for_use", "l2_strategy_lmi", "eigen_design"])
-def test_solutions_in_every_format(name: str, workload: Workload, solutions: dict[str, Solution]) -> None:
-    e = explain(name, workload, solution=solutions[name])
-    read_page(e.html())
-    read_latex(e.latex())
-    assert "At the solution" in e.text() and rounded(solutions[name].objective, 10, up=True) in e.text()
-    json.dumps(e.summary(), allow_nan=False)
+def test_solutions_in_every_format(workload: Workload, solutions: dict[str, Solution]) -> None:
+    for name, solution in solutions.items():
+        e = explain(name, workload, solution=solution)
+        read_page(e.html())
+        read_latex(e.latex())
+        assert "At the solution" in e.text() and rounded(solution.objective, 10, up=True) in e.text()
+        json.dumps(e.summary(), allow_nan=False)
 
 
 def test_foreign_letters_of_a_formula_are_those_of_words() -> None:
@@ -208,26 +206,10 @@ def test_a_fragment_takes_the_colours_of_its_page() -> None:
     assert len(re.findall("#[0-9a-f]{6}", style)) == len(re.findall(r"color-mix\(in srgb, #", style)) > 0
 
 
-# -- what is said of the program ---------------------------------------------------------------------
-
-
 def walk(node: NodeFacts) -> Iterator[NodeFacts]:
     yield node
     for part in node.parts:
         yield from walk(part)
-
-
-@pytest.mark.some(8)
-@pytest.mark.parametrize("name", CONVEX)
-def test_lines_are_those_of_the_program(name: str) -> None:
-    program = Program.load(name)
-    checked, e = check(program), explain(name)
-    assert [line.name for line in e.lines] == [program.sense, *(c.name for c in program.constraints)]
-    for line in e.lines[1:]:
-        found = [side.curvature for side in line.sides]
-        assert found == [known.curvature.value for known in checked.constraints[line.name]]
-    assert not any(node.blamed for line in e.lines for side in line.sides for node in walk(side))
-    assert program.proof.partition("`")[0].partition("\n")[0] in e.text(10_000)
 
 
 def test_a_program_that_is_not_convex() -> None:
@@ -266,25 +248,33 @@ def test_names_and_shapes_are_refused() -> None:
         explain(Program.parse(BAD.replace("inv(X) @ W.T", "inv(X) @ V.T")))
 
 
-# -- what is said of the compiled problem ------------------------------------------------------------
-
-
-@pytest.mark.some(8)
-@pytest.mark.parametrize("name", CONVEX)
-def test_sizes_are_those_of_the_compiler(name: str, workload: Workload) -> None:
-    c = compiled(explain(name, workload))
-    instance = bind(Program.load(name), workload)
-    assert dict(c.dims) == instance.sizes()
-    assert c.sizes is not None and c.sizes.conic == "clarabel"
-    assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
-    assert c.sizes.variables == variables(instance.checked, instance.sizes())
-    data = lower(scale(instance)[0]).problem.get_problem_data(
-        "CLARABEL", solver_opts={"use_quad_obj": False}
-    )[0]["A"]
-    assert c.matrix is not None and c.matrix_words == ""
-    assert (c.matrix.rows, c.matrix.columns, c.matrix.nonzeros) == (*data.shape, data.nnz)
-    named_lines = [h.name for h in c.handed]
-    assert [line.name for line in explain(name).lines] == named_lines[: 1 + len(instance.program.constraints)]
+@pytest.mark.some(1)
+@pytest.mark.parametrize("part", range(5))
+def test_lines_and_sizes_are_those_of_the_compiler(
+    part: int, workload: Workload, subtests: pytest.Subtests
+) -> None:
+    """A fifth of the convex programs."""
+    for name in CONVEX[part::5]:
+        with subtests.test(name):
+            program, e = Program.load(name), explain(name, workload)
+            checked, c = check(program), compiled(e)
+            assert [line.name for line in e.lines] == [program.sense, *(c.name for c in program.constraints)]
+            for line in e.lines[1:]:
+                found = [side.curvature for side in line.sides]
+                assert found == [known.curvature.value for known in checked.constraints[line.name]]
+            assert not any(node.blamed for line in e.lines for side in line.sides for node in walk(side))
+            assert program.proof.partition("`")[0].partition("\n")[0] in e.text(10_000)
+            instance = bind(program, workload)
+            assert dict(c.dims) == instance.sizes()
+            assert c.sizes is not None and c.sizes.conic == "clarabel"
+            assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
+            assert c.sizes.variables == variables(instance.checked, instance.sizes())
+            data = lower(scale(instance)[0]).problem.get_problem_data(
+                "CLARABEL", solver_opts={"use_quad_obj": False}
+            )[0]["A"]
+            assert c.matrix is not None and c.matrix_words == ""
+            assert (c.matrix.rows, c.matrix.columns, c.matrix.nonzeros) == (*data.shape, data.nnz)
+            assert [line.name for line in e.lines] == [h.name for h in c.handed][: len(e.lines)]
 
 
 def how(e: Explanation, name: str) -> str:
@@ -394,9 +384,6 @@ def test_steps_of_a_procedure(workload: Workload) -> None:
     assert compiled(explain("eigen_design", workload)).refusal.startswith("Nothing is chosen here")
 
 
-# -- what is said of a solution ----------------------------------------------------------------------
-
-
 def test_multipliers_and_tight_rows(workload: Workload, solutions: dict[str, Solution]) -> None:
     solution = solutions["fitness_for_use"]
     solved = explain("fitness_for_use", workload, solution=solution).solved
@@ -479,11 +466,8 @@ def test_a_given_is_named_by_a_baseline() -> None:
     assert (rows["Q"].origin, rows["Q"].shape) == ("passed by the caller", "8 × 8")
     with pytest.raises(OptionError, match="there is no baseline 'harr'"):
         explain("query_weighting", workload, {"Q": "harr"})
-
-
-def test_an_unknown_given() -> None:
     with pytest.raises(OptionError, match="has no given 'Q'"):
-        explain("l2_strategy", Workload.from_matrix(np.eye(2)), {"Q": np.eye(2)})
+        explain("l2_strategy", workload, {"Q": "haar"})
 
 
 TWO = """program two
@@ -529,10 +513,9 @@ def test_reductions_that_a_solve_would_begin_with() -> None:
     assert mmopt.solve(ranges, "l2_strategy").reductions == (line,)
 
 
-@pytest.mark.parametrize(("sense", "moves"), [("maximize", "rises"), ("minimize -1 *", "falls")])
-def test_what_a_relaxed_row_does_to_the_optimum(sense: str, moves: str) -> None:
-    text = f"program own\nchoose\n    x: vector[2] >= 0\n{sense} sum(x)\nsubject to\n    c: sum(x) <= 1\n"
-    program = Program.parse(text)
-    solution = mmopt.solve(program=program)
-    words = " ".join(explain(program, [[1]], solution=solution).text().split())
-    assert f"how fast the optimum {moves} when its row is relaxed" in words
+def test_what_a_relaxed_row_does_to_the_optimum() -> None:
+    for sense, moves in (("maximize", "rises"), ("minimize -1 *", "falls")):
+        text = f"program own\nchoose\n    x: vector[2] >= 0\n{sense} sum(x)\nsubject to\n    c: sum(x) <= 1\n"
+        program = Program.parse(text)
+        words = " ".join(explain(program, [[1]], solution=mmopt.solve(program=program)).text().split())
+        assert f"how fast the optimum {moves} when its row is relaxed" in words

@@ -1,0 +1,44 @@
+"""Tasks of a comparison done in this process (tests/comparison has their own), and Ctrl-C in others."""
+
+import io
+import pickle
+import signal
+
+from mmopt.comparison import Isolated
+from mmopt.comparison.compared_outcome import Run
+from mmopt.comparison.worker import perform
+from mmopt.comparison.worker_processes import LENGTH_BYTES, Task
+
+
+class Taken(io.BytesIO):
+    """What the process of a task would say, taken note of when it is said."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.run = run
+
+    def write(self, message: bytes) -> int:  # type: ignore[override]
+        self.run.take(pickle.loads(message[LENGTH_BYTES:]))
+        return len(message)
+
+
+class Here(Isolated):
+    """``done``: the tasks, in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[Task] = []
+
+    def _follow(self, run: Run, limit: float) -> tuple[int, str]:
+        self.done.append(run.task)
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            perform(run.task, Taken(run))
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return 0, ""
+
+
+def heed_ctrl_c() -> None:
+    """Before a process begins (``preexec_fn``): a shell may have started us with Ctrl-C ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
