@@ -1,7 +1,5 @@
 """The examples in docstrings, which start with >>>, run and print what they say."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The public face of mmopt is lazy and complete, and imports run one way (pyproject.toml)."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import subprocess

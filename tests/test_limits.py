@@ -1,7 +1,5 @@
 """The deadline: a block within it, one around it, and who asks."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

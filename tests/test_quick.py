@@ -1,7 +1,5 @@
 """What ``pytest -m quick`` promises: something of every folder, and a solve of every class of programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The README's first workload and its Python lines do what stands beside them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """For examples/scaling: one tiny measurement, and rows without one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

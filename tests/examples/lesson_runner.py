@@ -4,8 +4,6 @@ A line that begins with ``!`` is a shell command; a cell that begins with ``%%wr
 The last cell is an expression, objective, bound, gap.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import os
@@ -14,8 +12,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-
-__all__ = ["cells", "run"]
 
 WRITE = "%%writefile "
 

@@ -1,7 +1,5 @@
 """The adaptive example: its files are the study's workloads, and the commands at their heads run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The study of PVLDB 2012, Figures 3 and 5 and Table 2: its workloads, its factors, and the command."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Figures of a benchmark against figures by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """DIMACS errors of hand-made points, right and wrong ones."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Optima enclosed with proof: of problems whose optimum is known, and where there is no proof."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The shipped suite: every instance builds, is of its class, and has the optimum that is written down."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """The census2000 example: its files parse, ask what its README says, and fit the table."""
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys

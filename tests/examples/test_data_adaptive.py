@@ -1,7 +1,5 @@
 """DAWA's partition: best by brute force, and private on small tables; MWEM; and the study's rows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

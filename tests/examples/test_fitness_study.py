@@ -1,7 +1,5 @@
 """The study of PVLDB 2021, Tables 4 to 11: closed forms of its columns, what is marked, and the command."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from examples.scripts import scripts, status

@@ -1,7 +1,5 @@
 """The marginals example: its files ask for the tables that they say, and every command takes them."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

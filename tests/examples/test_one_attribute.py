@@ -1,7 +1,5 @@
 """The one-attribute example: the commands at its head, and the figures that it states."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

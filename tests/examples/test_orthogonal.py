@@ -1,7 +1,5 @@
 """The study of CIKM 2013's figures: what its README says of them, on smaller draws."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Algorithm 2: its loop, word for word, against the classes that stand for it."""
 
-from __future__ import annotations
-
 import numpy as np
 from examples.scripts import scripts
 

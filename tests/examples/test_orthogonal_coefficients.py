@@ -1,7 +1,5 @@
 """What a query is in the new queries of a block, and when that is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

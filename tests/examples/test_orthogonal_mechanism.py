@@ -1,7 +1,5 @@
 """The orthogonal mechanism on workloads of all kinds: W = R W̃, its error, its privacy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import NAMED, named, random_workload

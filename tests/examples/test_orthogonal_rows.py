@@ -1,7 +1,5 @@
 """The first independent rows, of integers and of other numbers."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

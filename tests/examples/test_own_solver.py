@@ -1,7 +1,5 @@
 """The examples of solvers of one's own: run where their packages are, else refused by name."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rows beside what others reach: units, bounds, and the command line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

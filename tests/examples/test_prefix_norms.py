@@ -1,7 +1,5 @@
 """The factorisation norms of prefix sums: the table's closed forms enclose what is certified."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """The relative-error example: its population, the command at the head of a file, the figures it states."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

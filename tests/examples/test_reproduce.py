@@ -1,7 +1,5 @@
 """The papers by name: every numbered thing is an item, and each figure agrees or says why it does not."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

@@ -3,8 +3,6 @@
 That each figure is accounted for: tests/examples/test_reproduce.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from examples.scripts import scripts
 

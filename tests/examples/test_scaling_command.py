@@ -1,7 +1,5 @@
 """The command line of the benchmark, on a tiny run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The exponent of a power law is found; small sizes and what was not solved are left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cases, and what a row of a measurement says. No figure of time or memory is asserted."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import replace

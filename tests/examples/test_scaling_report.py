@@ -1,7 +1,5 @@
 """The table, the chart and the files of a measurement."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The sf1-like example: the file asks what the tests' census workload asks, and every command takes it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The builder of the site: links, formulas, pages made from data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages of the site that are written by hand: run, linked, listed. Sphinx runs in a slow test alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

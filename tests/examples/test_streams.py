@@ -1,7 +1,5 @@
 """Banded strategies beside columns of one length: what the README prints."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

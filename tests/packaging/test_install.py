@@ -1,7 +1,5 @@
 """A wheel, a source archive and an editable install each find the program files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

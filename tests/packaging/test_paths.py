@@ -1,7 +1,5 @@
 """Files and modules that the READMEs, CONTRIBUTING.md, docstrings and comments name: they are there."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import io

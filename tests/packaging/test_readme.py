@@ -1,7 +1,5 @@
 """The README's two commands are the ones that .ci/run runs, so they stay true."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The settings of pytest, mypy, ruff and import-linter are as strict as they look."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
