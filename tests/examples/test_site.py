@@ -11,10 +11,8 @@ from mmopt import Program
 from mmopt.language import ATOMS, program_names
 from mmopt.language.syntax.program_sections import SECTIONS
 
+check_links = script("site/link_check.py").check_links
 PAGE = '<html><head><link rel="stylesheet" href="a.css"></head><body><h1 id="top">T</h1>{}</body></html>'
-
-
-# -- links
 
 
 def site_of(folder: Path, body: str, css: str = "p { color: red }") -> Path:
@@ -28,34 +26,31 @@ def site_of(folder: Path, body: str, css: str = "p { color: red }") -> Path:
 def test_links_that_lead_somewhere(tmp_path: Path) -> None:
     body = '<a href="other.html#here">a</a><a href="#top">b</a><a href="https://example.org/x">c</a>'
     body += '<img src="data:image/png;base64,AA=="><a href="mailto:x@a.org">d</a><a href="other.html?q">e</a>'
-    links = script("site/link_check.py").check_links(site_of(tmp_path, body))
+    links = check_links(site_of(tmp_path, body))
     assert (links.broken, links.loaded, links.elsewhere) == ((), (), ("https://example.org/x",))
     assert (links.pages, links.followed) == (2, 5)  # two style sheets, three links
 
 
-@pytest.mark.parametrize(
-    ("body", "broken"),
-    [
-        ('<a href="gone.html">a</a>', "index.html: gone.html (no such file)"),
-        ('<a href="other.html#gone">a</a>', "index.html: other.html#gone (no such anchor)"),
-        ('<a href="#gone">a</a>', "index.html: #gone (no such anchor)"),
-        ('<img src="gone.png">', "index.html: gone.png (no such file)"),
-        ('<a href="../outside.html">a</a>', "index.html: ../outside.html (outside the site)"),
-    ],
-)
-def test_a_broken_link_is_seen(tmp_path: Path, body: str, broken: str) -> None:
+def test_a_broken_link_is_seen(tmp_path: Path, subtests: pytest.Subtests) -> None:
     (tmp_path / "outside.html").write_text("x", encoding="utf-8")
     folder = tmp_path / "site"
     folder.mkdir()
-    assert script("site/link_check.py").check_links(site_of(folder, body)).broken == (broken,)
+    for body, broken in (
+        ('<a href="gone.html">a</a>', "gone.html (no such file)"),
+        ('<a href="other.html#gone">a</a>', "other.html#gone (no such anchor)"),
+        ('<a href="#gone">a</a>', "#gone (no such anchor)"),
+        ('<img src="gone.png">', "gone.png (no such file)"),
+        ('<a href="../outside.html">a</a>', "../outside.html (outside the site)"),
+    ):
+        with subtests.test(broken):
+            assert check_links(site_of(folder, body)).broken == (f"index.html: {broken}",)
 
 
 ELSEWHERE = "https://example.org/x"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_is_loaded_from_elsewhere_is_seen(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for body in (
         f'<script src="{ELSEWHERE}"></script>',
         f'<link rel="stylesheet" href="{ELSEWHERE}">',
         f'<link rel="preload icon" href="{ELSEWHERE}">',
@@ -66,48 +61,37 @@ ELSEWHERE = "https://example.org/x"
         f'<svg><use xlink:href="{ELSEWHERE}"></use></svg>',
         f"<style>p {{ background: url('{ELSEWHERE}') }}</style>",
         f'<p style="background: url({ELSEWHERE})">x</p>',
-    ],
-)
-def test_what_is_loaded_from_elsewhere_is_seen(tmp_path: Path, body: str) -> None:
-    assert script("site/link_check.py").check_links(site_of(tmp_path, body)).loaded == (
-        f"index.html: loads {ELSEWHERE}",
-    )
-
-
-@pytest.mark.parametrize(
-    ("css", "loaded", "broken"),
-    [
+    ):
+        with subtests.test(body):
+            assert check_links(site_of(tmp_path, body)).loaded == (f"index.html: loads {ELSEWHERE}",)
+    for css, loaded, broken in (
         ("p { background: url(//example.org/x) }", ("a.css: loads //example.org/x",), ()),
         ("@import 'https://example.org/x';", ("a.css: loads https://example.org/x",), ()),
         ("/* url(https://example.org/x) */", (), ()),
         ("p { background: url(gone.png) }", (), ("a.css: gone.png (no such file)",)),
-    ],
-)
-def test_style_sheets_are_read(tmp_path: Path, css: str, loaded: tuple[str], broken: tuple[str]) -> None:
-    links = script("site/link_check.py").check_links(site_of(tmp_path, "", css))
-    assert (links.loaded, links.broken) == (loaded, broken)
+    ):
+        with subtests.test(css):
+            links = check_links(site_of(tmp_path, "", css))
+            assert (links.loaded, links.broken) == (loaded, broken)
 
 
 # -- formulas
 
 
-@pytest.mark.parametrize(
-    ("latex", "words"),
-    [
+def test_wrong_latex_is_an_error(subtests: pytest.Subtests) -> None:
+    pytest.importorskip("latex2mathml")
+    formulas = script("site/mathml_formulas.py")
+    for latex, words in (
         (r"\foo x", r"'\foo' is not known"),
         (r"\frac{a}{b", "braces that do not match"),
         (r"}a{", "braces that do not match"),
         (r"\frac{a}", "an argument is missing (mfrac)"),
         (r"x^", "MissingSuperScriptOrSubscriptError"),
         (r"a & b", "what comes of it is no XML: is a '&' outside of a table?"),
-    ],
-)
-def test_wrong_latex_is_an_error(latex: str, words: str) -> None:
-    pytest.importorskip("latex2mathml")
-    formulas = script("site/mathml_formulas.py")
-    with pytest.raises(formulas.LatexError) as error:
-        formulas.mathml(latex)
-    assert str(error.value) == words
+    ):
+        with subtests.test(latex), pytest.raises(formulas.LatexError) as error:
+            formulas.mathml(latex)
+        assert str(error.value) == words
 
 
 def test_latex_becomes_mathml() -> None:
@@ -142,9 +126,6 @@ def test_punctuation_stays_beside_its_formula() -> None:
     script("site/mathml_formulas.py").join_punctuation(None, line, "")
     shown = '<inline classes="joined"><math>a</math>,</inline> with <math>b</math> and<math>c</math>'
     assert str(line) == f"<paragraph>{shown}</paragraph>"
-
-
-# -- pages made from docstrings and tables
 
 
 @pytest.mark.quick
@@ -189,30 +170,25 @@ def test_signatures_are_those_of_the_source() -> None:
     assert plain(mmopt.Release.save)[0].startswith("(folder: ")
 
 
-@pytest.mark.parametrize(
-    ("name", "shapes", "kept"),
-    [
+def test_what_an_entry_says_of_an_atom(subtests: pytest.Subtests) -> None:
+    pages = script("site/atom_pages.py")
+    for name, shapes, kept in (
         ("exp", "a vector of length n → a vector of length n, ≥ 0", "convex → convex"),
         ("norm 2", "a vector of length n → a number, ≥ 0", "affine → convex; convex ≥ 0 → convex"),
         ("inv", "a psd matrix (n, n) → a psd matrix (n, n)", "concave ⪯ → convex ⪯"),
         ("sub", "a number and a number → a number", "convex and concave → convex"),
         ("pow", "", "concave ≥ 0 to the power -1 → convex"),
         ("rank", "a matrix (m, n) → a number, ≥ 0", ""),
-    ],
-)
-def test_what_an_entry_says_of_an_atom(name: str, shapes: str, kept: str) -> None:
-    pages = script("site/atom_pages.py")
-    assert shapes in "; ".join(f"{of} → {value}" for of, value in pages.shapes(ATOMS[name]))
-    assert kept in "; ".join(f"{of} → {value}" for of, value in pages.kept(ATOMS[name]))
+    ):
+        with subtests.test(name):
+            assert shapes in "; ".join(f"{of} → {value}" for of, value in pages.shapes(ATOMS[name]))
+            assert kept in "; ".join(f"{of} → {value}" for of, value in pages.kept(ATOMS[name]))
 
 
 def test_the_entry_of_an_atom_has_a_solved_example() -> None:
     entry = "\n".join(script("site/atom_pages.py").atom_entry(ATOMS["norm 2"]))
     assert entry.startswith("(atom-norm-2)=\n### `norm(x)`\n")
     assert "```mmopt\nprogram example\n" in entry and "\nObjective 1, bound 1, gap " in entry
-
-
-# -- pages of programs
 
 
 def test_the_page_of_a_program(tmp_path: Path) -> None:
@@ -245,13 +221,14 @@ def test_all_programs_are_listed_once() -> None:
     assert all(f"\n{name} <{name}>\n" in text for name in program_names())
 
 
-@pytest.mark.some(5)
-@pytest.mark.parametrize("name", program_names())
-def test_colours_lose_nothing_of_a_program(name: str) -> None:
+def test_colours_lose_nothing_of_a_program(subtests: pytest.Subtests) -> None:
     pytest.importorskip("pygments")
     from pygments.token import Error
 
-    text = Program.load(name).text.strip() + "\n"
-    tokens = list(script("site/program_lexer.py").ProgramLexer().get_tokens(text))
-    assert "".join(word for _, word in tokens) == text
-    assert not [word for kind, word in tokens if kind in Error]
+    lexer = script("site/program_lexer.py").ProgramLexer()
+    for name in program_names():
+        with subtests.test(name):
+            text = Program.load(name).text.strip() + "\n"
+            tokens = list(lexer.get_tokens(text))
+            assert "".join(word for _, word in tokens) == text
+            assert not [word for kind, word in tokens if kind in Error]
