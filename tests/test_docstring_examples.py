@@ -10,11 +10,12 @@ PACKAGE = Path(__file__).resolve().parent.parent / "mmopt"
 WITH_EXAMPLES = [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_examples(path: Path) -> None:
-    name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    found = doctest.testmod(importlib.import_module(name))
-    assert found.attempted > 0 and found.failed == 0
+def test_examples(subtests: pytest.Subtests) -> None:
+    for path in WITH_EXAMPLES:
+        name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        with subtests.test(name):
+            found = doctest.testmod(importlib.import_module(name))
+            assert found.attempted > 0 and found.failed == 0
 
 
 def test_there_are_some_and_they_can_fail() -> None:

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from functools import cache
+from itertools import filterfalse
 from pathlib import Path
 
 import pytest
@@ -46,11 +47,9 @@ def test_paths_exist() -> None:
     for name in ("README.md", "CONTRIBUTING.md"):
         found = paths((ROOT / name).read_text(encoding="utf-8"))
         assert found, name
-        assert not sorted(word for word in found if not is_there(word)), name
+        assert not sorted(filterfalse(is_there, found)), name
     for file in READMES:
-        assert not [word for word in files_named(file.read_text(encoding="utf-8")) if not is_there(word)], (
-            file
-        )
+        assert not sorted(filterfalse(is_there, files_named(file.read_text(encoding="utf-8")))), file
 
 
 def test_a_test_that_is_named_is_there() -> None:
@@ -129,7 +128,7 @@ def lost(file: Path) -> list[str]:
     text = prose(file)
     dotted = re.findall(r"``([a-z_]\w*(?:\.\w+)+)(?:\(.*?\))?``", text)
     constants = set(re.findall(r"``([A-Z][A-Z_]+)``", text)) - WORDS
-    bad = [word for word in files_named(text) if not is_there(word)]
+    bad = list(filterfalse(is_there, files_named(text)))
     bad += [word for word in dotted if not word.endswith(tuple(ENDINGS)) and not resolves(word, file)]
     return bad + [word for word in constants if not any(word in names(other) for other in MODULES)]
 

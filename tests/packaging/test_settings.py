@@ -43,7 +43,8 @@ SHOW = """
 
 def pytest_deselected(items):
     for item in items:
-        print("left out:", item.nodeid, *(name for name in ("slow", "nightly") if item.get_closest_marker(name)))
+        marks = {mark.name for mark in item.iter_markers()} & {"slow", "nightly"}
+        print("left out:", item.nodeid, *marks)
 """
 
 
