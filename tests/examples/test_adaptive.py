@@ -39,18 +39,6 @@ def case(kind: str, cells: int) -> Case:
     return next(one for one in cases(cells) if one.kind == kind)
 
 
-def test_printed_rows_belong_to_rivals_of_their_workloads() -> None:
-    of_table_2 = [one for one in cases(64) if one.part == "2"]
-    assert [one.kind for one in of_table_2] == list(tables.TABLE_2)
-    for one in of_table_2:
-        row = tables.TABLE_2[one.kind]
-        assert 1 < row.best[1] <= row.worst[1] and set(row.factors) <= set(one.rivals) and row.bound <= 1
-    assert set(tables.GAINS) == set(tables.FROM_BOUND) == {one.kind for one in cases(64) if one.part == "3"}
-    assert set(tables.LARGEST) == set(RIVALS) - set(ALWAYS)
-    assert set(tables.FOOTNOTES) <= {*tables.GAINS, "2", "5"}
-    assert max(row.worst[1] for row in tables.TABLE_2.values()) == 13.16
-
-
 def test_shapes_are_those_of_the_paper() -> None:
     assert [own.shape(2048, count) for count in (1, 2, 3, 4, None)] == [
         (2048,),

@@ -101,16 +101,6 @@ def test_workload_is_what_the_readme_says() -> None:
     )
 
 
-def test_small_is_what_the_readme_says() -> None:
-    request = load("small.yaml")
-    workload = request.workload
-    assert workload.domain.shape == (4, 5) and workload.n == 20 <= 24
-    assert workload.m == 89 and workload.has_all_targets
-    assert sorted(set(workload.targets.tolist())) == [100.0, 200.0, 400.0]
-    assert request.privacy is not None
-    assert (request.privacy.epsilon, request.privacy.delta) == (2.0, 1e-6)
-
-
 def test_every_state_lies_in_its_region(table: Path) -> None:
     region = load("workload.yaml").workload.domain.attribute("region")
     assert region.labels == tuple(REGIONS)

@@ -14,21 +14,6 @@ branching, cost, costs, hierarchical = study.branching, study.cost, study.costs,
 RANDOM, cubes, draw, workload = own.RANDOM, own.cubes, own.draw, own.workload
 
 
-def test_every_table_has_a_title_and_its_columns() -> None:
-    assert list(tables.PRINTED) == list(tables.TITLES) == list(range(4, 12))
-    assert set(tables.FOOTNOTES) <= set(tables.PRINTED)
-    for sizes in tables.PRINTED.values():
-        for row in sizes.values():
-            assert len(row) == len(tables.MECHANISMS) and min(row) >= 1
-    assert tables.printed(8, 512)["wCA-II"] == 1.68
-
-
-def test_weighted_forms_are_printed_alike_where_targets_are_equal() -> None:
-    for table, sizes in tables.PRINTED.items():
-        for row in sizes.values():
-            assert (row[2] == row[3] == row[4]) == (table not in (6, 8))
-
-
 def test_workloads() -> None:
     assert own.pl94().shape == (319, 252) and own.age_pyramids().shape == (351, 232)
     assert cubes(3).shape == (36, 27)

@@ -61,25 +61,16 @@ def test_files_and_commands_of_a_page_are_shown_as_a_reader_has_them() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("cell", "printed"),
-    [
-        ("print(1 + 1)", "2"),
-        ("name = 'small'\n!echo {name} $name", "small small"),
-        ("!ls; pwd | tail -c 5", "page.md\nsite"),
-    ],
-)
-def test_a_page_is_run(tmp_path: Path, cell: str, printed: str) -> None:
-    assert ran(tmp_path, cell).stdout.strip() == f"['lessons/page']\n{printed}"
+def test_a_page_is_run(tmp_path: Path) -> None:
+    cell = "name = 'small'\n!echo {name} $name\n!ls; pwd | tail -c 5"
+    assert ran(tmp_path, cell).stdout.strip() == "['lessons/page']\nsmall small\npage.md\nsite"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("cell", "words"), [("1 / 0", "ZeroDivisionError"), ("!ls nothing-here", "exit status 2")]
-)
-def test_a_cell_that_fails_stops_the_page(tmp_path: Path, cell: str, words: str) -> None:
+def test_a_cell_that_fails_stops_the_page_unless_it_is_meant_to(tmp_path: Path) -> None:
+    cell = "!ls nothing-here"
     done = ran(tmp_path, cell)
-    assert done.returncode == 1 and words in done.stderr
+    assert done.returncode == 1 and "exit status 2" in done.stderr
     assert f"{tmp_path / 'examples' / 'site' / 'page.md'}: " in done.stderr
     assert ran(tmp_path / "meant", cell, tags=":tags: [raises-exception]\n").returncode == 0
 
