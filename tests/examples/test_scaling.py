@@ -256,20 +256,12 @@ def test_nothing_measured_can_be_written_but_not_into_a_file(tmp_path: Path) -> 
     assert str(error.value) == f"the folder '{paths[0]}' cannot be created: File exists"
 
 
-@pytest.mark.slow
 def test_a_tiny_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chosen = [
-        "--programs",
-        "query_weighting",
-        "--problems",
-        "prefix",
-        "--sizes",
-        "4,6",
-        "--solvers",
-        "automatic",
-    ]
+    monkeypatch.setattr("mmopt.comparison.Isolated", lambda forks, threads: Here(threads=threads))
+    chosen = ("--programs", "query_weighting", "--problems", "prefix", "--sizes", "4,6", "--repeat", "1")
+    chosen += ("--solvers", "automatic")
     assert status(monkeypatch, BENCH, *chosen, "--out", str(tmp_path)) == 0
     said = capsys.readouterr()
     assert said.out.startswith("query_weighting on prefix\nn  solver ")
