@@ -111,7 +111,7 @@ def test_marginals_are_solved_and_verified(tmp_path: Path) -> None:
     assert "checks hold" in run("verify", path, SURVEY)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_release_of_marginals(tmp_path: Path) -> None:
     people = population(SURVEY.parent, 5000, tmp_path / "survey.csv")
     shown, columns = released(SURVEY, people, tmp_path / "out")
@@ -253,7 +253,7 @@ def test_it_is_kept_and_verified(saved: tuple[Solution, Path], tmp_path: Path) -
     assert "all 16 checks hold" in run("verify", path, SF1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_privacy_cost_when_every_query_has_variance_1() -> None:
     text = SF1.read_text(encoding="utf-8").replace("subworkload: PL94", "max_variance: 1.0")
     text = text.replace("- product: {", "- max_variance: 1.0\n    product: {")
@@ -282,8 +282,8 @@ def test_a_release_of_sf1(workload: Workload, saved: tuple[Solution, Path], tmp_
     equal_queries_have_equal_answers(workload, columns)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("noise", ["laplace", pytest.param("gaussian", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_a_release_of_a_union_of_products(workload: Workload, tmp_path: Path, noise: str) -> None:
     """Everything by factors: rounding, measurement, least squares and errors."""
     people, file = population(SF1.parent, 5000, tmp_path / "people.csv"), tmp_path / "union.npz"
