@@ -156,7 +156,7 @@ def test_another_kind_is_named(subtests: pytest.Subtests) -> None:
         assert str(error.value) == f"the answer {found}, expected {expected}"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # 80 CPU seconds
 def test_a_lesson_runs(tmp_path: Path, subtests: pytest.Subtests) -> None:
     """All in one process, which imports once."""
     shutil.copytree(FOLDER, tmp_path / "lessons")
