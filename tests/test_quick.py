@@ -1,7 +1,5 @@
 """What ``pytest -m quick`` promises: something of every folder, and a solve of every class of programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -24,20 +22,21 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_every_folder_has_a_quick_test(folder: str) -> None:
-    files = (TESTS / folder).rglob("test_*.py")
-    assert any("mark.quick" in path.read_text(encoding="utf-8") for path in files)
+def test_every_folder_has_a_quick_test(subtests: pytest.Subtests) -> None:
+    for folder in FOLDERS:
+        with subtests.test(folder):
+            files = (TESTS / folder).rglob("test_*.py")
+            assert any("mark.quick" in path.read_text(encoding="utf-8") for path in files)
 
 
-def test_every_class_has_a_program_here() -> None:
+def test_a_program_of_each_class_is_solved_and_judged(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
     assert {Program.load(name).klass for name in program_names()} == PROGRAMS.keys()
-    assert all(Program.load(name).klass == klass for klass, name in PROGRAMS.items())
-
-
-@pytest.mark.parametrize("klass", PROGRAMS)
-def test_a_program_of_each_class_is_solved_and_judged(klass: str, rng: np.random.Generator) -> None:
     w = Workload.from_matrix(np.tri(3), targets=rng.uniform(1.0, 3.0, size=3))
-    solution = solve(w, PROGRAMS[klass])
-    assert solution.bound is None or solution.bound <= solution.objective
-    assert verify(solution, w).holds
+    for klass, name in PROGRAMS.items():
+        with subtests.test(klass):
+            assert Program.load(name).klass == klass
+            solution = solve(w, name)
+            assert solution.bound is None or solution.bound <= solution.objective
+            assert verify(solution, w).holds

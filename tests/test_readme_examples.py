@@ -1,7 +1,7 @@
-"""The README's first workload and its Python lines do what stands beside them."""
+"""The examples of the README and of docstrings do what stands beside them."""
 
-from __future__ import annotations
-
+import doctest
+import importlib
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from mmopt.driver import default_program
 from mmopt.numerics.outward import rounded
 from mmopt.request import parse_request
 
+PACKAGE = Path(__file__).resolve().parent.parent / "mmopt"
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 
 
@@ -41,3 +42,13 @@ def test_python_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "# -5.289681, -5.289680, below 1e-6, proved\n" in second
     assert solution.gap < 1e-6 and solution.gap_grade == "proved"
     assert names["gap"] == pytest.approx(1.978, abs=5e-4)
+
+
+def test_examples_of_docstrings(subtests: pytest.Subtests) -> None:
+    found = [path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")]
+    assert found
+    for path in found:
+        name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        with subtests.test(name):
+            tried = doctest.testmod(importlib.import_module(name))
+            assert tried.attempted > 0 and tried.failed == 0

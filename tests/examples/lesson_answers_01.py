@@ -1,14 +1,10 @@
 """Answers to the exercises of lesson 1: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from mmopt import Strategy
-
-__all__ = ["ANSWERS"]
 
 
 def _length(A: np.ndarray) -> float:

@@ -1,12 +1,8 @@
 """Answers to the exercises of lesson 3: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-
-__all__ = ["ANSWERS"]
 
 CERTIFICATE = """certificate y: scalar >= 0 from dual(whole)
     {}

@@ -1,10 +1,6 @@
 """Answers to the exercises of lesson 4: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
-
-__all__ = ["ANSWERS"]
 
 
 def _program(line: str, objective: str = "t", given: str = "") -> str:

@@ -1,12 +1,8 @@
 """Answers to the exercises of lesson 5: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-
-__all__ = ["ANSWERS"]
 
 # Rows of the inverse of [[1, 1, 1], [-3, 0, 3], [1, 0, 1]]: (0, -1/6, 1/2), (1, 0, -1), (0, 1/6, 1/2).
 COSTS = np.array([1 / 36 + 1 / 4, 2.0, 1 / 36 + 1 / 4])

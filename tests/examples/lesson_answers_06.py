@@ -1,14 +1,10 @@
 """Answers to the exercises of lesson 6: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 import mmopt
-
-__all__ = ["ANSWERS"]
 
 
 def _spread(W: Any, A: Any) -> Any:

@@ -1,10 +1,6 @@
 """Answers to the exercises of lesson 7: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
-
-__all__ = ["ANSWERS"]
 
 ANSWERS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "7.1": ([0.8, 16 / 20], {"variance": 1.25, "groups": 0.25, "root": 0.8944, "other": 1.0}),

@@ -1,12 +1,8 @@
 """Answers to the exercises of lesson 8: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-
-__all__ = ["ANSWERS"]
 
 
 def _within(times: Any, tau: float) -> Any:

@@ -1,12 +1,8 @@
 """Answers to the exercises of lesson 9: right ones, and a wrong one for each kind of mistake."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scipy.stats import norm
-
-__all__ = ["ANSWERS"]
 
 ANSWERS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "9.1": (

@@ -1,10 +1,8 @@
-"""Run the code of a lesson in order, as a notebook does: ``python lesson_runner.py LESSON.md``.
+"""Run the code of each lesson of a folder in order, as a notebook does: ``python lesson_runner.py FOLDER``.
 
 A line that begins with ``!`` is a shell command; a cell that begins with ``%%writefile NAME`` is that file.
 The last cell is an expression, objective, bound, gap.
 """
-
-from __future__ import annotations
 
 import ast
 import math
@@ -12,10 +10,9 @@ import os
 import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
-
-__all__ = ["cells", "run"]
 
 WRITE = "%%writefile "
 
@@ -52,8 +49,12 @@ def run(file: Path) -> Any:
 
 
 if __name__ == "__main__":
-    lesson = Path(sys.argv[1]).resolve()
-    os.chdir(lesson.parent)
-    sys.path.insert(0, str(lesson.parent))
-    objective, bound, gap = run(lesson)
-    assert math.isfinite(objective) and math.isfinite(bound) and 0 <= gap < 0.01, (objective, bound, gap)
+    os.chdir(sys.argv[1])
+    sys.path.insert(0, sys.argv[1])
+    for lesson in sorted(Path().glob("[0-9][0-9]-*.md")):
+        try:
+            objective, bound, gap = run(lesson)
+            assert math.isfinite(objective) and math.isfinite(bound) and 0 <= gap < 0.01
+            sys.stderr.write(f"{lesson.stem} ran\n")
+        except Exception:  # noqa: BLE001 - it is told, and the next one runs
+            sys.stderr.write(f"{lesson.stem}:\n{traceback.format_exc()[-3000:]}\n")

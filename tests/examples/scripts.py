@@ -1,7 +1,5 @@
 """The scripts of examples/, with the files beside them, as modules: ``scripts("adaptive").study``."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util
@@ -11,8 +9,6 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-
-__all__ = ["EXAMPLES", "script", "scripts", "status"]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -1,7 +1,5 @@
 """Figures of a benchmark against figures by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -95,9 +93,8 @@ def test_profiles_and_words_of_a_page_by_hand() -> None:
     assert "q (1.0e-04, late)" in text
 
 
-@pytest.mark.parametrize(
-    ("objective", "optimum", "sense", "expected"),
-    [
+def test_the_distance_from_an_optimum(subtests: pytest.Subtests) -> None:
+    for objective, optimum, sense, expected in (
         (2.2, 2.0, "minimize", 0.1),
         (1.8, 2.0, "maximize", 0.2 / 1.8),
         (-1.0, -3.0, "minimize", 2.0),
@@ -106,7 +103,7 @@ def test_profiles_and_words_of_a_page_by_hand() -> None:
         (1.0, 2.0, "minimize", 0.0),
         (math.inf, 2.0, "minimize", math.inf),
         (-math.inf, 2.0, "maximize", math.inf),
-    ],
-)
-def test_the_distance_from_an_optimum(objective: float, optimum: float, sense: str, expected: float) -> None:
-    assert scripts("benchmark").measured_solve.excess(objective, optimum, sense) == pytest.approx(expected)
+    ):
+        with subtests.test(f"{sense} {objective}"):
+            excess = scripts("benchmark").measured_solve.excess(objective, optimum, sense)
+            assert excess == pytest.approx(expected)

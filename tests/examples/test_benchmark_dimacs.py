@@ -1,7 +1,6 @@
 """DIMACS errors of hand-made points, right and wrong ones."""
 
-from __future__ import annotations
-
+import itertools
 import math
 from dataclasses import replace
 
@@ -109,16 +108,14 @@ OPTIMA = {"linear": 3.0, "second-order": 5.0, "psd": math.sqrt(5.0), "exponentia
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("name", solvers.CALLED)
-def test_every_solver_as_a_function_returns_optimal_pairs(name: str) -> None:
+def test_every_solver_as_a_function_returns_optimal_pairs(subtests: pytest.Subtests) -> None:
     """Wrong triangles, orders or signs would show in the errors of y, or in those of s."""
-    called = solvers.CALLED[name]
-    for kind, problem in KINDS.items():
+    for (name, called), (kind, problem) in itertools.product(solvers.CALLED.items(), KINDS.items()):
         if not problem.cones.kinds <= getattr(called, "cones", problem.cones.kinds):
             continue
-        asked = replace(problem, options=replace(problem.options, tolerance=1e-8))
-        found = called(asked)
-        errors = dimacs.dimacs_errors(problem, found["x"], found["y"], found.get("s"))
-        assert max(map(abs, errors)) < 1e-5, (kind, errors)
-        assert problem.c @ found["x"] == pytest.approx(OPTIMA[kind], rel=1e-5)
-        assert found["seconds"] > 0 and found["status"]
+        with subtests.test(f"{name}, {kind}"):
+            found = called(replace(problem, options=replace(problem.options, tolerance=1e-8)))
+            errors = dimacs.dimacs_errors(problem, found["x"], found["y"], found.get("s"))
+            assert max(map(abs, errors)) < 1e-5
+            assert problem.c @ found["x"] == pytest.approx(OPTIMA[kind], rel=1e-5)
+            assert found["seconds"] > 0 and found["status"]

@@ -1,7 +1,5 @@
 """Optima enclosed with proof: of problems whose optimum is known, and where there is no proof."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -44,16 +42,13 @@ EXPONENTIAL = (
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("text", "optimum"),
-    [(LINEAR, "1/2"), (MATRIX, "1/10"), (CONE, "15/2"), (EXPONENTIAL, "1")],
-    ids=["linear", "psd", "second-order", "exponential"],
-)
-def test_the_interval_holds_the_optimum_of_the_decimals(text: str, optimum: str) -> None:
-    found = proved(text)
-    lower, upper = Fraction(found["lower"]), Fraction(found["upper"])
-    assert lower < Fraction(optimum) < upper
-    assert upper - lower < Fraction(1, 10**11)
+def test_the_interval_holds_the_optimum_of_the_decimals(subtests: pytest.Subtests) -> None:
+    for text, optimum in ((LINEAR, "1/2"), (MATRIX, "1/10"), (CONE, "15/2"), (EXPONENTIAL, "1")):
+        with subtests.test(optimum):
+            found = proved(text)
+            lower, upper = Fraction(found["lower"]), Fraction(found["upper"])
+            assert lower < Fraction(optimum) < upper
+            assert upper - lower < Fraction(1, 10**11)
 
 
 def test_a_decimal_is_read_as_it_stands_there() -> None:
@@ -110,10 +105,16 @@ def test_what_is_not_in_a_cone_is_not_shown_to_be() -> None:
     assert not dual["exponential"]([arb("0.36"), arb(0), arb(-1)], 3)
 
 
-@pytest.mark.draws(3)
-@pytest.mark.parametrize("kind", suite.exact_cones.KINDS)
-def test_slopes_and_hessians_are_those_of_the_barrier(kind: str, rng: np.random.Generator) -> None:
+def test_slopes_and_hessians_are_those_of_the_barrier(
+    rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
     """By differences; and the products of columns are those of the Hessian that ``bent`` applies."""
+    for kind in suite.exact_cones.KINDS:
+        with subtests.test(kind):
+            compare_derivatives(kind, rng)
+
+
+def compare_derivatives(kind: str, rng: np.random.Generator) -> None:
     row, size = suite.exact_cones.KINDS[kind], {"nonnegative": 1}.get(kind, 3)
     inner = np.array(row.middle(size))
     move = rng.normal(size=inner.size) * 0.1
@@ -158,22 +159,16 @@ def test_variables_in_cones_are_rows() -> None:
 
 def test_decimals_are_rounded_outwards() -> None:
     with ctx.workprec(200):
-        third, large = arb(1) / 3, arb(-1234) / 3
+        third, negative = arb(1) / 3, arb(-1234) / 3
     assert suite.proved_interval.decimal(third, up=False) == "0.3333333333333333"
     assert suite.proved_interval.decimal(third, up=True) == "0.3333333333333334"
-    assert suite.proved_interval.decimal(large, up=False) == "-411.33333333333334"
-    assert suite.proved_interval.decimal(large, up=True) == "-411.33333333333333"
+    assert suite.proved_interval.decimal(negative, up=False) == "-411.33333333333334"
+    assert suite.proved_interval.decimal(negative, up=True) == "-411.33333333333333"
     assert suite.proved_interval.decimal(arb(0), up=True) == "0.0000000000000000"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(10**16, "10000000000000000"), (2 * 10**17, "200000000000000000")]
-)
-def test_large_optima_are_printed_whole(value: int, text: str) -> None:
-    decimal = scripts("benchmark").proved_interval.decimal
-    for up in (False, True):
-        found = decimal(arb(value), up=up)
-        assert float(found) == value and found.split(".")[0] == text
+    for large, text in ((10**16, "10000000000000000"), (2 * 10**17, "200000000000000000")):
+        for up in (False, True):
+            found = suite.proved_interval.decimal(arb(large), up=up)
+            assert float(found) == large and found.split(".")[0] == text
 
 
 def test_equations_that_follow_from_others_are_no_bug() -> None:
@@ -183,4 +178,4 @@ def test_equations_that_follow_from_others_are_no_bug() -> None:
         "ACOORD\n2\n0 0 1\n1 0 2\n\nBCOORD\n2\n0 -1\n1 -2\n"
     )
     with pytest.raises(ResultError, match="Newton's system is singular: some equations follow from others"):
-        scripts("benchmark").proved_interval.proved(text)
+        proved(text)

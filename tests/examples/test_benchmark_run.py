@@ -1,17 +1,22 @@
-"""The benchmark's command line on a small suite of its own, end to end; and what it refuses."""
+"""The benchmark's command line on a small suite of its own, end to end; and what it refuses.
 
-from __future__ import annotations
+Calls are made in this process, one slow test makes them in processes of their own.
+"""
 
 import csv
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from examples.here import Here
 from examples.scripts import EXAMPLES, scripts, status
 
 RUN, MAKE = "benchmark/run.py", "benchmark/make.py"
@@ -40,6 +45,7 @@ repair
 strategy
     eye(n) norm 1
 """
+OWN = "own_of_the_benchmark"  # a module
 # The function of the README, and some that are wrong.
 (SIMPLEX,) = re.findall(r"```python\n(.*?)```", (EXAMPLES / "benchmark/README.md").read_text("utf-8"), re.S)
 WRONG = '''
@@ -91,23 +97,29 @@ for each in (good_once, rough_then_off, yields, chooses):
 
 
 @pytest.fixture
-def suite(tmp_path: Path) -> Path:
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "tiny"
     folder.mkdir()
     (folder / "suite.yaml").write_text(TINY)
     (folder / "four.yaml").write_text(FOUR)
     (folder / "game.program").write_text(GAME)
-    (tmp_path / "own.py").write_text(SIMPLEX + WRONG)
+    (tmp_path / f"{OWN}.py").write_text(SIMPLEX + WRONG)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     return folder
 
 
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.comparison.Isolated", Here)
+
+
+@pytest.mark.usefixtures("here")
 def test_from_a_folder_to_a_profile(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Optima are proved; three instances are run with two solvers, one of them a function of a file."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    files, out = tmp_path / "files", tmp_path / "out"
+    files, out, simplex = tmp_path / "files", tmp_path / "out", f"{OWN}:simplex"
     assert status(monkeypatch, MAKE, str(suite), "--out", str(files), "--prove") == 0
     with (suite / "optima.csv").open(encoding="utf-8") as file:
         optima = {row["instance"]: row for row in csv.DictReader(file)}
@@ -119,7 +131,7 @@ def test_from_a_folder_to_a_profile(
     # All weight on the three single cells; every prefix counts the first cell.
     assert [float(optima[f"game-{n}"]["lower"]) for n in ("three", "four")] == pytest.approx([1 / 3, 1.0])
     assert sorted(path.suffix for path in files.iterdir()) == [".cbf"] * 3 + [".dat-s"] * 3
-    chosen = ("--solvers", "clarabel,own:simplex", "--limit", "10", "--shift", "0.5", "--out", str(out))
+    chosen = ("--solvers", f"clarabel,{simplex}", "--limit", "10", "--shift", "0.5", "--out", str(out))
     assert status(monkeypatch, RUN, str(suite), *chosen) == 0
     said = capsys.readouterr()
     charts = ("profile-all-classes.svg",)
@@ -132,14 +144,14 @@ def test_from_a_folder_to_a_profile(
     for row in table.to_pylist():
         if row["solver"] == "clarabel":
             assert row["seconds"] >= row["own"] > 0 and row["err1"] >= 0 and row["compile"] > 0
-        if row["solver"] == "own:simplex" and row["seconds"] is not None:
+        if row["solver"] == simplex and row["seconds"] is not None:
             assert row["own"] is None and max(abs(row[f"err{i}"]) for i in range(1, 7)) < 1e-9
     assert max(best["clarabel", name] for name in optima) <= 1e-9
-    assert max(best["own:simplex", name] for name in ("game-three", "game-four")) <= 1e-9
-    assert best["own:simplex", "l2_strategy_lmi-three"] == math.inf
+    assert max(best[simplex, name] for name in ("game-three", "game-four")) <= 1e-9
+    assert best[simplex, "l2_strategy_lmi-three"] == math.inf
     page = (out / "page.md").read_text(encoding="utf-8")
     assert page.startswith("# A tiny suite\n") and "the proved optimum (3 of 3 instances;" in page
-    assert "- does not take 1: 'l2_strategy_lmi' does not work with own:simplex" in page
+    assert f"- does not take 1: 'l2_strategy_lmi' does not work with {simplex}" in page
     for chart in charts:
         assert f"]({chart})" in page and (out / chart).read_text(encoding="utf-8").startswith("<?xml")
     # Other data than what was proved are told, and not run.
@@ -154,50 +166,55 @@ def test_from_a_folder_to_a_profile(
 
 
 @pytest.mark.slow
-def test_a_kernel_and_a_function_that_is_wrong(
+def test_a_kernel_and_functions_that_are_wrong_in_processes_of_their_own(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
     chosen = ("--only", "game-three,l2_strategy_lmi-three", "--limit", "10", "--out", str(tmp_path / "out"))
+    names = f"kernel,{OWN}:wrong,{OWN}:good_once"
     assert status(monkeypatch, MAKE, str(suite), "--prove") == 0
-    assert status(monkeypatch, RUN, str(suite), "--solvers", "kernel,own:wrong", *chosen) == 0
+    assert status(monkeypatch, RUN, str(suite), "--solvers", names, *chosen) == 0
     rows = pq.read_table(tmp_path / "out" / "calls.parquet").to_pylist()
     best = scripts("benchmark").aggregates.best_gaps(rows)
     assert best["kernel", "game-three"] == math.inf and best["kernel", "l2_strategy_lmi-three"] <= 1e-9
     # All weights equal: four of the six ranges count the cell in the middle.
-    assert best["own:wrong", "game-three"] == pytest.approx(4 / 6 * 3 - 1)
+    assert best[f"{OWN}:wrong", "game-three"] == pytest.approx(4 / 6 * 3 - 1)
+    # Nothing is remembered from one call to the next.
+    good = [
+        row["gap"] for row in rows if (row["solver"], row["instance"]) == (f"{OWN}:good_once", "game-three")
+    ]
+    assert max(good) < 1e-5
     page = (tmp_path / "out" / "page.md").read_text(encoding="utf-8")
     assert "- does not take 1: no kernel claims the program" in page
     assert "ValueError: no further: game-three (1.0e+00)" in page
     assert "**Partial: 2 of the suite's 3 instances.**" in page
 
 
+@pytest.mark.usefixtures("here")
 def test_each_call_is_judged_by_its_own_point_and_a_solver_cannot_choose_its_failures(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without optima too, and for a program without a certificate: a bound is derived once."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    out, names = tmp_path / "out", "own:yields,own:rough_then_off,own:good_once,own:chooses"
+    out, names = (
+        tmp_path / "out",
+        ",".join(f"{OWN}:{name}" for name in ("yields", "rough_then_off", "chooses")),
+    )
     chosen = ("--only", "game-three", "--limit", "10", "--out", str(out), "--solvers", names)
     assert status(monkeypatch, RUN, str(suite), *chosen) == 0
-    rows = pq.read_table(out / "calls.parquet").to_pylist()
     gaps: dict[str, list[float]] = {}
-    for row in rows:
-        gaps.setdefault(row["solver"], []).append(row["gap"])
+    for row in pq.read_table(out / "calls.parquet").to_pylist():
+        gaps.setdefault(row["solver"].removeprefix(f"{OWN}:"), []).append(row["gap"])
         assert row["lower"] is None and row["reference"] == pytest.approx(1 / 3)
-    assert len(gaps["own:rough_then_off"]) == 5
-    assert gaps["own:rough_then_off"][0] < 1e-3 < min(gaps["own:rough_then_off"][1:])
-    # Nothing is remembered from one call to the next, and the last answer of a generator counts.
-    assert max(gaps["own:good_once"]) < 1e-5 and gaps["own:yields"][0] < 1e-5
-    assert gaps["own:chooses"] == [math.inf] * 5
+    assert len(gaps["rough_then_off"]) == 5
+    assert gaps["rough_then_off"][0] < 1e-3 < min(gaps["rough_then_off"][1:])
+    assert gaps["yields"][0] < 1e-5  # the last answer of a generator counts
+    assert gaps["chooses"] == [math.inf] * 5
     page = (out / "page.md").read_text(encoding="utf-8")
-    assert "| own:chooses | 1 | 0 | 0 | 0 |" in page and "UnsuitableError: too hard for me today" in page
+    assert f"| {OWN}:chooses | 1 | 0 | 0 | 0 |" in page and "UnsuitableError: too hard for me today" in page
 
 
+@pytest.mark.usefixtures("here")
 def test_a_point_beyond_the_proved_optimum_is_an_error_that_is_shown(
-    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    suite: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = scripts("benchmark").suite_table
     instance = table.instances_in(suite, ["game-four"])[0]
@@ -213,27 +230,43 @@ def test_a_point_beyond_the_proved_optimum_is_an_error_that_is_shown(
     assert "| clarabel | 1 | 0 | 0 | 0 |" in said.out
 
 
-def test_a_run_that_is_ended_writes_what_there_is(suite: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    command = [sys.executable, str(EXAMPLES / RUN), str(suite), "--solvers", "clarabel", "--out", str(out)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "(3 of 3, " in line and line.endswith(" so far)\n"):
-                process.terminate()
-                break
-        process.stderr.read()
-    assert process.returncode == 0
-    done = {row["instance"] for row in pq.read_table(out / "calls.parquet").to_pylist()}
-    assert {"game-three", "game-four"} <= done
+class Ended(Here):
+    """What ends a job arrives during the second instance: in the call, or between two tasks."""
+
+    def __init__(self, between: bool, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.between = between
+
+    def run(self, task: Any, report: Any = None) -> Any:
+        if task.workload.n == 4:
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            except KeyboardInterrupt:
+                if self.between:
+                    raise
+                self.interrupted = True
+        return super().run(task, report)
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_a_run_that_is_ended_writes_what_there_is(
+    between: bool, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmopt.comparison.Isolated", partial(Ended, between))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        chosen = ("--solvers", f"{OWN}:simplex", "--out", str(tmp_path / "out"))
+        assert status(monkeypatch, RUN, str(suite), *chosen) == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+    done = {row["instance"] for row in pq.read_table(tmp_path / "out" / "calls.parquet").to_pylist()}
+    assert done == {"game-three"}
 
 
 def test_cones_that_are_none_are_refused_before_the_run(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "misspelt.py").write_text(SIMPLEX + '\n\nsimplex.cones = {"soc"}\n')
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
     assert status(monkeypatch, RUN, str(suite), "--solvers", "misspelt:simplex") == 2
     assert capsys.readouterr().err == (
         "error: the cones of the solver 'misspelt:simplex' are {'soc'}, expected some of zero, nonnegative, "
@@ -249,89 +282,69 @@ def test_time_of_child_processes_counts() -> None:
     assert children > 0.005  # an interpreter does not start in less
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "message"),
-    [
-        (
-            RUN,
-            ("--solvers", "clarable"),
-            "there is no solver 'clarable'\n  take clarabel, scs, cvxopt, qoco, sdpa, "
-            "kernel, or module:function",
-        ),
-        (RUN, ("--only", "game-fuor"), "there is no instance 'game-fuor'\n  did you mean 'game-four'?"),
-        (RUN, ("--clock", "sun"), "--clock is 'seconds' or 'cpu', not 'sun'"),
-        (RUN, ("--shift", "0"), "a shift is a positive number of seconds, not 0.0"),
-        (RUN, ("--limit", "0"), "a time limit is a positive number of seconds, not 0.0"),
-        (RUN, ("--threads", "0"), "'threads' is at least 1, not 0"),
-        (RUN, ("--memory", "0"), "a memory limit is a positive number of GiB, not 0.0"),
-        (
-            MAKE,
-            ("--prove", "--only", "game-four"),
-            "the optimum of 'game-three' is not proved yet\n  leave --only out",
-        ),
-    ],
+MISTAKES = (
+    (
+        RUN,
+        ("--solvers", "clarable"),
+        "there is no solver 'clarable'\n  take clarabel, scs, cvxopt, qoco, sdpa, kernel, or module:function",
+    ),
+    (RUN, ("--only", "game-fuor"), "there is no instance 'game-fuor'\n  did you mean 'game-four'?"),
+    (RUN, ("--clock", "sun"), "--clock is 'seconds' or 'cpu', not 'sun'"),
+    (RUN, ("--shift", "0"), "a shift is a positive number of seconds, not 0.0"),
+    (RUN, ("--limit", "0"), "a time limit is a positive number of seconds, not 0.0"),
+    (RUN, ("--threads", "0"), "'threads' is at least 1, not 0"),
+    (RUN, ("--memory", "0"), "a memory limit is a positive number of GiB, not 0.0"),
+    (
+        MAKE,
+        ("--prove", "--only", "game-four"),
+        "the optimum of 'game-three' is not proved yet\n  leave --only out",
+    ),
 )
+NO_TABLES = (
+    (
+        None,
+        "'{path}' cannot be read: No such file or directory\n  a suite is a folder with a suite.yaml, "
+        "which examples/benchmark/suite_table.py describes",
+    ),
+    ("title: x", "'{path}' needs the keys workloads and instances"),
+    (
+        TINY.replace(", workloads: [three]", ""),
+        "row 2 of the instances in '{path}' needs a program and workloads",
+    ),
+    (
+        TINY.replace("[three, four]", "[three, for]"),
+        "row 1 of the instances in '{path}' has no workload 'for'\n  did you mean 'four'?",
+    ),
+    (
+        TINY.replace("LP", "LQ"),
+        "'LQ' is no class\n  these are: LP, SOCP, one-block SDP, many-LMI SDP, exponential cone",
+    ),
+    (
+        TINY.replace("[three, four]", "[three, three]"),
+        "'{path}' has an instance twice: a program with a workload",
+    ),
+    ("title: [", "'{path}' is no YAML: "),
+)
+
+
 def test_mistakes(
-    script: str,
-    arguments: tuple[str, ...],
-    message: str,
     suite: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    subtests: pytest.Subtests,
 ) -> None:
-    assert status(monkeypatch, script, str(suite), *arguments) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", f"error: {message}\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            None,
-            "'{path}' cannot be read: No such file or directory\n  a suite is a folder with a suite.yaml, "
-            "which examples/benchmark/suite_table.py describes",
-        ),
-        ("title: x", "'{path}' needs the keys workloads and instances"),
-        (
-            TINY.replace(", workloads: [three]", ""),
-            "row 2 of the instances in '{path}' needs a program and workloads",
-        ),
-        (
-            TINY.replace("[three, four]", "[three, for]"),
-            "row 1 of the instances in '{path}' has no workload 'for'\n  did you mean 'four'?",
-        ),
-        (
-            TINY.replace("LP", "LQ"),
-            "'LQ' is no class\n  these are: LP, SOCP, one-block SDP, many-LMI SDP, exponential cone",
-        ),
-        (
-            TINY.replace("[three, four]", "[three, three]"),
-            "'{path}' has an instance twice: a program with a workload",
-        ),
-    ],
-)
-def test_tables_that_are_none(
-    text: str | None,
-    message: str,
-    suite: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    for script, arguments, message in MISTAKES:
+        with subtests.test(" ".join(arguments)):
+            assert status(monkeypatch, script, str(suite), *arguments) == 2
+            said = capsys.readouterr()
+            assert (said.out, said.err) == ("", f"error: {message}\n")
     path = suite / "suite.yaml"
-    path.unlink()
-    if text is not None:
-        path.write_text(text)
-    assert status(monkeypatch, RUN, str(suite)) == 2
-    assert capsys.readouterr().err == f"error: {message.format(path=path)}\n"
-
-
-def test_a_suite_that_is_no_yaml(
-    suite: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (suite / "suite.yaml").write_text("title: [")
-    assert status(monkeypatch, RUN, str(suite)) == 2
-    assert capsys.readouterr().err.startswith(f"error: '{suite / 'suite.yaml'}' is no YAML: ")
+    for text, message in NO_TABLES:
+        with subtests.test(message):
+            path.unlink() if text is None else path.write_text(text)
+            assert status(monkeypatch, RUN, str(suite)) == 2
+            said, expected = capsys.readouterr().err, f"error: {message.format(path=path)}"
+            assert said.startswith(expected) if message.endswith(": ") else said == f"{expected}\n"
 
 
 def test_names_are_those_of_program_and_workload(suite: Path) -> None:

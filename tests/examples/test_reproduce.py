@@ -1,6 +1,4 @@
-"""The papers by name: every numbered thing is an item, and each figure agrees or says why it does not."""
-
-from __future__ import annotations
+"""The papers by name: each figure of an item agrees with print or says why it does not."""
 
 import csv
 import math
@@ -19,73 +17,29 @@ Item, Row, Source = item.Item, item.Row, item.Source
 
 ERRATA = (EXAMPLES.parent / "programs" / "ERRATA.md").read_text(encoding="utf-8")
 
-# What a search of the texts for numbered things found, one by one.
-NUMBERED: dict[str, dict[str, str]] = {
-    "pods2010": {
-        "Definition": "2.1 2.2 2.3 3.1 3.2 4.3 4.6 4.9 4.10 4.12 5.21",
-        "Example": "1 2 3 4 4.7 4.8 4.11 G.49 G.50",
-        "Figure": "1 2 3 4 5",
-        "Lemma": "C.36",
-        "Problem": "5.15 5.16 5.19 5.24",
-        "Program": "5.1 5.2 5.3",
-        "Proposition": "1 2 3 4.4 A.31 A.33 D.40 E.43",
-        "Table": "1",
-        "Theorem": "1 4.13 5.17 5.20 5.22 5.23 5.25 5.26 5.27 5.28 6.29 6.30 F.45",
-    },
-    "pvldb2012": {
-        "Definition": "1 2 3 4 5 6",
-        "Example": "1 2 3 4",
-        "Figure": "1 2 3 4 5",
-        "Problem": "1 2",
-        "Program": "1 2",
-        "Proposition": "1 2 3 4 5 6",
-        "Table": "1 2",
-        "Theorem": "1 2 3",
-    },
-}
-
-
-def numbers_of(source: Any, kind: str) -> set[str]:
-    return {
-        found[1]
-        for one in source.items
-        if (found := re.fullmatch(rf"{kind} ([A-Z]?[\d.]+)(?: \(.*\))?", one.name))
-    }
-
 
 @pytest.mark.quick
-@pytest.mark.parametrize("source", [s for s in run.SOURCES if s.key in NUMBERED], ids=lambda s: s.key)
-def test_every_numbered_thing_is_an_item(source: Any) -> None:
-    for kind, numbers in NUMBERED[source.key].items():
-        assert numbers_of(source, kind) == set(numbers.split()), kind
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("source", run.SOURCES, ids=lambda s: s.key)
-def test_items_are_complete(source: Any) -> None:
-    """An explained item has a reason and nothing else has none; errata exist; names are those of one item."""
-    assert len({one.name for one in source.items}) == len(source.items)
-    section = re.search(rf"^## {re.escape(source.title)}$(.*?)(?=^## |\Z)", ERRATA, re.MULTILINE | re.DOTALL)
-    assert section is not None
-    for one in source.items:
-        assert (one.kind == "explained") == (one.rows is None), one.name
-        assert one.what.endswith(".") and (one.rows is not None or one.remark.endswith(".")), one.name
-        for name in one.errata:
-            assert f"- **{name}.**" in section[1], (one.name, name)
-
-
-@pytest.mark.quick
-def test_every_erratum_is_named_by_an_item() -> None:
+def test_items_are_complete(subtests: pytest.Subtests) -> None:
+    """Every erratum is named by one; an explained item has a reason and nothing else has none; each has its
+    own name. Which items there are is kept on the page of the last run.
+    """
     for source in run.SOURCES:
-        section = ERRATA.partition(f"## {source.title}\n")[2].partition("\n## ")[0]
-        named = {name for one in source.items for name in one.errata}
-        assert named == set(re.findall(r"^- \*\*(.+?)\.\*\*", section, re.MULTILINE))
+        with subtests.test(source.key):
+            assert len({one.name for one in source.items}) == len(source.items)
+            heading = rf"^## {re.escape(source.title)}$(.*?)(?=^## |\Z)"
+            section = re.search(heading, ERRATA, re.MULTILINE | re.DOTALL)
+            assert section is not None
+            named = {name for one in source.items for name in one.errata}
+            assert named == set(re.findall(r"^- \*\*(.+?)\.\*\*", section[1], re.MULTILINE))
+            for one in source.items:
+                assert (one.kind == "explained") == (one.rows is None), one.name
+                assert one.what.endswith(".") and (one.rows is not None or one.remark.endswith(".")), one.name
 
 
 QUICK = [(source, one) for source in run.SOURCES for one in source.items if one.rows and not one.is_long]
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("source", "one"), QUICK, ids=[f"{s.key}-{one.name}" for s, one in QUICK])
 def test_quick_items_are_accounted_for(source: Any, one: Any, rng: np.random.Generator) -> None:
     rows = list(one.rows(rng))
@@ -94,13 +48,9 @@ def test_quick_items_are_accounted_for(source: Any, one: Any, rng: np.random.Gen
     assert [row for row in rows if row.bound is not None and row.bound > row.ours * (1 + ROUNDING)] == []
 
 
-# -- when a figure agrees
-
-
 @pytest.mark.quick
-@pytest.mark.parametrize(
-    ("paper", "ours", "relation", "within", "verdict"),
-    [
+def test_verdicts(subtests: pytest.Subtests) -> None:
+    for paper, ours, relation, within, verdict in (
         ("45.36", 45.364, "=", 0.0, "agrees"),
         ("45.36", 45.366, "=", 0.0, "differs"),
         ("45.36", 45.366, "=", 0.002, "agrees within 0.2 %"),
@@ -116,13 +66,13 @@ def test_quick_items_are_accounted_for(source: Any, one: Any, rng: np.random.Gen
         (3.0, 2.9, ">=", 0.0, "differs"),
         (3.0, math.nan, "<=", 0.0, "differs"),
         (math.nan, 3.0, "=", 0.0, "differs"),
-    ],
-)
-def test_verdicts(paper: str | float, ours: float, relation: Any, within: float, verdict: str) -> None:
-    row = Row("", paper, ours, relation, within)
-    assert row.verdict == verdict
-    assert row.is_accounted_for == (verdict != "differs")
-    assert Row("", paper, ours, relation, within, why="a reason").is_accounted_for != row.is_accounted_for
+    ):
+        row = Row("", paper, ours, relation, within)
+        with subtests.test(f"{paper} {relation} {ours}"):
+            assert row.verdict == verdict
+            assert row.is_accounted_for == (verdict != "differs")
+            excused = Row("", paper, ours, relation, within, why="a reason")
+            assert excused.is_accounted_for != row.is_accounted_for
 
 
 @pytest.mark.quick

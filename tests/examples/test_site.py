@@ -1,11 +1,14 @@
-"""The builder of the site: links, formulas, pages made from data."""
+"""The builder of the site: links, formulas, pages made from data, and pages by hand: run, linked, listed.
 
-from __future__ import annotations
+Sphinx runs in a slow test alone.
+"""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from examples.scripts import script
+from examples.scripts import EXAMPLES, script, scripts
 
 import mmopt.language
 import mmopt.request
@@ -13,10 +16,38 @@ from mmopt import Program
 from mmopt.language import ATOMS, program_names
 from mmopt.language.syntax.program_sections import SECTIONS
 
+for package in (
+    "furo",
+    "ipykernel",
+    "jupytext",
+    "latex2mathml",
+    "matplotlib",
+    "myst_nb",
+    "nbclient",
+    "sphinx",
+):
+    pytest.importorskip(package)  # mmopt[docs]
+
+SITE = EXAMPLES / "site"
+
+# In a process of its own: Jupyter's client leaves event loops open.
+RUN = """
+import sys
+from pathlib import Path
+import nbformat
+from run_notebooks import Page, PageError, run_pages
+folder = Path(sys.argv[1])
+page = Page("lessons/page", folder / "examples" / "site" / "page.md")
+assert page.has_code
+try:
+    print([name for name, _ in run_pages([page], folder / "examples", folder, folder / "out")])
+except PageError as error:
+    sys.exit(str(error))
+notebook = nbformat.read(folder / "out" / "lessons" / "page.ipynb", as_version=4)
+print("".join(out.get("text", "") for out in notebook.cells[1].outputs))
+"""
+check_links = script("site/link_check.py").check_links
 PAGE = '<html><head><link rel="stylesheet" href="a.css"></head><body><h1 id="top">T</h1>{}</body></html>'
-
-
-# -- links
 
 
 def site_of(folder: Path, body: str, css: str = "p { color: red }") -> Path:
@@ -30,34 +61,31 @@ def site_of(folder: Path, body: str, css: str = "p { color: red }") -> Path:
 def test_links_that_lead_somewhere(tmp_path: Path) -> None:
     body = '<a href="other.html#here">a</a><a href="#top">b</a><a href="https://example.org/x">c</a>'
     body += '<img src="data:image/png;base64,AA=="><a href="mailto:x@a.org">d</a><a href="other.html?q">e</a>'
-    links = script("site/link_check.py").check_links(site_of(tmp_path, body))
+    links = check_links(site_of(tmp_path, body))
     assert (links.broken, links.loaded, links.elsewhere) == ((), (), ("https://example.org/x",))
     assert (links.pages, links.followed) == (2, 5)  # two style sheets, three links
 
 
-@pytest.mark.parametrize(
-    ("body", "broken"),
-    [
-        ('<a href="gone.html">a</a>', "index.html: gone.html (no such file)"),
-        ('<a href="other.html#gone">a</a>', "index.html: other.html#gone (no such anchor)"),
-        ('<a href="#gone">a</a>', "index.html: #gone (no such anchor)"),
-        ('<img src="gone.png">', "index.html: gone.png (no such file)"),
-        ('<a href="../outside.html">a</a>', "index.html: ../outside.html (outside the site)"),
-    ],
-)
-def test_a_broken_link_is_seen(tmp_path: Path, body: str, broken: str) -> None:
+def test_a_broken_link_is_seen(tmp_path: Path, subtests: pytest.Subtests) -> None:
     (tmp_path / "outside.html").write_text("x", encoding="utf-8")
     folder = tmp_path / "site"
     folder.mkdir()
-    assert script("site/link_check.py").check_links(site_of(folder, body)).broken == (broken,)
+    for body, broken in (
+        ('<a href="gone.html">a</a>', "gone.html (no such file)"),
+        ('<a href="other.html#gone">a</a>', "other.html#gone (no such anchor)"),
+        ('<a href="#gone">a</a>', "#gone (no such anchor)"),
+        ('<img src="gone.png">', "gone.png (no such file)"),
+        ('<a href="../outside.html">a</a>', "../outside.html (outside the site)"),
+    ):
+        with subtests.test(broken):
+            assert check_links(site_of(folder, body)).broken == (f"index.html: {broken}",)
 
 
 ELSEWHERE = "https://example.org/x"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_is_loaded_from_elsewhere_is_seen(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for body in (
         f'<script src="{ELSEWHERE}"></script>',
         f'<link rel="stylesheet" href="{ELSEWHERE}">',
         f'<link rel="preload icon" href="{ELSEWHERE}">',
@@ -68,52 +96,36 @@ ELSEWHERE = "https://example.org/x"
         f'<svg><use xlink:href="{ELSEWHERE}"></use></svg>',
         f"<style>p {{ background: url('{ELSEWHERE}') }}</style>",
         f'<p style="background: url({ELSEWHERE})">x</p>',
-    ],
-)
-def test_what_is_loaded_from_elsewhere_is_seen(tmp_path: Path, body: str) -> None:
-    assert script("site/link_check.py").check_links(site_of(tmp_path, body)).loaded == (
-        f"index.html: loads {ELSEWHERE}",
-    )
-
-
-@pytest.mark.parametrize(
-    ("css", "loaded", "broken"),
-    [
+    ):
+        with subtests.test(body):
+            assert check_links(site_of(tmp_path, body)).loaded == (f"index.html: loads {ELSEWHERE}",)
+    for css, loaded, broken in (
         ("p { background: url(//example.org/x) }", ("a.css: loads //example.org/x",), ()),
         ("@import 'https://example.org/x';", ("a.css: loads https://example.org/x",), ()),
         ("/* url(https://example.org/x) */", (), ()),
         ("p { background: url(gone.png) }", (), ("a.css: gone.png (no such file)",)),
-    ],
-)
-def test_style_sheets_are_read(tmp_path: Path, css: str, loaded: tuple[str], broken: tuple[str]) -> None:
-    links = script("site/link_check.py").check_links(site_of(tmp_path, "", css))
-    assert (links.loaded, links.broken) == (loaded, broken)
+    ):
+        with subtests.test(css):
+            links = check_links(site_of(tmp_path, "", css))
+            assert (links.loaded, links.broken) == (loaded, broken)
 
 
-# -- formulas
-
-
-@pytest.mark.parametrize(
-    ("latex", "words"),
-    [
+def test_wrong_latex_is_an_error(subtests: pytest.Subtests) -> None:
+    formulas = script("site/mathml_formulas.py")
+    for latex, words in (
         (r"\foo x", r"'\foo' is not known"),
         (r"\frac{a}{b", "braces that do not match"),
         (r"}a{", "braces that do not match"),
         (r"\frac{a}", "an argument is missing (mfrac)"),
         (r"x^", "MissingSuperScriptOrSubscriptError"),
         (r"a & b", "what comes of it is no XML: is a '&' outside of a table?"),
-    ],
-)
-def test_wrong_latex_is_an_error(latex: str, words: str) -> None:
-    pytest.importorskip("latex2mathml")
-    formulas = script("site/mathml_formulas.py")
-    with pytest.raises(formulas.LatexError) as error:
-        formulas.mathml(latex)
-    assert str(error.value) == words
+    ):
+        with subtests.test(latex), pytest.raises(formulas.LatexError) as error:
+            formulas.mathml(latex)
+        assert str(error.value) == words
 
 
 def test_latex_becomes_mathml() -> None:
-    pytest.importorskip("latex2mathml")
     text = script("site/mathml_formulas.py").mathml(
         r"\begin{aligned} \{x\} &\le \tfrac{1}{2} \\ y &= 1 \end{aligned}", "block"
     )
@@ -122,7 +134,6 @@ def test_latex_becomes_mathml() -> None:
 
 
 def test_formulas_are_set_as_in_print() -> None:
-    pytest.importorskip("latex2mathml")
     mathml = script("site/mathml_formulas.py").mathml
     assert "<mo>⪰</mo>" in mathml(r"Y \succeq W") and "<mi>W</mi>" in mathml(r"Y \succeq W")
     assert '<mo lspace="0" rspace="0">/</mo>' in mathml("a/b")
@@ -135,8 +146,6 @@ def test_formulas_are_set_as_in_print() -> None:
 
 
 def test_punctuation_stays_beside_its_formula() -> None:
-    for name in ("latex2mathml", "docutils"):
-        pytest.importorskip(name)
     from docutils import nodes
 
     line = nodes.paragraph("", "", nodes.math("", "a"), nodes.Text(", with "), nodes.math("", "b"))
@@ -144,9 +153,6 @@ def test_punctuation_stays_beside_its_formula() -> None:
     script("site/mathml_formulas.py").join_punctuation(None, line, "")
     shown = '<inline classes="joined"><math>a</math>,</inline> with <math>b</math> and<math>c</math>'
     assert str(line) == f"<paragraph>{shown}</paragraph>"
-
-
-# -- pages made from docstrings and tables
 
 
 @pytest.mark.quick
@@ -191,21 +197,19 @@ def test_signatures_are_those_of_the_source() -> None:
     assert plain(mmopt.Release.save)[0].startswith("(folder: ")
 
 
-@pytest.mark.parametrize(
-    ("name", "shapes", "kept"),
-    [
+def test_what_an_entry_says_of_an_atom(subtests: pytest.Subtests) -> None:
+    pages = script("site/atom_pages.py")
+    for name, shapes, kept in (
         ("exp", "a vector of length n → a vector of length n, ≥ 0", "convex → convex"),
         ("norm 2", "a vector of length n → a number, ≥ 0", "affine → convex; convex ≥ 0 → convex"),
         ("inv", "a psd matrix (n, n) → a psd matrix (n, n)", "concave ⪯ → convex ⪯"),
         ("sub", "a number and a number → a number", "convex and concave → convex"),
         ("pow", "", "concave ≥ 0 to the power -1 → convex"),
         ("rank", "a matrix (m, n) → a number, ≥ 0", ""),
-    ],
-)
-def test_what_an_entry_says_of_an_atom(name: str, shapes: str, kept: str) -> None:
-    pages = script("site/atom_pages.py")
-    assert shapes in "; ".join(f"{of} → {value}" for of, value in pages.shapes(ATOMS[name]))
-    assert kept in "; ".join(f"{of} → {value}" for of, value in pages.kept(ATOMS[name]))
+    ):
+        with subtests.test(name):
+            assert shapes in "; ".join(f"{of} → {value}" for of, value in pages.shapes(ATOMS[name]))
+            assert kept in "; ".join(f"{of} → {value}" for of, value in pages.kept(ATOMS[name]))
 
 
 def test_the_entry_of_an_atom_has_a_solved_example() -> None:
@@ -214,11 +218,7 @@ def test_the_entry_of_an_atom_has_a_solved_example() -> None:
     assert "```mmopt\nprogram example\n" in entry and "\nObjective 1, bound 1, gap " in entry
 
 
-# -- pages of programs
-
-
 def test_the_page_of_a_program(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     program = Program.load("l2_strategy")
     text = script("site/program_pages.py").program_page("l2_strategy", tmp_path)
     for words in (
@@ -247,13 +247,135 @@ def test_all_programs_are_listed_once() -> None:
     assert all(f"\n{name} <{name}>\n" in text for name in program_names())
 
 
-@pytest.mark.some(5)
-@pytest.mark.parametrize("name", program_names())
-def test_colours_lose_nothing_of_a_program(name: str) -> None:
-    pytest.importorskip("pygments")
+def test_colours_lose_nothing_of_a_program(subtests: pytest.Subtests) -> None:
     from pygments.token import Error
 
-    text = Program.load(name).text.strip() + "\n"
-    tokens = list(script("site/program_lexer.py").ProgramLexer().get_tokens(text))
-    assert "".join(word for _, word in tokens) == text
-    assert not [word for kind, word in tokens if kind in Error]
+    lexer = script("site/program_lexer.py").ProgramLexer()
+    for name in program_names():
+        with subtests.test(name):
+            text = Program.load(name).text.strip() + "\n"
+            tokens = list(lexer.get_tokens(text))
+            assert "".join(word for _, word in tokens) == text
+            assert not [word for kind, word in tokens if kind in Error]
+
+
+def ran(folder: Path, cell: str, tags: str = "") -> subprocess.CompletedProcess[str]:
+    """A page with one cell, run: its name and what it printed, or the error."""
+    site = folder / "examples" / "site"
+    site.mkdir(parents=True)
+    text = f"# Page\n\n```{{code-cell}} python\n{tags}{cell}\n```\n"
+    (site / "page.md").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-c", RUN, str(folder)]
+    return subprocess.run(command, cwd=SITE, capture_output=True, text=True, check=False)
+
+
+def test_files_and_commands_of_a_page_are_shown_as_a_reader_has_them() -> None:
+    import nbformat
+
+    as_typed = script("site/typed_cells.py").as_typed
+    stream = nbformat.v4.new_output("stream", text="14 cells\n")
+    error = nbformat.v4.new_output("error", ename="RuntimeError", evalue="exit status 2")
+    for source, outputs, text in (
+        ("%%writefile a.yaml\ndomain:\n", [stream], "The file `a.yaml`:\n\n````yaml\ndomain:\n````"),
+        ("!mmopt check a.yaml", [stream], "````sh\nmmopt check a.yaml\n````\n\n````text\n14 cells\n````"),
+        ("!ls a\n!ls b", [error], "````sh\nls a\nls b\n````\n\n````text\n(exit status 2)\n````"),
+        ("!true", [], "````sh\ntrue\n````"),
+    ):
+        shown = as_typed(nbformat.v4.new_code_cell(source, outputs=outputs))
+        assert (shown.cell_type, shown.source) == ("markdown", text)
+    for cell in (
+        nbformat.v4.new_code_cell("name = 1\n!ls {name}"),
+        nbformat.v4.new_code_cell(""),
+        nbformat.v4.new_markdown_cell("!"),
+    ):
+        assert as_typed(cell) is cell
+
+
+@pytest.mark.slow
+def test_a_page_is_run(tmp_path: Path) -> None:
+    cell = "name = 'small'\n!echo {name} $name\n!ls; pwd | tail -c 5"
+    assert ran(tmp_path, cell).stdout.strip() == "['lessons/page']\nsmall small\npage.md\nsite"
+
+
+@pytest.mark.slow
+def test_a_cell_that_fails_stops_the_page_unless_it_is_meant_to(tmp_path: Path) -> None:
+    cell = "!ls nothing-here"
+    done = ran(tmp_path, cell)
+    assert done.returncode == 1 and "exit status 2" in done.stderr
+    assert f"{tmp_path / 'examples' / 'site' / 'page.md'}: " in done.stderr
+    assert ran(tmp_path / "meant", cell, tags=":tags: [raises-exception]\n").returncode == 0
+
+
+def test_links_name_the_file_that_is_there(tmp_path: Path) -> None:
+    for name in ("plain.md", "made.rst"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    text = "[a](plain.md) [b\nc](pages/code.md#top) ![d](made.md) [e](gone.md) [f](https://a.org/code.md)"
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "code.ipynb").write_text("", encoding="utf-8")
+    assert scripts("site").site_pages.with_endings(text, tmp_path) == (
+        "[a](plain.md) [b\nc](pages/code.ipynb#top) ![d](made.rst) [e](gone.md) [f](https://a.org/code.md)"
+    )
+
+
+def test_the_front_page_lists_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "one.ipynb").write_text("{}", encoding="utf-8")
+    text = "# T\n\n```{toctree}\n:caption: C\n\npages/one\npages/gone\n```\n\n```{toctree}\nnotes/*\n```\n"
+    filled = scripts("site").site_pages.filled_contents(text, tmp_path)
+    assert filled == "# T\n\n```{toctree}\n:caption: C\n\npages/one\n```\n\n\n"
+
+
+LESSON = """---
+kernelspec: {name: python3}
+---
+
+# 4. Cones
+
+**Assumes** lesson 1,
+and patience.
+
+**Ends in** a number.
+
+```{code-cell} python
+check("4.1", answer)
+```
+
+```{code-cell} python
+check("4.2", answer)
+```
+"""
+
+
+def test_lessons_are_listed_as_they_say_of_themselves(tmp_path: Path) -> None:
+    site = scripts("site")
+    (tmp_path / "lesson.md").write_text(LESSON, encoding="utf-8")
+    lesson = site.run_notebooks.Page("lessons/04-cones", tmp_path / "lesson.md")
+    for place, name, text in (
+        ("list", "index", "- [4. Cones](lessons/04-cones.md): a number."),
+        (
+            "table",
+            "pages/a",
+            "| [4. Cones](../lessons/04-cones.md) | lesson 1, and patience. | a number. | 2 | 20 |",
+        ),
+    ):
+        (tmp_path / "page.md").write_text(f"Before\n\n% lessons: {place}\n\nafter\n", encoding="utf-8")
+        filled = site.lesson_list.with_lessons(site.run_notebooks.Page(name, tmp_path / "page.md"), [lesson])
+        assert filled.startswith("Before\n\n") and filled.endswith(f"{text}\n\nafter\n")
+
+
+def test_a_lesson_that_says_too_little_is_refused(tmp_path: Path) -> None:
+    site = scripts("site")
+    (tmp_path / "lesson.md").write_text(LESSON.replace("Assumes", "Needs"), encoding="utf-8")
+    with pytest.raises(site.run_notebooks.PageError) as error:
+        site.lesson_list.lesson(site.run_notebooks.Page("lessons/04-cones", tmp_path / "lesson.md"))
+    assert str(error.value) == f"{tmp_path / 'lesson.md'}: a lesson says at its beginning **Assumes**"
+
+
+@pytest.mark.slow
+def test_some_pages_are_built(tmp_path: Path) -> None:
+    only = ["--only", "index", "--only", "programs/l2_strategy"]
+    done = subprocess.run([sys.executable, str(SITE / "build.py"), str(tmp_path / "out"), *only], check=False)
+    assert done.returncode == 0
+    page = (tmp_path / "out" / "programs" / "l2_strategy.html").read_text(encoding="utf-8")
+    assert "Why it is convex" in page and "<math" in page
+    assert not script("site/link_check.py").check_links(tmp_path / "out").loaded

@@ -1,12 +1,8 @@
 """The README's two commands are the ones that .ci/run runs, so they stay true."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,19 +13,16 @@ def block_after(marker: str, text: str) -> str | None:
     return found[1] if found else None
 
 
-@pytest.mark.parametrize(
-    ("marker", "pieces"),
-    [
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    for marker, pieces in (
         ("main", ("-m venv .venv", "'.[examples]'", "mmopt release")),
         ("test", ("-m venv .venv", "-e '.[test]'", ".venv/bin/pytest")),
-    ],
-)
-def test_ci_runs_the_command_of_the_readme(marker: str, pieces: tuple[str, ...]) -> None:
-    command = block_after(marker, (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert command is not None, f"README.md has no ```sh block right after <!-- {marker} -->"
-    # Debian's Python refuses to install outside a virtual environment, so each command makes its own.
-    assert all(piece in command for piece in pieces), command
-    assert readme_function(marker, ROOT).stdout == command + "\n"
+    ):
+        command = block_after(marker, (ROOT / "README.md").read_text(encoding="utf-8"))
+        assert command is not None, f"README.md has no ```sh block right after <!-- {marker} -->"
+        # Debian's Python refuses to install outside a virtual environment, so each command makes its own.
+        assert all(piece in command for piece in pieces), command
+        assert readme_function(marker, ROOT).stdout == command + "\n"
 
 
 def test_ci_stops_when_the_readme_has_no_such_command(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """The settings of pytest, mypy, ruff and import-linter are as strict as they look."""
 
-from __future__ import annotations
-
-import ast
 import os
 import re
 import shutil
@@ -10,24 +7,13 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
-
-
-def outcome(folder: Path, suite: dict[str, str], *options: str) -> str:
-    """What pytest says of a suite, source by file, with this repository's settings."""
-    for name, source in suite.items():
-        (folder / f"test_{name}.py").write_text(f"import warnings, pytest\n{source}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
-    command += [f"--rootdir={folder}", "--continue-on-collection-errors", *options, folder]
-    # Without the options and the worker number of the outer run.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
-    return done.stdout + done.stderr
 
 
 REFUSED = {
@@ -42,43 +28,60 @@ REFUSED = {
         "Duplicate parametrization IDs",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def refusals(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return outcome(
-        tmp_path_factory.mktemp("refused"), {name: source for name, (source, _) in REFUSED.items()}
-    )
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_pytest_refuses(refusals: str, name: str) -> None:
-    assert "passed" not in refusals.splitlines()[-1], refusals
-    assert REFUSED[name][1] in refusals
-    assert re.search(f"^(ERROR|FAILED) test_{name}.py", refusals, re.MULTILINE), refusals
-
-
 MANY = """
 @pytest.mark.some(MARK)
 @pytest.mark.parametrize("x", [1, 2, 3])
 @pytest.mark.parametrize("y", [4, 5, 6])
 def test_many(x, y): pass
 """
+SOUND = {
+    "it": "@pytest.mark.slow\ndef test_slow(): pass\n\ndef test_fast(): pass",
+    "each": MANY.replace("MARK", '1, "y"'),
+    "two": MANY.replace("MARK", "2"),
+}
+SHOW = """
+
+def pytest_deselected(items):
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()} & {"slow", "nightly"}
+        print("left out:", item.nodeid, *marks)
+"""
 
 
-def test_pytest_accepts_a_sound_suite_and_leaves_slow_tests_out(tmp_path: Path) -> None:
-    """Of many like cases it takes as many as the mark says, here one for each value of y, and then two; as
-    many more are slow tests.
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest says of a suite with this repository's settings."""
+    folder = tmp_path_factory.mktemp("suite")
+    own = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
+    (folder / "conftest.py").write_text(own + SHOW, encoding="utf-8")
+    for name, source in {**SOUND, **{name: source for name, (source, _) in REFUSED.items()}}.items():
+        (folder / f"test_{name}.py").write_text(f"import warnings, pytest\n{source}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-vs", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+    command += [f"--rootdir={folder}", "--continue-on-collection-errors", folder]
+    # Without the options and the worker number of the outer run.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    return done.stdout + done.stderr
+
+
+def test_pytest_refuses(said: str, subtests: pytest.Subtests) -> None:
+    for name, (_, words) in REFUSED.items():
+        with subtests.test(name):
+            assert words in said
+            assert re.search(f"^(ERROR|FAILED) test_{name}.py", said, re.MULTILINE)
+
+
+def test_pytest_leaves_slow_tests_out_and_of_many_like_cases_takes_some(said: str) -> None:
+    """As many as the mark says, here one for each value of y, and then two; as many more are slow tests, and
+    the rest nightly ones.
     """
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
-    slow = "@pytest.mark.slow\ndef test_slow(): pass\n\ndef test_fast(): pass"
-    suite = {"it": slow, "each": MANY.replace("MARK", '1, "y"'), "two": MANY.replace("MARK", "2")}
-    said = outcome(tmp_path, suite, "-v")
-    assert "6 passed, 14 deselected" in said
+    assert re.findall(r"test_it.py::test_(\w+) PASSED", said) == ["fast"]
+    assert "left out: test_it.py::test_slow slow\n" in said
     assert sorted(re.findall(r"test_each.py::test_many\[(\d)-\d\] PASSED", said)) == ["4", "5", "6"]
     assert len(re.findall(r"test_two.py::test_many\[\d-\d\] PASSED", said)) == 2
-    assert "6 passed, 14 deselected" in outcome(tmp_path, suite, "-m", "slow")
-    assert "8 passed, 12 deselected" in outcome(tmp_path, suite, "-m", "nightly")
+    for suite, slow, nightly in (("each", 3, 3), ("two", 2, 5)):
+        left_out = re.findall(rf"left out: test_{suite}.py::\S+ (.*)", said)
+        assert Counter(left_out) == {"slow": slow, "nightly": nightly}
 
 
 def test_each_warning_that_is_let_through_is_one_message() -> None:
@@ -116,21 +119,10 @@ def test_every_library_that_mmopt_imports_is_declared() -> None:
         "sdpa-python": "sdpap",
     }
     known = {modules.get(name, name) for name in declared} | sys.stdlib_module_names | {"mmopt"}
-    for path in sorted((ROOT / "mmopt").rglob("*.py")):
-        unknown = imported_libraries(path.read_text(encoding="utf-8")) - known
-        assert not unknown, (
-            f"{path.relative_to(ROOT)} imports {sorted(unknown)}, which pyproject.toml does not declare"
-        )
-
-
-def imported_libraries(source: str) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.split(".")[0])
-        elif isinstance(node, ast.Import):
-            found.update(alias.name.split(".")[0] for alias in node.names)
-    return found
+    for path in (ROOT / "mmopt").rglob("*.py"):
+        code = re.sub(r'"""[\s\S]*?"""', "", path.read_text(encoding="utf-8"))
+        unknown = set(re.findall(r"^ *(?:import|from) (\w+)", code, re.MULTILINE)) - known
+        assert not unknown, f"{path} imports {sorted(unknown)}, which pyproject.toml does not declare"
 
 
 def ruff_codes(tmp_path: Path, source: str) -> list[str]:
@@ -159,91 +151,43 @@ def use(table: "ibis.Table") -> None:
     assert ruff_codes(tmp_path, source) == ["TID253"]
 
 
-FOLDERS = (
-    "numerics",
-    "language",
-    "workloads",
-    "symmetry",
-    "strategies",
-    "privacy",
-    "request",
-    "results",
-    "compiler",
-    "sectors",
-    "solvers",
-    "driver",
-    "exchange",
-    "proof",
-    "data",
-    "mechanism",
-    "ledger",
-    "comparison",
-    "report",
-    "answers",
+LATE = (
+    ("language", "workloads", "Imports run one way"),
+    ("workloads", "request", "Imports run one way"),
+    ("driver", "cli", "Imports run one way"),
+    ("language.atoms", "language.check", "Folders of the language are floors too"),
+    ("sectors.plain", "sectors.search", "Rooms of row spaces are floors too"),
+    ("driver.judge", "driver.search", "A point is judged by what neither searches nor runs a solver again"),
+    ("request", "language", "request and results know workloads, not programs"),
+    ("solvers", "results", "compiler and solvers know neither the workload file nor results"),
+    ("mechanism", "solvers", "mechanism and data apply a strategy, however it was chosen"),
 )
 
 
-@pytest.mark.some(3)
-@pytest.mark.parametrize(
-    ("importer", "imported", "contract"),
-    [
-        ("language", "mmopt.workloads", "Imports run one way"),
-        ("workloads", "mmopt.request", "Imports run one way"),
-        ("driver", "mmopt.cli", "Imports run one way"),
-        ("language/atoms", "mmopt.language.check", "Folders of the language are floors too"),
-        ("sectors/plain", "mmopt.sectors.search", "Rooms of row spaces are floors too"),
-        (
-            "driver/judge",
-            "mmopt.driver.search",
-            "A point is judged by what neither searches nor runs a solver again",
-        ),
-        ("request", "mmopt.language", "request and results know workloads, not programs"),
-        ("solvers", "mmopt.results", "compiler and solvers know neither the workload file nor results"),
-        ("mechanism", "mmopt.solvers", "mechanism and data apply a strategy, however it was chosen"),
-    ],
-)
-def test_import_linter_refuses(tmp_path: Path, importer: str, imported: str, contract: str) -> None:
-    skeleton(tmp_path)
-    late = f"def use() -> None:\n    import {imported}\n"
-    (tmp_path / "mmopt" / importer / "late.py").write_text(late, encoding="utf-8")
-    assert f"{contract} BROKEN" in lint_imports(tmp_path)
-
-
-def test_import_linter_refuses_a_folder_without_a_place(tmp_path: Path) -> None:
-    skeleton(tmp_path)
+def test_import_linter_refuses(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """The layout of mmopt with empty modules, under this repository's contracts; and what breaks them."""
+    package, real = tmp_path / "mmopt", ROOT / "mmopt"
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for path in (*real.glob("*.py"), *real.glob("*/*.py"), *real.glob("*/*/__init__.py")):
+        copy = package / path.relative_to(real)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.touch()
+    shutil.copy(real / "__init__.py", package)
+    (package / "testing" / "script_commands.py").write_text("import mmopt.cli.command_guard\n")
+    (package / "workloads" / "python_forms.py").write_text("import mmopt.request\n")
+    (package / "notebook.py").write_text("import mmopt.report\n")
     assert "0 broken" in lint_imports(tmp_path)
-    (tmp_path / "mmopt" / "extra.py").touch()
+    (package / "extra.py").touch()
     assert "Imports run one way BROKEN" in lint_imports(tmp_path)
-
-
-def skeleton(folder: Path) -> None:
-    """The layout of mmopt with empty modules, under this repository's contracts."""
-    shutil.copy(ROOT / "pyproject.toml", folder)
-    package = folder / "mmopt"
-    package.mkdir()
-    for name in (
-        "__init__.py",
-        "errors.py",
-        "limits.py",
-        "resources.py",
-        "stop_reasons.py",
-        "worker_start.py",
-    ):
-        shutil.copy(ROOT / "mmopt" / name, package)
-    folders = {"language": ("atoms", "check", "evaluate", "print", "syntax")}
-    folders["driver"] = ("diagnosis", "judge", "run_solver", "search", "solve", "templates")
-    rooms = ("bounds", "equal", "largest", "measured", "plain", "residual", "search")
-    folders["sectors"] = (*rooms, "choose_space", "measures", "row_space", "sector_cells")
-    inner = [f"{name}/{inside}" for name, each in folders.items() for inside in each]
-    for name in (*FOLDERS, *inner, "cli", "testing"):
-        (package / name).mkdir()
-        (package / name / "__init__.py").touch()
-    (package / "testing" / "script_commands.py").write_text(
-        "import mmopt.cli.command_guard\n", encoding="utf-8"
-    )
-    (package / "cli" / "command_guard.py").touch()
-    (package / "workloads" / "python_forms.py").write_text("import mmopt.request\n", encoding="utf-8")
-    (package / "notebook.py").write_text("import mmopt.report\n", encoding="utf-8")
+    (package / "extra.py").unlink()
+    for importer, imported, _ in LATE:
+        with (package.joinpath(*importer.split(".")) / "late.py").open("a") as late:
+            late.write(f"def use():\n    import mmopt.{imported}\n")
+    said = lint_imports(tmp_path)
+    for importer, imported, contract in LATE:
+        with subtests.test(f"{importer}, {imported}"):
+            assert f"{contract} BROKEN" in said
+            assert f"mmopt.{importer}.late -> mmopt.{imported} " in said
 
 
 def lint_imports(folder: Path) -> str:

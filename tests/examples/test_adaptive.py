@@ -1,17 +1,18 @@
-"""The study of PVLDB 2012, Figures 3 and 5 and Table 2: its workloads, its factors, and the command."""
-
-from __future__ import annotations
+"""The study of PVLDB 2012, Figures 3 and 5 and Table 2: workloads, factors, the command, and its files."""
 
 import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from examples.scripts import scripts, status
+from command_line import called
+from examples.scripts import EXAMPLES, scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline
+from mmopt.workloads.workload_variants import only
 
 study, tables, own = (vars(scripts("adaptive"))[name] for name in ("study", "printed", "workloads"))
 ALWAYS, RIVALS, Case, cases = own.ALWAYS, own.RIVALS, own.Case, own.cases
@@ -19,27 +20,23 @@ Draw, Line, SCALE, lines = study.Draw, study.Line, study.SCALE, study.lines
 draw, designs, margins_of, rival_rmse = study.draw, study.designs, study.margins_of, study.rival_rmse
 
 
+FOLDER = EXAMPLES / "adaptive"
+FOUR = (4, 4, 4, 4)
+
+FILES: dict[str, Callable[[], Workload]] = {
+    "cdf.yaml": lambda: own.cumulative(256),
+    "marginals.yaml": lambda: own.k_way(FOUR, 2),
+    "permuted-ranges.yaml": lambda: own.permuted_ranges(64, 0),
+    "predicates.yaml": lambda: Workload.from_matrix(own.sampled_predicates(32, 32, 0)),
+    "random-marginals.yaml": lambda: own.random_marginals(FOUR, 0),
+    "random-ranges.yaml": lambda: own.random_ranges((8, 8), 0),
+    "ranges.yaml": lambda: own.all_ranges((16, 16)),
+}
+
+
 def case(kind: str, cells: int) -> Case:
     """The first workload of a kind."""
     return next(one for one in cases(cells) if one.kind == kind)
-
-
-# -- what is printed
-
-
-def test_printed_rows_belong_to_rivals_of_their_workloads() -> None:
-    of_table_2 = [one for one in cases(64) if one.part == "2"]
-    assert [one.kind for one in of_table_2] == list(tables.TABLE_2)
-    for one in of_table_2:
-        row = tables.TABLE_2[one.kind]
-        assert 1 < row.best[1] <= row.worst[1] and set(row.factors) <= set(one.rivals) and row.bound <= 1
-    assert set(tables.GAINS) == set(tables.FROM_BOUND) == {one.kind for one in cases(64) if one.part == "3"}
-    assert set(tables.LARGEST) == set(RIVALS) - set(ALWAYS)
-    assert set(tables.FOOTNOTES) <= {*tables.GAINS, "2", "5"}
-    assert max(row.worst[1] for row in tables.TABLE_2.values()) == 13.16
-
-
-# -- workloads
 
 
 def test_shapes_are_those_of_the_paper() -> None:
@@ -53,11 +50,11 @@ def test_shapes_are_those_of_the_paper() -> None:
     assert own.shape(16, 4) == own.shape(16) == (2, 2, 2, 2)
 
 
-@pytest.mark.parametrize("cells", [8, 100, -16, 0])
-def test_other_numbers_of_cells_are_refused(cells: int) -> None:
-    with pytest.raises(OptionError) as caught:
-        own.shape(cells)
-    assert caught.value.message == f"--cells is {cells}, expected a power of two, 16 or more"
+def test_other_numbers_of_cells_are_refused() -> None:
+    for cells in (8, 100, -16, 0):
+        with pytest.raises(OptionError) as caught:
+            own.shape(cells)
+        assert caught.value.message == f"--cells is {cells}, expected a power of two, 16 or more"
 
 
 def test_workloads() -> None:
@@ -92,9 +89,6 @@ def test_sampled_ranges_and_sets() -> None:
     for attributes in (2, 3, 8):
         sets = own.sampled_sets(attributes, 0)
         assert len(set(sets)) == attributes and all(sets)
-
-
-# -- factors
 
 
 def test_fourier_and_datacube_measure_the_margins_of_other_workloads() -> None:
@@ -171,9 +165,6 @@ def test_draws_are_refused() -> None:
     assert caught.value.message == "the study needs at least one draw, found 0"
 
 
-# -- the command
-
-
 def test_a_figure_outside_the_draws_is_marked_at_the_paper_s_size() -> None:
     rivals = dict.fromkeys(RIVALS, 1.9) | {"Four.": 1.38, "Cube": math.inf}
     other = rivals | {"Wav.": 2.0, "Four.": 1.4}
@@ -222,3 +213,40 @@ def test_one_part(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 def test_workloads_without_products_have_all_cells_for_margins() -> None:
     w = Workload.from_matrix(np.tri(4))
     assert np.array_equal(margins_of(w).queries, np.eye(4))
+
+
+def test_files_are_workloads_of_the_study(subtests: pytest.Subtests) -> None:
+    for file, make in FILES.items():
+        with subtests.test(file):
+            w, expected = Workload.load(FOLDER / file), make()
+            assert w.shape == expected.shape
+            assert np.array_equal(w.gram, expected.gram)
+            text = (FOLDER / file).read_text(encoding="utf-8").replace("#", "")
+            assert f"{w.m:,} queries" in " ".join(text.split())
+
+
+def test_range_marginals_have_two_parts() -> None:
+    w = Workload.load(FOLDER / "range-marginals.yaml")
+    assert w.m == 2098
+    for k in (1, 2):
+        part, expected = only(w, f"{k}-way"), own.k_way((8, 8, 4), k, ranges=True)
+        assert part.shape == expected.shape and np.array_equal(part.gram, expected.gram)
+
+
+def test_every_file_is_known() -> None:
+    assert {file.name for file in FOLDER.glob("*.yaml")} == {*FILES, "range-marginals.yaml"}
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert all(file in text for file in (*FILES, "range-marginals.yaml"))
+    assert all(one.label in text for one in own.cases(2048) if one.part == "3")
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("file", ["permuted-ranges.yaml", "random-ranges.yaml", "random-marginals.yaml"])
+def test_the_commands_run(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER.parents[1])
+    lines = (FOLDER / file).read_text(encoding="utf-8").splitlines()
+    commands = [line.split()[2:] for line in lines if line.startswith("#   mmopt")]
+    assert [command[0] for command in commands] == ["check", "solve"]
+    for command in commands:
+        result = called(*command)
+        assert result.exit_code == 0, result.output
