@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from workloads.implicit_twins import random_block
 
 from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.workloads.implicit_twins import random_block
 
 
 def domain_of(*sizes: int) -> Domain:

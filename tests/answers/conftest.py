@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from answers.test_release_result import released
+
+from tests.answers.test_release_result import released
 
 
 @pytest.fixture(scope="session")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from answers.test_release_result import ASKED, released
 
 from mmopt.answers import load_release
 from mmopt.errors import ResultError
 from mmopt.workloads import Workload
+from tests.answers.test_release_result import ASKED, released
 
 PRIVACY = released(3).manifest["privacy"]
 CHANGED = "\n  it was changed since; copy it again from where it was released"

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.optimize
-from answers.test_release_result import ASKED, PLAN, SOLUTION, released
 
 import mmopt
 from mmopt.answers import Release, load_release, nearest_counts as refined_counts
@@ -24,6 +23,7 @@ from mmopt.privacy import Privacy
 from mmopt.proof import certify
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
+from tests.answers.test_release_result import ASKED, PLAN, SOLUTION, released
 
 PAIR = Workload.of(domain={"a": {"values": [1, 2]}}, workload=[{"marginal": ["a"]}])
 NEAR = 1e-6  # relative: the gap that is proved on these

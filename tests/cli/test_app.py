@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import typer
-from cli.tasks_here import heed_ctrl_c
 from typer.testing import CliRunner
 
 import mmopt
@@ -23,6 +22,7 @@ from mmopt.cli.command_guard import guarded
 from mmopt.cli.commands.ledger import build_ledger
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
+from tests.cli.tasks_here import heed_ctrl_c
 
 
 def names(app: typer.Typer) -> list[str]:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from cases import EXAMPLE_4
 from processes import linux_only
-from strategies.asked import line, random_asked, with_targets
 from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
 
 from mmopt import (
@@ -30,6 +29,7 @@ from mmopt.comparison.worker_processes import Costing
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.strategies.asked import line, random_asked, with_targets
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))
 LONG = line(f.prefix(2048))  # some baselines take seconds

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from strategies.asked import random_asked, with_targets
 from tolerances import INTEGERS, ROUNDING
 
 from mmopt import OptionError, Privacy, PrivacyError, Solution, Workload, WorkloadError, compare, plan, solve
@@ -13,6 +12,7 @@ from mmopt.comparison.predicted_errors import Predicted, predicted, predicted_ba
 from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 from mmopt.strategies import Neighbours, Strategy
 from mmopt.strategies.baselines import baseline, baseline_names, evaluate
+from tests.strategies.asked import random_asked, with_targets
 
 APPROXIMATE = Stated(Privacy(epsilon=1.0, delta=1e-6))
 PURE = Stated(Privacy(epsilon=0.5))

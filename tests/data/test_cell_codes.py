@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from data.tables import parquet
 
 from mmopt.data import data_vector
 from mmopt.data.cell_codes import code_of, reading_of
 from mmopt.errors import DataError
 from mmopt.request import parse_request
 from mmopt.workloads import Attribute, Bins, Domain
+from tests.data.tables import parquet
 
 UNREADABLE, MISSING = "unreadable", None
 Row = tuple[Any, str, Any]

@@ -9,11 +9,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from data.tables import bins, first_counts, refusal, values
 
 from mmopt.data import check_columns, data_vector
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks.range_blocks import Total
+from tests.data.tables import bins, first_counts, refusal, values
 
 ONE = Domain((values("a", 1, 2, missing="drop"),))
 TOTAL = Workload.from_products(Domain((Attribute("a", ("1", "2")),)), [Product((Total(2),))])

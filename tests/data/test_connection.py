@@ -4,12 +4,12 @@ from unittest.mock import Mock
 
 import ibis
 import pytest
-from data.tables import refusal
 
 from mmopt.data import data_vector
 from mmopt.data.connection import shown_url
 from mmopt.errors import Error
 from mmopt.workloads import Workload
+from tests.data.tables import refusal
 
 pytestmark = pytest.mark.quick
 

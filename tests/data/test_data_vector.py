@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from data.tables import bins, counts, first_counts, parquet, text, values
 
 from mmopt.data import data_vector
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Domain
+from tests.data.tables import bins, counts, first_counts, parquet, text, values
 
 
 def test_counts_in_the_domains_order_of_cells() -> None:

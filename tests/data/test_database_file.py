@@ -8,10 +8,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from data.tables import ONE, refusal, values
 
 from mmopt.data import check_columns, data_vector
 from mmopt.workloads import Attribute, Domain
+from tests.data.tables import ONE, refusal, values
 
 
 def in_duckdb(*statements: str, name: str = "t.duckdb") -> str:

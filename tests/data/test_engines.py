@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from command_line import called
-from data import engines
 
 import mmopt
 from mmopt.data import coded_rows, data_vector, marginal_counts
 from mmopt.errors import DataError
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
+from tests.data import engines
 
 pytestmark = [
     pytest.mark.engines,

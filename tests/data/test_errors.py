@@ -13,13 +13,13 @@ import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
-from data.tables import ONE, bins, parquet, refusal, text, values
 
 from mmopt.data import data_vector
 from mmopt.data.open_table import open_table
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks.range_blocks import Total
+from tests.data.tables import ONE, bins, parquet, refusal, text, values
 
 SHAPE_HINT = (
     '  expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'

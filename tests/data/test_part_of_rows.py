@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from data.tables import refusal
 
 from mmopt.data import data_vector, marginal_counts
 from mmopt.data.data_vector import check_columns
 from mmopt.errors import DataError
 from mmopt.workloads import Domain
+from tests.data.tables import refusal
 
 DOMAIN = Domain.of(sex=["F", "M"])
 REGIONS = ["north", "North", "north ", "it's", "", None, "1", "01", "ß", "ss"]

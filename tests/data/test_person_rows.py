@@ -9,13 +9,13 @@ import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
-from data.tables import refusal
 
 import mmopt
 from mmopt.data import data_vector, marginal_counts
 from mmopt.errors import DataError, WorkloadError
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
+from tests.data.tables import refusal
 
 Table = dict[str, list[Any]]
 

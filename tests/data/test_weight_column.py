@@ -5,10 +5,10 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from data.tables import refusal, values
 
 from mmopt.data import data_vector
 from mmopt.workloads import Domain
+from tests.data.tables import refusal, values
 
 ONE = Domain((values("a", 1, 2, outside="drop"),))
 LIMIT = 2**31

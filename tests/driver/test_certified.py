@@ -134,7 +134,9 @@ def assert_claims_hold(s: Solution, w: Workload) -> None:
 def test_claims_hold(program: str, solver: str, rng: np.random.Generator) -> None:
     """One test per pair, so that a failure names it; the case is in the message."""
     names = [name for name in NAMED if name != "large and small"] if program in THOROUGH else HARD
-    workloads = {name: named(name) for name in rng.permutation(names)[: 3 if program in THOROUGH else 1]}
+    workloads = {
+        name: named(name) for name in rng.permutation(names).tolist()[: 3 if program in THOROUGH else 1]
+    }
     workloads |= {"random": random_workload(rng)}
     for name, workload in workloads.items():
         solution = solve(workload, program, solver=solver, tolerance=GAP)

@@ -8,8 +8,6 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from compiler.derived_cases import BASES, mutated
-from compiler.derived_points import TIGHT, Case, Rng, case, derived, random_multipliers
 from flint import arb
 from judge import balls
 
@@ -22,6 +20,8 @@ from mmopt.errors import ContradictionError, ResultError
 from mmopt.language import program_names
 from mmopt.numerics.outward import rounded
 from mmopt.stop_reasons import Stop
+from tests.compiler.derived_cases import BASES, mutated
+from tests.compiler.derived_points import TIGHT, Case, Rng, case, derived, random_multipliers
 
 pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 RUNS = ((1e-7, None), (1e-5, None), (1e-7, 1.0))  # perturbations, and what the objective is divided by
@@ -233,7 +233,7 @@ def test_what_has_no_range_is_named_with_the_line_that_would_give_it() -> None:
 
 def test_a_let_without_an_error_bound_is_named(rng: Rng, subtests: pytest.Subtests) -> None:
     lets = [("F = factor(W.T @ W)", "F @ y >= 1"), ("k = rank(W)", "sum(y) >= k")]
-    for let, line in rng.permutation(lets)[:1]:
+    for let, line in rng.permutation(lets)[:1].tolist():
         with subtests.test(let=let, line=line):
             text = OWN.replace("choose\n", f"let\n    {let}\nchoose\n    y: vector[n] >= 0\n")
             text = text.replace("W.T)\n", "W.T) + sum(y)\n").replace("to\n", f"to\n    line: {line}\n")

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from command_line import called
-from examples.scripts import EXAMPLES, scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline
 from mmopt.workloads.workload_variants import only
+from tests.examples.scripts import EXAMPLES, scripts, status
 
 study, tables, own = (vars(scripts("adaptive"))[name] for name in ("study", "printed", "workloads"))
 ALWAYS, RIVALS, Case, cases = own.ALWAYS, own.RIVALS, own.Case, own.cases

@@ -3,7 +3,8 @@
 import math
 
 import pytest
-from examples.scripts import scripts
+
+from tests.examples.scripts import scripts
 
 aggregates = scripts("benchmark").aggregates
 page = scripts("benchmark").page

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from examples.scripts import scripts
 
 from mmopt.solvers.conic_problem import Cones, ConicProblem
+from tests.examples.scripts import scripts
 
 dimacs = scripts("benchmark").dimacs_errors
 solvers = scripts("benchmark").called_solvers

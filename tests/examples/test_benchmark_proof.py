@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from examples.scripts import scripts
 from flint import arb, ctx, fmpq
 
 from mmopt import ResultError
+from tests.examples.scripts import scripts
 
 suite = scripts("benchmark")
 exact_problem, proved, enclosed = (

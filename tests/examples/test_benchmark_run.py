@@ -16,8 +16,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from examples.here import Here
-from examples.scripts import EXAMPLES, scripts, status
+
+from tests.examples.here import Here
+from tests.examples.scripts import EXAMPLES, scripts, status
 
 RUN, MAKE = "benchmark/run.py", "benchmark/make.py"
 TINY = """

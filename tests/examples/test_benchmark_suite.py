@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples.scripts import EXAMPLES, scripts, status
+
+from tests.examples.scripts import EXAMPLES, scripts, status
 
 FOLDER = EXAMPLES / "benchmark" / "proved"
 benchmark = scripts("benchmark")

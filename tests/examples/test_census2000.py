@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples.scripts import script
 
 from mmopt.data import data_vector
 from mmopt.errors import DataError
 from mmopt.request import Request, load_request, parse_request
+from tests.examples.scripts import script
 
 FOLDER = Path(__file__).parents[2] / "examples" / "census2000"
 

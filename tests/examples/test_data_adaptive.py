@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples.scripts import scripts, status
 
 from mmopt import Workload, baseline
+from tests.examples.scripts import scripts, status
 
 example = scripts("data-adaptive")
 dawa, mechanisms, mwem, simulated_data = (

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from examples.scripts import scripts, status
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
 from mmopt.workloads.blocks.factor_blocks import prefix
+from tests.examples.scripts import scripts, status
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))
 Line, lines, sizes_of = study.Line, study.lines, study.sizes_of

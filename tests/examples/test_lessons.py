@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from examples.lesson_runner import cells
-from examples.scripts import EXAMPLES, scripts
 
 from mmopt import OptionError
+from tests.examples.lesson_runner import cells
+from tests.examples.scripts import EXAMPLES, scripts
 
 FOLDER = EXAMPLES / "lessons"
 WIDTH = 84  # of code on a page 1200 pixels wide
@@ -43,7 +43,7 @@ check, EXERCISES = own.exercises.check, own.exercises.EXERCISES
 ANSWERS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     key: answers
     for file in sorted(Path(__file__).parent.glob("lesson_answers_[0-9][0-9].py"))
-    for key, answers in importlib.import_module(f"examples.{file.stem}").ANSWERS.items()
+    for key, answers in importlib.import_module(f"tests.examples.{file.stem}").ANSWERS.items()
 }
 
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from cases import NAMED, named, random_workload
-from examples.scripts import EXAMPLES, scripts
 from rational import fractions
 from tolerances import RECOMPUTED, SHAPE
 
 from mmopt import OptionError, Workload
+from tests.examples.scripts import EXAMPLES, scripts
 
 own = scripts("orthogonal")
 study = own.study

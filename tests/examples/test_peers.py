@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 import tolerances
-from examples.scripts import scripts, status
 
 from mmopt.errors import OptionError
+from tests.examples.scripts import scripts, status
 
 peers, rows = scripts("peers").peers, scripts("peers").rows
 FIGURES, ROWS, Row, rows_named = rows.FIGURES, rows.ROWS, rows.Row, rows.rows_named

@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from examples.scripts import EXAMPLES, scripts
+
+from tests.examples.scripts import EXAMPLES, scripts
 
 study, streams = scripts("prefix-norms").study, scripts("streams").study
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from examples.scripts import EXAMPLES, scripts, status
 from tolerances import ROUNDING
+
+from tests.examples.scripts import EXAMPLES, scripts, status
 
 folder = vars(scripts("reproduce"))
 item, page, run = folder["item"], folder["page"], folder["run"]

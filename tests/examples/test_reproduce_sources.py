@@ -5,10 +5,10 @@ That each figure is accounted for: tests/examples/test_reproduce.py.
 
 import numpy as np
 import pytest
-from examples.scripts import scripts
 
 from mmopt import Program, baseline
 from mmopt.testing.census_workloads import marginals
+from tests.examples.scripts import scripts
 
 reproduce = scripts("reproduce")
 CIKM, HDMM, PVLDB = (

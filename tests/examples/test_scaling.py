@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples.here import Here
-from examples.scripts import scripts, status
 
 from mmopt import OptionError, Program, ResultError
 from mmopt.cli.command_output import show
 from mmopt.comparison import Outcome
 from mmopt.testing import PROBLEMS, problem
+from tests.examples.here import Here
+from tests.examples.scripts import scripts, status
 
 module, report = scripts("scaling").measure, scripts("scaling").report
 Row, Case, cases, measure, row_of = module.Row, module.Case, module.cases, module.measure, module.row_of

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from examples.scripts import EXAMPLES, script, scripts
 
 import mmopt.language
 import mmopt.request
 from mmopt import Program
 from mmopt.language import ATOMS, program_names
 from mmopt.language.syntax.program_sections import SECTIONS
+from tests.examples.scripts import EXAMPLES, script, scripts
 
 for package in (
     "furo",

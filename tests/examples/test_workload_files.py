@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import tolerances
 from command_line import called
-from examples.scripts import EXAMPLES
 
 from mmopt import Privacy, Solution, Strategy, Workload, data_vector, load_request, plan, solve, verify
 from mmopt.language import Program, evaluate
@@ -26,6 +25,7 @@ from mmopt.request import parse_request
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import census, marginals
+from tests.examples.scripts import EXAMPLES
 
 SURVEY, ADULT = EXAMPLES / "marginals" / "workload.yaml", EXAMPLES / "marginals" / "adult.yaml"
 INCOME = EXAMPLES / "one-attribute" / "workload.yaml"

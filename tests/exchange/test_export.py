@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sdpap
-from exchange.cbf_reader import Cbf
-from solvers.separate import separate
 
 import mmopt
 from mmopt import OptionError, TooLargeError, Workload, certify, solve
@@ -20,6 +18,8 @@ from mmopt.exchange import FORMATS, Exported, export
 from mmopt.exchange.file_parts import psd_entries
 from mmopt.language import program_names, shipped
 from mmopt.solvers.conic_problem import Cones, ConicProblem
+from tests.exchange.cbf_reader import Cbf
+from tests.solvers.separate import separate
 
 TARGETS = Workload.from_matrix(np.tri(3), targets=[1.0, 2.0, 1.0])
 # Programs for each kind of cone.

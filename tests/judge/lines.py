@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat
-from language.atom_cases import MEANINGS, arbs
 
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
@@ -23,6 +22,7 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     Relation,
 )
+from tests.language.atom_cases import MEANINGS, arbs
 
 Env = Mapping[str, Any]
 

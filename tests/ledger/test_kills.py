@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from ledger import many_kills
 from processes import linux_only
+
+from tests.ledger import many_kills
 
 # A forked process makes one release and ends: it asks nothing of threads that are not there.
 pytestmark = [linux_only, pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")]

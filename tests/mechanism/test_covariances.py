@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mechanism.test_intervals import release
 
 from mmopt.errors import TooLargeError
 from mmopt.mechanism import covariances, measure, plan
@@ -10,6 +9,7 @@ from mmopt.mechanism.covariances import covariance
 from mmopt.privacy import Privacy
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
+from tests.mechanism.test_intervals import release
 
 FORMS = ("cells", "hierarchy", "dense", "product", "union", "marginals")
 

@@ -11,7 +11,6 @@ from functools import reduce
 import numpy as np
 import pytest
 import scipy.sparse
-from privacy.rounding.test_integer_product import DATA as TABLE, columns_normalised, strategy_of, workload
 
 from mmopt.errors import OptionError
 from mmopt.mechanism import accuracy, measure, measurement, plan
@@ -24,6 +23,12 @@ from mmopt.privacy.table_of_noises import LAPLACE as LAPLACE_NOISE, laplace_quan
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import predicates, prefix, total
+from tests.privacy.rounding.test_integer_product import (
+    DATA as TABLE,
+    columns_normalised,
+    strategy_of,
+    workload,
+)
 
 QUERIES = Workload.from_matrix(np.vstack([np.eye(6), np.tri(6)]))
 CELLS = np.array([3, 0, 7, 1, 0, 12])

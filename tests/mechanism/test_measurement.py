@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from mechanism.test_intervals import release
 
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
@@ -13,6 +12,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.strategies import Neighbours, Strategy
 from mmopt.workloads import Workload
+from tests.mechanism.test_intervals import release
 
 TRI = Workload.from_matrix(np.tri(6))
 DATA = np.array([3, 0, 7, 1, 0, 12])

@@ -13,7 +13,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from mechanism.test_intervals import release
 from pyarrow import parquet
 
 from mmopt.errors import OptionError
@@ -24,6 +23,7 @@ from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+from tests.mechanism.test_intervals import release
 
 TRI = Workload.from_matrix(np.tri(4))
 PLAN = plan(TRI, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))

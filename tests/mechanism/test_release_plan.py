@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from privacy.rounding.test_integer_dense import all_counted
 
 from mmopt.errors import OptionError, PrivacyError, WorkloadError
 from mmopt.mechanism import plan
@@ -14,6 +13,7 @@ from mmopt.privacy import Privacy, allowed_rho, zcdp_epsilon
 from mmopt.privacy.table_of_noises import LAPLACE
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
+from tests.privacy.rounding.test_integer_dense import all_counted
 
 TRI = Workload.from_matrix(np.tri(8))
 TARGETS = Workload.from_matrix(np.tri(8), targets=np.arange(1, 9))  # met exactly by the identity

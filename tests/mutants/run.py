@@ -3,8 +3,9 @@
     python tests/mutants/run.py [--slow | --quick] [--only WORD ...] [--jobs N] [--list]
 
 The tests that a row names have to pass on the copy as it is; with the edit one of them has to fail. Without
-an option they are those of the default run, with --slow the slow ones too; a row that survives makes the exit
-status 1. With --quick the quick tests take their place, and half of the rows have to be killed.
+an option they are those of the default run; with --slow the slow ones are tried on what these leave. A row
+that survives makes the exit status 1. With --quick the quick tests take the place of those that a row names,
+and half of the rows have to be killed.
 
 Each trial is a process of its own, forked from one that has loaded numpy, cvxpy and pytest but not mmopt.
 """
@@ -39,11 +40,7 @@ ROOT = Path(__file__).parent.parent.parent
 COPIED = ("mmopt", "programs", "tests", "examples", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 LIMIT = 240  # seconds for the tests of one row: twice the longest module, on a machine that is busy
 LOADED = ("cvxpy", "scipy.stats", "pytest", "opendp.prelude", "ibis", "duckdb", "ruamel.yaml", "typer")
-MARKS = {
-    "default": "not slow and not nightly and not engines",
-    "slow": "not nightly and not engines",
-    "quick": "quick",
-}
+MARKS = {"default": "not slow and not nightly and not engines", "slow": "slow", "quick": "quick"}
 KILLED, PASSED, NOTHING = 1, 0, 5  # exit statuses of pytest
 
 
@@ -80,7 +77,7 @@ class Calls:
             self.of[item.nodeid] = sorted(names)
 
 
-def _session(tree: str, nodes: Sequence[str], marks: str, printed: str, calls: str | None) -> None:
+def _session(tree: str, nodes: Sequence[str], marks: str, printed: str, calls: str | None, jobs: int) -> None:
     """The tests on a tree, whose package they import, in this process; the exit status is that of pytest."""
     os.setsid()  # whoever ends this ends what it started, too
     with open(printed, "w", encoding="utf-8") as file:
@@ -91,6 +88,7 @@ def _session(tree: str, nodes: Sequence[str], marks: str, printed: str, calls: s
     sys.path.insert(0, tree)
     plugin = Calls(tree)
     options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--hypothesis-seed=0", "-m", marks]
+    options += ["-n", str(jobs), "--dist", "worksteal"] if jobs > 1 else []
     status = pytest.main([*options, *(f"tests/{node}" for node in nodes)], [plugin] if calls else None)
     if calls:
         Path(calls).write_text(json.dumps(plugin.of), encoding="utf-8")
@@ -122,10 +120,11 @@ class Trees:
         marks: str,
         limit: float | None = None,
         calls: Path | None = None,
+        jobs: int = 1,
     ) -> tuple[int | None, str]:
         """The exit status of the tests (None: not ended within the limit), and what was printed."""
         printed = tree / "printed.txt"
-        arguments = (str(tree), tuple(nodes), marks, str(printed), str(calls) if calls else None)
+        arguments = (str(tree), tuple(nodes), marks, str(printed), str(calls) if calls else None, jobs)
         process = self.processes.Process(target=_session, args=arguments)
         process.start()
         process.join(limit)
@@ -144,26 +143,30 @@ def edited(text: str, mutant: Mutant) -> str:
     return text.replace(mutant.old, mutant.new)
 
 
-def tried(trees: Trees, tree: Path, mutant: Mutant, nodes: Sequence[str], marks: str) -> tuple[bool, str]:
-    """Whether the tests kill the row, and what was seen."""
+def tried(trees: Trees, tree: Path, mutant: Mutant, nodes: Sequence[str], marks: str) -> str:
+    """What was seen of a row: "killed", with the mark where these are other tests than those of the default run,
+    or why it is not.
+    """
+    if not nodes:
+        return "NOT CALLED"
     path = tree / mutant.file
     before = path.read_text(encoding="utf-8")
     try:
         path.write_text(edited(before, mutant), encoding="utf-8")
         status, printed = trees.tests(tree, nodes, marks, LIMIT)
     except ValueError as error:
-        return False, str(error)
+        return str(error)
     finally:
         path.write_text(before, encoding="utf-8")
     if status == KILLED:
-        return True, "killed"
+        return f"killed {marks}" if marks in ("slow", "quick") else "killed"
     if status == PASSED:
-        return False, "SURVIVED"
+        return "SURVIVED"
     if status == NOTHING:
-        return False, "NONE DRAWN"  # of its tests, in this run
+        return "NONE DRAWN"  # of its tests, in this run
     if status is None:
-        return False, f"NOT ENDED within {LIMIT} s"
-    return False, f"NOT RUN\n{printed[-3000:]}"
+        return f"NOT ENDED within {LIMIT} s"
+    return f"NOT RUN\n{printed[-3000:]}"
 
 
 def calling(calls: dict[str, list[str]], mutant: Mutant) -> list[str]:
@@ -179,41 +182,47 @@ def calling(calls: dict[str, list[str]], mutant: Mutant) -> list[str]:
     )
 
 
-def run(mutants: Sequence[Mutant], jobs: int = 1, run: str = "default") -> list[Mutant]:
-    """Try the rows and print a line for each; those that are not killed."""
-    left = []
+def run(mutants: Sequence[Mutant], jobs: int = 1, kind: str = "default") -> list[Mutant]:
+    """Try the rows and print a line for each; those that are not killed.
+
+    kind : "default"; "slow", which goes on with slow tests where the default ones kill nothing; or "quick".
+    """
     started = time.monotonic()
     # One seed, so that what kills a row today does tomorrow; nothing of the pytest that may run this.
     for name in [name for name in os.environ if name.startswith("PYTEST")]:
         del os.environ[name]
     os.environ |= {"MMOPT_SEED": os.environ.get("MMOPT_SEED", "20261123"), "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        trees = Trees(Path(folder), jobs)
+        trees, record = Trees(Path(folder), jobs), Path(folder) / "calls.json"
         named = sorted({node for mutant in mutants for node in mutant.tests})
-        record = Path(folder) / "calls.json"
         with trees.one() as tree:
-            is_quick = run == "quick"
-            status, printed = trees.tests(
-                tree, () if is_quick else named, MARKS[run], calls=record if is_quick else None
-            )
+            if kind == "quick":
+                status, printed = trees.tests(tree, (), MARKS[kind], calls=record)
+            else:
+                status, printed = trees.tests(tree, named, MARKS["default"], jobs=jobs)
         if status not in (PASSED, NOTHING):
             print(f"the tests do not pass on what is not edited\n{printed[-4000:]}")
             return list(mutants)
         print(f"{time.monotonic() - started:5.1f}s  the tests pass on what is not edited", flush=True)
-        calls = json.loads(record.read_text(encoding="utf-8")) if is_quick else {}
+        calls = json.loads(record.read_text(encoding="utf-8")) if kind == "quick" else {}
 
-        def one(mutant: Mutant) -> tuple[Mutant, bool, str, float]:
+        def one(mutant: Mutant) -> tuple[str, float]:
             with trees.one() as tree:
                 started = time.monotonic()
-                nodes = calling(calls, mutant) if is_quick else mutant.tests
-                return (mutant, *tried(trees, tree, mutant, nodes, MARKS[run]), time.monotonic() - started)
+                nodes = calling(calls, mutant) if kind == "quick" else mutant.tests
+                seen = tried(trees, tree, mutant, nodes, MARKS["quick" if kind == "quick" else "default"])
+                if kind == "slow" and not seen.startswith("killed"):
+                    seen = tried(trees, tree, mutant, nodes, MARKS["slow"])
+                return seen, time.monotonic() - started
 
+        results: list[tuple[Mutant, str]] = []
         with ThreadPoolExecutor(jobs) as pool:
-            for mutant, is_killed, seen, seconds in pool.map(one, mutants):
-                if not is_killed:
-                    left.append(mutant)
-                print(f"{seconds:5.1f}s  {seen:8s}  {mutant}", flush=True)
-    print(f"killed {len(mutants) - len(left)} of {len(mutants)} by the tests of the run {run}")
+            for mutant, (seen, seconds) in zip(mutants, pool.map(one, mutants), strict=True):
+                results.append((mutant, seen))
+                print(f"{seconds:5.1f}s  {seen:11s}  {mutant}", flush=True)
+    by_slow = sum(seen == "killed slow" for _, seen in results)
+    left = [mutant for mutant, seen in results if not seen.startswith("killed")]
+    print(f"killed {len(results) - len(left)} of {len(results)}, {by_slow} by slow tests alone")
     return left
 
 
@@ -223,17 +232,17 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the rows and run nothing")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--slow", action="store_const", dest="run", const="slow", help="slow tests, too")
+    which.add_argument("--slow", action="store_const", dest="kind", const="slow", help="slow tests, too")
     which.add_argument(
-        "--quick", action="store_const", dest="run", const="quick", help="by `pytest -m quick`"
+        "--quick", action="store_const", dest="kind", const="quick", help="by `pytest -m quick`"
     )
     asked = parser.parse_args()
     chosen = [m for m in MUTANTS if not asked.only or any(word in m.words for word in asked.only)]
     if asked.list or not chosen:
         print("\n".join(map(str, chosen)) or "no row has these words")
         return not chosen
-    left = run(chosen, asked.jobs, asked.run or "default")
-    return 2 * len(left) > len(chosen) if asked.run == "quick" else bool(left)
+    left = run(chosen, asked.jobs, asked.kind or "default")
+    return 2 * len(left) > len(chosen) if asked.kind == "quick" else bool(left)
 
 
 if __name__ == "__main__":

@@ -56,4 +56,4 @@ def test_there_are_enough_and_none_is_there_twice() -> None:
 
 @pytest.mark.slow
 def test_some_are_killed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.run(MUTANTS[:: len(MUTANTS) // TRIED], run="slow") == [], capsys.readouterr().out
+    assert run.run(MUTANTS[:: len(MUTANTS) // TRIED], kind="slow") == [], capsys.readouterr().out

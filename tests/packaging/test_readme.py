@@ -33,8 +33,8 @@ def test_ci_stops_when_the_readme_has_no_such_command(tmp_path: Path) -> None:
 
 
 def readme_function(marker: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the shell function ``readme`` of .ci/run, without the rest of that script."""
-    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    """Run the shell function ``readme`` of .ci/steps.sh, without the rest of that script."""
+    script = (ROOT / ".ci" / "steps.sh").read_text(encoding="utf-8")
     function = re.search(r"^readme\(\) \{$.+?^\}$", script, re.MULTILINE | re.DOTALL)
     assert function is not None
     return subprocess.run(

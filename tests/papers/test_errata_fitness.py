@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from examples.scripts import scripts
 
 from mmopt import Strategy, Workload
 from mmopt.testing.query_matrices import ONE_AND_TWO_WAY, marginals
+from tests.examples.scripts import scripts
 
 tables = scripts("fitness-tables").printed
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from examples.scripts import scripts
 
 from mmopt import Strategy, Workload, solve
+from tests.examples.scripts import scripts
 
 orthogonal = scripts("orthogonal").orthogonal_mechanism.orthogonal
 orthogonal_least_squares = scripts("orthogonal").orthogonal_mechanism.orthogonal_least_squares

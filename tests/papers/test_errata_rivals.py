@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from examples.scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import evaluate
 from mmopt.workloads.blocks.hierarchies import Hierarchy
+from tests.examples.scripts import scripts
 
 adaptive, fitness = scripts("adaptive"), scripts("fitness-tables")
 PAPER_CELLS, TABLE_2 = adaptive.printed.PAPER_CELLS, adaptive.printed.TABLE_2

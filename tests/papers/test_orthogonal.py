@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 from cases import random_workload
-from examples.scripts import scripts
 from tolerances import RECOMPUTED
 
 from mmopt import Strategy, Workload
+from tests.examples.scripts import scripts
 
 orthogonal = scripts("orthogonal").orthogonal_mechanism.orthogonal
 

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from examples.scripts import scripts
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.workloads import Domain, Product
 from mmopt.workloads.blocks.factor_blocks import identity, total
+from tests.examples.scripts import scripts
 
 own, rival_rmse = scripts("adaptive").workloads, scripts("adaptive").study.rival_rmse
 PAPER_CELLS, TABLE_2 = scripts("adaptive").printed.PAPER_CELLS, scripts("adaptive").printed.TABLE_2

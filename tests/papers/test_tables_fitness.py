@@ -11,13 +11,13 @@ same kind, so the tolerance of those figures is the spread of a few draws, not a
 
 import numpy as np
 import pytest
-from examples.scripts import scripts
 from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 
 from mmopt import Strategy, Workload, solve
 from mmopt.results.rows_and_json import levels
 from mmopt.testing.known_optima import Figure, holds
 from mmopt.testing.query_matrices import random_ranges
+from tests.examples.scripts import scripts
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))
 cost, costs, printed, PRINTED = study.cost, study.costs, tables.printed, tables.PRINTED

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report.printed import printed, words
 
 from mmopt import Privacy
 from mmopt.comparison import Factors, Outcome, Predicted, Stated, ranking
@@ -19,6 +18,7 @@ from mmopt.results import Solution
 from mmopt.strategies import Neighbours
 from mmopt.strategies.baselines import Cost
 from mmopt.workloads import Workload
+from tests.report.printed import printed, words
 
 
 @pytest.fixture(scope="module")

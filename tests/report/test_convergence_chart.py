@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.tasks_here import Here
 
 from mmopt.comparison import Outcome, combinations, outcomes
 from mmopt.driver import Progress, solve
@@ -15,6 +14,7 @@ from mmopt.errors import OptionError, ResultError
 from mmopt.report import check_chart, convergence_figure, write_chart, write_convergence
 from mmopt.report.convergence_chart import MARK
 from mmopt.workloads import Workload
+from tests.cli.tasks_here import Here
 
 
 def points(program: str, *gaps: float | None) -> tuple[Progress, ...]:

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cli.tasks_here import Here
 
 from mmopt.comparison import Outcome, combinations, outcomes
 from mmopt.driver import Progress, solve
 from mmopt.report.descents import SMALLEST_GAP, descents
 from mmopt.results import Solution
 from mmopt.workloads import Workload
+from tests.cli.tasks_here import Here
 
 PREFIX = Workload.from_matrix(np.tri(6))
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report.printed import printed
 
 from mmopt.driver import solve
 from mmopt.report import history_frame, history_table
 from mmopt.report.history_tables import ROWS_SHOWN
 from mmopt.results import Solution
 from mmopt.workloads import Workload
+from tests.report.printed import printed
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from report.printed import printed
 from tolerances import RECOMPUTED
 
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
@@ -11,6 +10,7 @@ from mmopt.report import slack_table
 from mmopt.report.solution_tables import orbit_label
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks
+from tests.report.printed import printed
 
 # Two blocks that share nothing: prefix sums of three cells, and one cell that may be four times as noisy.
 BLOCKS = np.block([[np.tri(3), np.zeros((3, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])

@@ -1,11 +1,11 @@
 """Numbers of the tables in few digits and words, never cut; texts are wrapped and never read as markup."""
 
 import pytest
-from report.printed import printed
 
 from mmopt.report import pairs_table, paragraphs
 from mmopt.report.release_tables import decimals
 from mmopt.report.table_style import counted, duration, figure, gap, memory, rows_table, shortened, storage
+from tests.report.printed import printed
 
 pytestmark = pytest.mark.quick
 

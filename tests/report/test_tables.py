@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.printed import words
 
 from mmopt.driver import solve
 from mmopt.errors import TooLargeError
@@ -29,6 +28,7 @@ from mmopt.report import (
 from mmopt.report.program_tables import program_listing, wrapped
 from mmopt.results import Solution
 from mmopt.workloads import Workload
+from tests.report.printed import words
 
 
 @pytest.fixture(scope="module")

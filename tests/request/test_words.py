@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from workloads.implicit_twins import TWINS, check_block
 
 from mmopt.request.query_words import BLOCK_NUMBERS, BLOCK_WORDS
+from tests.workloads.implicit_twins import TWINS, check_block
 
 SIZES = (1, 2, 3, 7, 8, 13)
 

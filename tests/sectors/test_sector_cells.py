@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from dense_sectors import dense_sectors, few_of_many
-from sectors.equal.equal_workloads import all_cells, random_workload
 
 from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.sector_cells import SectorCells
+from tests.sectors.equal.equal_workloads import all_cells, random_workload
 
 
 @pytest.mark.quick

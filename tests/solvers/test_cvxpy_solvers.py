@@ -7,12 +7,12 @@ import cvxpy
 import numpy as np
 import pytest
 from cvxpy.reductions.solvers import defines
-from solvers.separate import separate
 
 from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
 from mmopt.solvers import KERNELS, SOLVERS, solver_row
 from mmopt.solvers.cvxpy_solvers import cvxpy_row, installed_others
+from tests.solvers.separate import separate
 
 PREFIX = Workload.from_matrix(np.tri(3))
 LINEAR, SQUARES, EXPONENTIAL = map(separate, ("x", "x**2", "exp(x / 3)"))

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from own_solvers import by_scs, in_steps, simplex
-from solvers.separate import CERTIFICATES, separate
 
 from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
@@ -19,6 +18,7 @@ from mmopt.solvers import function_solver, solver_row
 from mmopt.solvers.conic_problem import ConicProblem
 from mmopt.solvers.function_solver import KINDS
 from mmopt.stop_reasons import Stop
+from tests.solvers.separate import CERTIFICATES, separate
 
 PREFIX = Workload.from_matrix(np.tri(3))
 EXPECTED = "\n  expected (x, y), or a dictionary with x and y (pydoc mmopt.solvers.function_solver)"

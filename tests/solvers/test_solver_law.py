@@ -12,7 +12,6 @@ import cvxpy
 import numpy as np
 import pytest
 from dense_sectors import ways
-from solvers.separate import NEEDS, separate
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, cones, lower
@@ -34,6 +33,7 @@ from mmopt.solvers import (
     run,
 )
 from mmopt.stop_reasons import Stop
+from tests.solvers.separate import NEEDS, separate
 
 ONE = {"starts": 2, "seed": 7, "penalty": 0.5, "arrays": "numpy"}
 

@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 from random_workloads import random_workload
-from strategies.asked import random_asked, with_targets
 from tolerances import FINE, GAP_INTERIOR
 
 from mmopt import solve
@@ -17,6 +16,7 @@ from mmopt.numerics.arrays import frozen
 from mmopt.strategies import Neighbours, Strategy, largest_ratio, normalise, privacy_cost
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.strategies.asked import random_asked, with_targets
 
 pytestmark = pytest.mark.quick
 

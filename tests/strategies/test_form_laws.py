@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tolerances
-from privacy.rounding.test_integer_product import columns_normalised
 
 from mmopt.errors import WorkloadError
 from mmopt.mechanism import measure, plan
@@ -36,6 +35,7 @@ from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import identity, total
+from tests.privacy.rounding.test_integer_product import columns_normalised
 
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")

@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from numerics.test_participation import patterns
 
 from mmopt import Workload
 from mmopt.errors import OptionError, PrivacyError
@@ -21,6 +20,7 @@ from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy, neighbours, norma
 from mmopt.workloads import Attribute, Domain, Product
 from mmopt.workloads.blocks.factor_blocks import identity, prefix
 from mmopt.workloads.encodings import Values
+from tests.numerics.test_participation import patterns
 
 pytestmark = pytest.mark.quick
 

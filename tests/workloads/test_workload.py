@@ -9,12 +9,12 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from random_workloads import domain_of, random_workload
-from workloads.implicit_twins import check_twin
 
 from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.workloads.implicit_twins import check_twin
 
 
 def check_derived(w: Workload) -> None:

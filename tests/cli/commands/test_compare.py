@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.tasks_here import Here, heed_ctrl_c
 from processes import Marked, linux_only, wait_for
 
 from mmopt import comparison, worker_start
@@ -19,6 +18,7 @@ from mmopt.comparison.compared_outcome import Costed
 from mmopt.comparison.worker_processes import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
+from tests.cli.tasks_here import Here, heed_ctrl_c
 
 KEYS = {
     "kind", "program", "solver", "status", "objective", "bound", "gap", "value", "error", "error_bound",

@@ -64,7 +64,7 @@ def check_program(run: Any, program: Program, workload: str) -> None:
 
 
 def test_some_programs(printed: Any, rng: np.random.Generator) -> None:
-    printed(rng.choice(program_names(), 8, replace=False))
+    printed(rng.choice(program_names(), 8, replace=False).tolist())
 
 
 @pytest.mark.slow

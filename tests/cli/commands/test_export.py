@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exchange.cbf_reader import Cbf
+
+from tests.exchange.cbf_reader import Cbf
 
 
 def test_a_problem_goes_out_and_its_point_comes_back(run: Any, files: Path) -> None:

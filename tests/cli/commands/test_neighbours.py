@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.tasks_here import Here
 
 from mmopt import Privacy, Strategy, Workload, accuracy, budget, certify, load_release, verify
 from mmopt.comparison import Stated, combinations, outcomes
 from mmopt.language import Program
 from mmopt.strategies import Neighbours
+from tests.cli.tasks_here import Here
 
 STREAM = """\
 domain:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.tasks_here import Here
 
 import mmopt
 import mmopt.comparison
 from mmopt.mechanism.release_folder import MANIFEST_FILE, STRATEGY_FILE
+from tests.cli.tasks_here import Here
 
 
 def headings(path: Path) -> list[str]:

@@ -8,8 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from compiler.derived_cases import BASES
-from compiler.derived_points import (
+from flint import arb_mat
+from judge import balls
+
+from mmopt.compiler.duality.intervals import Range, others, plus, quotient, times, total
+from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
+from mmopt.compiler.duality.level_cuts import ranges_by_cuts
+from mmopt.driver.judge.derived_bound import reader
+from tests.compiler.derived_cases import BASES
+from tests.compiler.derived_points import (
     Case,
     N,
     Rng,
@@ -20,13 +27,6 @@ from compiler.derived_points import (
     lagrangian,
     random_multipliers,
 )
-from flint import arb_mat
-from judge import balls
-
-from mmopt.compiler.duality.intervals import Range, others, plus, quotient, times, total
-from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
-from mmopt.compiler.duality.level_cuts import ranges_by_cuts
-from mmopt.driver.judge.derived_bound import reader
 
 pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numerics.test_participation import patterns
 from own_texts import edited
 
 from mmopt import Privacy, PrivacyError, Program, Solution, Strategy, Workload, certify, plan, solve, verify
@@ -16,6 +15,7 @@ from mmopt.errors import OptionError
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Attribute, Domain, Product
 from mmopt.workloads.blocks.factor_blocks import identity
+from tests.numerics.test_participation import patterns
 
 PREFIX = Workload.from_matrix(np.tri(5), targets=1.0)
 STREAM = """

@@ -21,7 +21,7 @@ MANY = (7,) * 5  # more cells than a matrix has rows
 def test_the_strategy_has_the_error_that_was_found(
     rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:
-    for name in rng.permutation(list(MIXED))[:2]:
+    for name in rng.permutation(list(MIXED)).tolist()[:2]:
         with subtests.test(name):
             workload = few_ways(*MIXED[name])
             strategy = sectorwise(workload)

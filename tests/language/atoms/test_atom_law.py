@@ -11,7 +11,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from flint import arb, ctx
-from language.atom_cases import MEANINGS, Call, arbs, curve, taken
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
@@ -24,6 +23,7 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Apply, Name
 from mmopt.numerics import balls
 from mmopt.numerics.balls import Ball
+from tests.language.atom_cases import MEANINGS, Call, arbs, curve, taken
 
 Rng = np.random.Generator
 Calls = Sequence[Call]  # that the atom takes

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from language.atom_cases import Call, taken
 
 from mmopt.language import ATOMS
 from mmopt.language.atoms.argument_types import Curvature, Type
@@ -13,6 +12,7 @@ from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.minorants import Near
 from mmopt.numerics import balls
 from mmopt.numerics.balls import Ball
+from tests.language.atom_cases import Call, taken
 
 Rng = np.random.Generator
 CLOSE = 1e-9

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tolerances
-from privacy.rounding.test_integer_dense import UNSUPPORTED
 from symmetric import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
@@ -23,6 +22,7 @@ from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import marginals
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks
+from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from privacy.rounding.test_integer_dense import UNSUPPORTED
 
 from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
@@ -24,6 +23,7 @@ from mmopt.strategies.union_strategy import UnionStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import all_range, identity, prefix, total
+from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 
 SIZES = (2, 3, 5)
 DATA = np.random.default_rng(5).poisson(20, 30)

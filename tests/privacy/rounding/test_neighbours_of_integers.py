@@ -4,8 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from numerics.test_participation import block, patterns
-from strategies.test_neighbours import SETS, changes, stream
 
 from mmopt import Workload
 from mmopt.errors import PrivacyError
@@ -14,6 +12,8 @@ from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import MarginalStrategy, Neighbours, ProductStrategy, Strategy, UnionStrategy
 from mmopt.workloads import Product
 from mmopt.workloads.blocks.factor_blocks import total
+from tests.numerics.test_participation import block, patterns
+from tests.strategies.test_neighbours import SETS, changes, stream
 
 pytestmark = pytest.mark.quick
 

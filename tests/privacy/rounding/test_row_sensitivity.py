@@ -7,9 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings, strategies as st
-from numerics.test_participation import patterns
-from strategies.test_form_laws import CASES, MADE, SIZES, nothing_is_dense, workload
-from strategies.test_neighbours import stream
 
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
@@ -17,6 +14,9 @@ from mmopt.privacy.rounding.integer_strategy import Measured
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain
+from tests.numerics.test_participation import patterns
+from tests.strategies.test_form_laws import CASES, MADE, SIZES, nothing_is_dense, workload
+from tests.strategies.test_neighbours import stream
 
 __all__ = ["nothing_is_dense"]  # the fixture that rounds by component over few cells
 

@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 import pytest
-from sectors.counted import random_form
 from tolerances import ROUNDING
 
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.count_halves import compositions
+from tests.sectors.counted import random_form
 
 pytestmark = pytest.mark.slow
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sectors.equal.equal_workloads import all_cells, random_workload
 from tolerances import SHAPE
 
 from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.measures import Mixture
+from tests.sectors.equal.equal_workloads import all_cells, random_workload
 
 pytestmark = pytest.mark.slow
 

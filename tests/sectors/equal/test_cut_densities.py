@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sectors.counted import random_form
-from sectors.equal.equal_workloads import all_cells
 
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.cut_densities import CutLaw, law_of_cut
 from mmopt.sectors.equal.sampled_values import law_of
 from mmopt.sectors.measures import Mixture
+from tests.sectors.counted import random_form
+from tests.sectors.equal.equal_workloads import all_cells
 
 pytestmark = pytest.mark.slow
 

@@ -7,15 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sectors.equal.equal_workloads import (
-    all_cells,
-    best_parts,
-    mean_over_orders,
-    of_one_and_two,
-    random_mixture,
-    random_workload,
-)
-from sectors.proved_bound import total_error_bound
 from tolerances import ROUNDING, SHAPE
 
 from mmopt.errors import OptionError
@@ -29,6 +20,15 @@ from mmopt.sectors.measures import CutDensity, Mixture
 from mmopt.testing.census_workloads import products_on
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.sectors.equal.equal_workloads import (
+    all_cells,
+    best_parts,
+    mean_over_orders,
+    of_one_and_two,
+    random_mixture,
+    random_workload,
+)
+from tests.sectors.proved_bound import total_error_bound
 
 pytestmark = pytest.mark.slow
 

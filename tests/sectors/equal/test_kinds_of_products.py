@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sectors.equal.equal_workloads import of_one_and_two, random_workload
 
 from mmopt.sectors.equal.kinds_of_products import kinds_of_products
 from mmopt.testing.census_workloads import domain_of, products_on
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.modified_blocks import RowWeighted
+from tests.sectors.equal.equal_workloads import of_one_and_two, random_workload
 
 pytestmark = pytest.mark.slow
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from sectors.counted import exact_value, random_form
 
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal import count_halves, largest_by_counts as module
 from mmopt.sectors.equal.count_form import count_form
 from mmopt.sectors.equal.count_halves import compositions
 from mmopt.sectors.equal.largest_by_counts import largest_by_counts
+from tests.sectors.counted import exact_value, random_form
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sectors.equal.equal_workloads import random_mixture
 from tolerances import ROUNDING
 
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.equal.sampled_values import law_of, law_of_product, products_of
 from mmopt.sectors.measures import Mixture
+from tests.sectors.equal.equal_workloads import random_mixture
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from few_ways import MIXED, few_ways, random_mixture
-from sectors.proved_bound import total_error_bound
 from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
@@ -12,6 +11,7 @@ from mmopt.sectors.plain import sector_roots
 from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
 from mmopt.sectors.search.spectrum import spectrum
 from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix
+from tests.sectors.proved_bound import total_error_bound
 
 
 def each_product(space: PlainSpace, mixture: Mixture) -> np.ndarray:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from dense_sectors import ways
-from sectors.search.test_best_design import CURVATURE, good_design
 from tolerances import SHAPE
 
 from mmopt.sectors.choose_space import row_space_of
@@ -16,6 +15,7 @@ from mmopt.sectors.search.spectrum import spectrum
 from mmopt.sectors.search.target_designs import target_designs
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.workloads import Workload
+from tests.sectors.search.test_best_design import CURVATURE, good_design
 
 STEP = 1e-5
 

@@ -9,7 +9,6 @@ import array_api_strict
 import numpy as np
 import pytest
 import tolerances
-from solvers.nuclear.problems import by_parts, plain
 
 from mmopt import Attribute, Domain, Workload
 from mmopt.solvers.nuclear import ascent as module
@@ -20,6 +19,7 @@ from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks
+from tests.solvers.nuclear.problems import by_parts, plain
 
 GAP = 1e-7
 MOST = 60  # iterations

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tolerances
-from solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain
 from tolerances import ROUNDING
 
 from mmopt.solvers.nuclear import ascent as newton, second_order as module
@@ -24,6 +23,7 @@ from mmopt.solvers.nuclear.second_order import (
     triangle,
 )
 from mmopt.solvers.nuclear.weighted_spectrum import Iterate, bare, iterate, spectra_of, whole_of
+from tests.solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain
 
 
 def test_the_hessian(subtests: pytest.Subtests, rng: np.random.Generator) -> None:

@@ -9,7 +9,6 @@ from functools import reduce
 import numpy as np
 import pytest
 from constructed import haar
-from solvers.designs import HARD, weighting
 from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt.solvers.weighting import (
@@ -24,6 +23,7 @@ from mmopt.solvers.weighting import (
 )
 from mmopt.solvers.weighting.weight_steps import curvature
 from mmopt.solvers.weighting.weighting_problem import better, solve_scaled
+from tests.solvers.designs import HARD, weighting
 
 STEP = 1e-5
 

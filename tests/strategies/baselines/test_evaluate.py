@@ -11,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from cases import EXAMPLE_4
-from strategies.asked import line, marginals_of, random_asked, with_targets
 from tolerances import FINE, ROUNDING
 
 from mmopt import OptionError, TooLargeError, Workload, limits, solve
@@ -28,6 +27,7 @@ from mmopt.strategies.baselines import (
     read,
 )
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.strategies.asked import line, marginals_of, random_asked, with_targets
 
 
 def evaluations(

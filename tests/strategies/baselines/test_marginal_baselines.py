@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from strategies.asked import line, marginals_of
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.strategies.baselines.marginal_baselines import bmax, real_fourier
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.strategies.asked import line, marginals_of
 
 
 def test_the_real_fourier_basis_is_orthonormal(subtests: pytest.Subtests) -> None:

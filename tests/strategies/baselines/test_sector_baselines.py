@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from few_attributes import up_to
-from strategies.asked import line, marginals_of
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import evaluate, read
@@ -14,6 +13,7 @@ from mmopt.strategies.baselines.sector_baselines import query_smasher, weighted_
 from mmopt.testing.census_workloads import domain_of, marginals
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.strategies.asked import line, marginals_of
 
 THEIR_SEARCH = 1e-4  # of their error: how far above the optimum it ends
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from strategies.asked import marginals_of
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.strategies.baselines.stream_baselines import buffered_column, root_column
+from tests.strategies.asked import marginals_of
 
 
 def filtered(column: np.ndarray) -> np.ndarray:

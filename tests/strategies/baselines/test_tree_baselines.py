@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from strategies.asked import line, marginals_of
 from symmetric import random_factor
 from tolerances import FINE, ROUNDING
 
@@ -15,6 +14,7 @@ from mmopt.strategies.baselines.tree_baselines import best_branching, best_share
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.strategies.asked import line, marginals_of
 
 pytestmark = pytest.mark.quick
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from random_workloads import random_factor
 from tolerances import ROUNDING
-from workloads.implicit_twins import check_block
 
 from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
@@ -15,6 +14,7 @@ from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.workloads import Attribute, Bins, Domain, Values
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.all_ranges import reflected_ranges
+from tests.workloads.implicit_twins import check_block
 
 
 def test_random_blocks_of_blocks_agree_with_their_matrix(rng):

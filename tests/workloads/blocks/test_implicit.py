@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse
-from workloads.implicit_twins import BLOCKS, random_block
 
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
@@ -16,6 +15,7 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, column_classes
 from mmopt.workloads.blocks.modified_blocks import Scaled
+from tests.workloads.implicit_twins import BLOCKS, random_block
 
 
 def test_dense_and_sparse_matrices_are_copied():

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import scipy.sparse
-from workloads.implicit_twins import TWINS, check_block, random_rows
 
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack, Union
 from mmopt.workloads.blocks.modified_blocks import RowWeighted, Scaled, ScaledRows
+from tests.workloads.implicit_twins import TWINS, check_block, random_rows
 
 Twin = tuple[Implicit, np.ndarray]
 

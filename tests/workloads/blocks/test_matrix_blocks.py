@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 from tolerances import ROUNDING
-from workloads.implicit_twins import random_rows
 
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
+from tests.workloads.implicit_twins import random_rows
 
 STATE = Attribute("state", ("AK", "AL", "AR"))
 
