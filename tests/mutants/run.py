@@ -144,9 +144,7 @@ def edited(text: str, mutant: Mutant) -> str:
 
 
 def tried(trees: Trees, tree: Path, mutant: Mutant, nodes: Sequence[str], marks: str) -> str:
-    """What was seen of a row: "killed", with the mark where these are other tests than those of the default run,
-    or why it is not.
-    """
+    """What was seen of a row: "killed", with the mark of tests beyond the default run, or why it is not."""
     if not nodes:
         return "NOT CALLED"
     path = tree / mutant.file

@@ -31,10 +31,12 @@ class Mutant:
 
 
 def _read(text: str) -> tuple[Mutant, ...]:
-    rows, file, tests = [], "", ()
+    rows: list[Mutant] = []
+    file, tests = "", tuple[str, ...]()
     for line in text.splitlines():
         if line.startswith("    "):
-            rows.append(Mutant(file, *ast.literal_eval(f"({line.strip()})"), tests))
+            function, old, new = ast.literal_eval(f"({line.strip()})")
+            rows.append(Mutant(file, function, old, new, tests))
         elif line.startswith("  "):
             tests = tuple(line.split())
         elif line:
