@@ -10,8 +10,6 @@ from click.testing import CliRunner, Result
 
 from mmopt.cli.app import build
 
-__all__ = ["called"]
-
 
 @cache
 def commands() -> click.Command:

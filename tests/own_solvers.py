@@ -11,8 +11,6 @@ import scs
 
 from mmopt.solvers.conic_problem import ConicProblem
 
-__all__ = ["by_scs", "in_steps", "loud", "nonsense", "simplex"]
-
 __version__ = "1.2"
 
 

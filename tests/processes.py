@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["MARK", "Marked", "linux_only", "wait_for"]
-
 MARK = "MMOPT_TEST_MARK"
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

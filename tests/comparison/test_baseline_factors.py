@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import EXAMPLE_4
+from named_workloads import EXAMPLE_4
 from processes import linux_only
 from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 
 from mmopt import OptionError, Program, Workload, WorkloadError
 from mmopt.compiler import Instance, bind

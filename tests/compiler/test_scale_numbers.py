@@ -5,7 +5,7 @@ Exponentials and logarithms are taken of plain numbers: only then does a program
 
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 from tolerances import ROUNDING
 
 from mmopt import Program, Workload

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, cones, lower, variables

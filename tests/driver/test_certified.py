@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import NAMED, named, random_workload
 from judge import balls
 from judge.neighbourhoods import sensitivity_to
+from named_workloads import NAMED, named, random_workload
 from tolerances import GAP, GAP_INTERIOR, RECOMPUTED, SHAPE
 
 from mmopt import Program, Solution, Workload, solve

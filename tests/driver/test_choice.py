@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
-from cases import named
 from judge.workloads import DENSE
+from named_workloads import named
 
 import mmopt
 from mmopt import Program, Workload, solve

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from cases import NAMED, named, random_workload
+from named_workloads import NAMED, named, random_workload
 from tolerances import GAP, ROUNDING
 
 from mmopt import Program, Solution, Workload, solve

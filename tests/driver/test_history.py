@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import random_workload
-from dense_sectors import ways
+from dense_row_space import ways
+from named_workloads import random_workload
 from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Workload, solve

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import named, random_workload
-from constructed import haar
+from named_workloads import named, random_workload
+from query_rows import haar
 from tolerances import RECOMPUTED, SHAPE
 
 from mmopt import Strategy, Workload, solve

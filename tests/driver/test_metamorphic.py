@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Solution, Workload, solve

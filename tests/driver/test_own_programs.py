@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import random_workload
-from constructed import haar
+from named_workloads import random_workload
+from query_rows import haar
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Workload, baseline, certify, solve

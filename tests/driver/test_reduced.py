@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from own_texts import edited
+from edited_programs import edited
 from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Solution, SolverError, Workload, explain, solve, verify

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import NAMED, named, random_workload
+from named_workloads import NAMED, named, random_workload
 from numpy.typing import ArrayLike
 from tolerances import PROFILE, PROFILE_FINE, SHAPE
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerances
-from dense_sectors import dense_sectors, few_of_many, swapped, ways
-from few_ways import few_ways
+from dense_row_space import dense_sectors, few_of_many, swapped, ways
+from few_attributes import few_ways
 
 import mmopt
 from mmopt import Solution, Workload, limits

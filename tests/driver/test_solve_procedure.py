@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import named, random_workload
+from named_workloads import named, random_workload
 from tolerances import GAP_INTERIOR, RECOMPUTED, ROUNDING, SHAPE
 
 from mmopt import OptionError, Program, Solution, Workload, solve

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerances
-from own_texts import edited
-from symmetric import random_products, random_symmetric_matrix
+from edited_programs import edited
+from symmetric_workloads import random_products, random_symmetric_matrix
 
 from mmopt import Program, Solution, SolverError, Strategy, TooLargeError, Workload, certify, solve, verify
 from mmopt.driver.judge.point_meaning import charged_error

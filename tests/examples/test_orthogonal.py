@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cases import NAMED, named, random_workload
-from rational import fractions
+from exact_arithmetic import fractions
+from named_workloads import NAMED, named, random_workload
 from tolerances import RECOMPUTED, SHAPE
 
 from mmopt import OptionError, Workload

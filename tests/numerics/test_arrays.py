@@ -11,8 +11,8 @@ import array_api_strict
 import numpy as np
 import pytest
 import tolerances
-from constructed import haar
-from rational import conditioned
+from exact_arithmetic import conditioned
+from query_rows import haar
 
 from mmopt.errors import TimeLimitError
 from mmopt.limits import deadline

@@ -6,9 +6,9 @@ True values have fifty digits more than a float (``decimal``), or are orthogonal
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import exact_arithmetic
 import numpy as np
 import pytest
-import rational
 import scipy.linalg
 
 from mmopt.errors import ProgramError
@@ -104,7 +104,7 @@ def test_smallest_eigenvalue_is_a_lower_bound(subtests: pytest.Subtests) -> None
             rng = np.random.default_rng(1)
             for n in (1, 2, 5, 20):
                 s = np.ldexp(1.0, -rng.integers(0, int(np.log2(condition)) + 1, size=n))
-                q = rational.orthogonal(rng, 16)
+                q = exact_arithmetic.orthogonal(rng, 16)
                 values = np.concatenate([s, np.ones(16)])[:16]
                 found = smallest_eigenvalue(exact((q * values) @ q.T))
                 assert values.min() - 1e-13 <= found <= values.min()
@@ -128,10 +128,10 @@ def test_matrix_root(subtests: pytest.Subtests, rng: np.random.Generator) -> Non
     for least in [0.0, 2.0**-20, 1.0]:
         with subtests.test(least=least):
             for _ in range(8):
-                q = rational.orthogonal(rng, 4)
+                q = exact_arithmetic.orthogonal(rng, 4)
                 s = np.array([least, 1.0, 2.0, 4.0])
                 ball = root(exact((q * s**2) @ q.T))
-                rational.assert_inside(rational.fractions((q * s) @ q.T), ball)
+                exact_arithmetic.assert_inside(exact_arithmetic.fractions((q * s) @ q.T), ball)
                 assert ball.rad.max() <= (1e-12 if least == 1.0 else 1e-6)
 
 
@@ -139,7 +139,7 @@ def test_a_number_below_every_eigenvalue(subtests: pytest.Subtests, rng: np.rand
     """Positive where Cholesky's algorithm can show it, and not much too small."""
     for bits in [0, 4, 20, 40]:
         with subtests.test(bits=bits):
-            q = rational.orthogonal(rng, 16)
+            q = exact_arithmetic.orthogonal(rng, 16)
             x = (q * np.ldexp(1.0, -(np.arange(16) % (bits + 1)))) @ q.T
             least = 2.0 ** -min(bits, 15)
             lower = scipy.linalg.cholesky(x, lower=True)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rational import assert_inside, conditioned, fractions, solve
+from exact_arithmetic import assert_inside, conditioned, fractions, solve
 
 from mmopt.numerics import ball_inverse, balls
 from mmopt.numerics.ball_inverse import (

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from rational import assert_inside, fractions, orthogonal
+from exact_arithmetic import assert_inside, fractions, orthogonal
 
 from mmopt.numerics.ball_nuclear import nuclear
 from mmopt.numerics.balls import Ball, exact

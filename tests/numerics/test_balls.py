@@ -9,7 +9,7 @@ from fractions import Fraction
 import flint
 import numpy as np
 import pytest
-from rational import assert_inside, fractions, random_ball, within
+from exact_arithmetic import assert_inside, fractions, random_ball, within
 
 from mmopt.numerics import balls
 from mmopt.numerics.balls import Ball, exact

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_products
+from symmetric_workloads import random_products
 
 from mmopt import Program, Workload
 from mmopt.language import evaluate, evaluate_ball, worst

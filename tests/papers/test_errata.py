@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from constructed import haar, hierarchy
+from query_rows import haar, hierarchy
 
 from mmopt import Strategy, Workload
 from mmopt.privacy.continuous_noise import continuous_gaussian_scale

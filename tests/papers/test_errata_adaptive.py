@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from constructed import haar, hierarchy
+from query_rows import haar, hierarchy
 from scipy.optimize import minimize_scalar
 
 import mmopt

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from cases import EXAMPLE_4
+from named_workloads import EXAMPLE_4
 from tolerances import PAPER_RMSE
 
 from mmopt import Strategy, solve

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import EXAMPLE_4, all_ranges
-from constructed import haar
+from named_workloads import EXAMPLE_4, all_ranges
+from query_rows import haar
 from tolerances import FITNESS, PRINTED, PRINTED_3, PUBLISHED, ROUNDING
 
 from mmopt import Workload, solve

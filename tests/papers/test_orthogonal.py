@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 from tolerances import RECOMPUTED
 
 from mmopt import Strategy, Workload

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from constructed import haar, hierarchy, identity
+from query_rows import haar, hierarchy, identity
 from tolerances import PUBLISHED, ROUNDING
 
 from mmopt import Strategy, Workload, solve

@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from cases import NAMED, all_ranges, named, random_workload
-from constructed import haar, hierarchy
+from named_workloads import NAMED, all_ranges, named, random_workload
+from query_rows import haar, hierarchy
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, SHAPE
 
 from mmopt import Strategy, Workload, solve

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from cases import EXAMPLE_4, named
+from named_workloads import EXAMPLE_4, named
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import CLOSED, named
+from named_workloads import CLOSED, named
 
 from mmopt import OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
 from mmopt.proof.verify import UNCHECKED

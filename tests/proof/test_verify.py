@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import CLOSED, NAMED, named, random_workload
+from named_workloads import CLOSED, NAMED, named, random_workload
 
 from mmopt import Program, Solution, Workload, certify, solve, verify
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS, NO_CLAIM

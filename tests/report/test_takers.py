@@ -1,8 +1,8 @@
 """Which solver takes which program, against what happens when it is asked to."""
 
 import pytest
-from cases import named
-from dense_sectors import ways
+from dense_row_space import ways
+from named_workloads import named
 
 from mmopt import SolverError
 from mmopt.compiler import bind

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from symmetric import random_products
+from symmetric_workloads import random_products
 
 from mmopt import ResultError, Solution, WorkloadError, solve
 from mmopt.numerics.split_arrays import Level, Space, Split, lift

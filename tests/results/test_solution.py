@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import named
+from named_workloads import named
 
 from mmopt import ResultError, Solution, solve
 from mmopt.results import Status, gap_between, kind_of_gap, npz_file

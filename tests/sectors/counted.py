@@ -11,8 +11,6 @@ from mmopt.numerics.arrays import Ints
 from mmopt.sectors.equal.count_form import CountForm, count_form
 from mmopt.sectors.equal.sampled_values import symmetric
 
-__all__ = ["exact_value", "random_form"]
-
 
 def random_form(rng: np.random.Generator, size: int, degree: int, total: int) -> CountForm:
     """A function of ``degree`` attributes, of numbers that are exact and symmetric."""

@@ -27,8 +27,6 @@ from mmopt.sectors.bounds.moment_roots import root_of_moments
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import RowSpace
 
-__all__ = ["total_error_bound"]
-
 ENOUGH = 1e-9  # a relative loss e/η for which nothing is mixed in
 LEAST_MIXED = 1e-12
 

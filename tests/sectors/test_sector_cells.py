@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dense_sectors import dense_sectors, few_of_many
+from dense_row_space import dense_sectors, few_of_many
 
 from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.sector_cells import SectorCells

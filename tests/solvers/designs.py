@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from cases import all_ranges
-from constructed import haar
+from named_workloads import all_ranges
+from query_rows import haar
 
 from mmopt import Workload
 from mmopt.solvers.weighting import GivenMatrix, Weighting, entrywise

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.optimize
-from own_texts import edited
+from edited_programs import edited
 from tolerances import GAP
 
 from mmopt import Workload, solve

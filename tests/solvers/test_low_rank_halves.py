@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.optimize
-from cases import named, random_workload
+from named_workloads import named, random_workload
 from tolerances import GAP
 
 from mmopt import Workload, solve

@@ -11,7 +11,7 @@ from typing import Any
 import cvxpy
 import numpy as np
 import pytest
-from dense_sectors import ways
+from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, cones, lower

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from symmetric import random_products
+from symmetric_workloads import random_products
 
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Factor, Product, Workload

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_factor, random_products, random_symmetric_matrix
+from symmetric_workloads import random_factor, random_products, random_symmetric_matrix
 
 from mmopt import OptionError, Strategy, TooLargeError, Workload
 from mmopt.numerics.split_arrays import Space, Split, lift

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tolerances
-from sector_examples import prefixes
+from sector_strategies import prefixes
 
 from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.plain.plain_space import plain_space

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_factor
+from symmetric_workloads import random_factor
 
 from mmopt.errors import OptionError, SolverError, UnsuitableError
 from mmopt.strategies import Strategy

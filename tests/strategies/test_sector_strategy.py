@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tolerances
-from few_ways import few_ways
-from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
+from few_attributes import few_ways
+from sector_strategies import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.privacy.rounding.counted_tables import WholeTable

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tolerances
-from few_ways import few_ways
-from symmetric import nearly, random_products, random_symmetric_matrix
+from few_attributes import few_ways
+from symmetric_workloads import nearly, random_products, random_symmetric_matrix
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.split_arrays import Space, Split, lift

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import NAMED, named
+from named_workloads import NAMED, named
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.workloads import Attribute, Domain, Product, Workload, with_bases

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from own_texts import edited
+from edited_programs import edited
 
 from mmopt import Solution, solve, verify
 from mmopt.cli.commands.release import CERTIFICATE

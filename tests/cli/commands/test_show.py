@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_texts import edited
+from edited_programs import edited
 
 from mmopt.answers import load_release
 from mmopt.language import Program

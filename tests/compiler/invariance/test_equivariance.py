@@ -4,7 +4,7 @@ Guards ``equivariance.py``, ``under_actions.py`` and ``composed_workloads.py``.
 """
 
 import pytest
-from own_texts import edited
+from edited_programs import edited
 
 from mmopt.compiler.invariance.composed_workloads import LARGEST_PART, SUM, of_blocks, of_factors
 from mmopt.compiler.invariance.equivariance import equivariance

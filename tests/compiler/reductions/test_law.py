@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.linalg
-from own_texts import edited
-from symmetric import nearly, random_products, random_symmetric_matrix
+from edited_programs import edited
+from symmetric_workloads import nearly, random_products, random_symmetric_matrix
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import Attribute, Domain, Program, Solution, Strategy, Workload, solve, verify

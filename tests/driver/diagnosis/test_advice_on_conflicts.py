@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import with_targets
+from named_workloads import with_targets
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_texts import edited
+from edited_programs import edited
 
 from mmopt import (
     ContradictionError,

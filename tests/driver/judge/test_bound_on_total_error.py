@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import NAMED, named, random_workload
+from named_workloads import NAMED, named, random_workload
 from tolerances import GAP
 
 from mmopt import solve

@@ -7,7 +7,7 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 from tolerances import ROUNDING
 
 from mmopt import Program, Workload, solve

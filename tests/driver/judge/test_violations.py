@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import with_targets
+from named_workloads import with_targets
 from tolerances import ROUNDING
 
 from mmopt import Program, Workload, certify, solve

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_products
+from symmetric_workloads import random_products
 
 from mmopt import Workload, solve
 from mmopt.driver.templates.marginals_search import _Problem, marginal_strategy

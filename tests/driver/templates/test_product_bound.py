@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tolerances
 from few_attributes import up_to
-from symmetric import random_products
+from symmetric_workloads import random_products
 
 from mmopt import Workload, solve
 from mmopt.driver.templates import every_template, multipliers_of, product, product_bound

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tolerances
-from few_ways import MIXED, few_ways
+from few_attributes import MIXED, few_ways
 
 from mmopt import solve
 from mmopt.driver.templates import every_template, sectorwise, templates

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_products, random_symmetric_matrix
+from symmetric_workloads import random_products, random_symmetric_matrix
 
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball

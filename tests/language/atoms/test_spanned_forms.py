@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
-from dense_sectors import DenseSectors, dense_sectors, few_of_many
+from dense_row_space import DenseSectors, dense_sectors, few_of_many
 
 from mmopt.compiler import bind
 from mmopt.driver.judge.score_point import bound_of, candidate

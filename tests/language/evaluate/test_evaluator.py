@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 
 from mmopt.compiler import bind
 from mmopt.errors import ProgramError

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from own_texts import edited
-from symmetric import random_products, random_symmetric_matrix
+from edited_programs import edited
+from symmetric_workloads import random_products, random_symmetric_matrix
 
 from mmopt import Program
 from mmopt.errors import ProgramError

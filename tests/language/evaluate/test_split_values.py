@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_products
+from symmetric_workloads import random_products
 
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball

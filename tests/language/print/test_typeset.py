@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from own_texts import typeset_text
+from edited_programs import typeset_text
 
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, program_names, typeset_latex

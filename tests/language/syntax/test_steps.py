@@ -1,7 +1,7 @@
 """Blocks of steps: how they are read, and what comes back. Guards check/procedure_checks.py too."""
 
 import pytest
-from own_texts import typeset_text
+from edited_programs import typeset_text
 
 from mmopt.language import Program, check, to_source
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, SubProgram

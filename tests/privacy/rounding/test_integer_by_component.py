@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tolerances
-from symmetric import random_products, random_symmetric_matrix
+from symmetric_workloads import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.mechanism import measure, plan

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tolerances
-from sector_examples import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
+from sector_strategies import as_matrix, equal_operator, layout, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy.rounding import integer_cores

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from named_workloads import named, with_targets
 
 import mmopt
 from mmopt import Explanation, Program, Solution, Workload, explain
@@ -17,7 +18,6 @@ from mmopt.errors import OptionError, ProgramError, ResultError
 from mmopt.language import check, program_names
 from mmopt.numerics.outward import rounded
 from mmopt.report.explain.explained_facts import Compiled, NodeFacts
-from tests.cases import named, with_targets
 
 BAD = """program bad
 title "100% of a_mistake & {more}"

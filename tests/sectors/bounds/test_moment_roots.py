@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from few_ways import few_ways
+from few_attributes import few_ways
 
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.bounds.moment_roots import moments_of, root_of_moments

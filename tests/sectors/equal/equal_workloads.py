@@ -15,15 +15,6 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
-__all__ = [
-    "all_cells",
-    "best_parts",
-    "mean_over_orders",
-    "of_one_and_two",
-    "random_mixture",
-    "random_workload",
-]
-
 
 def of_one_and_two(
     attributes: int, one: Sequence[Factor], pairs: Sequence[tuple[Factor, Factor]], weights: Sequence[float]

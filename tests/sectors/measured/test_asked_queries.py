@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dense_sectors import few_of_many, swapped
+from dense_row_space import few_of_many, swapped
 from tolerances import SHAPE
 
 from mmopt.numerics.split_arrays import Level, Split

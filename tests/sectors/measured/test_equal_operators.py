@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tolerances
-from sector_examples import equal_operator, matrix_of, pairs
+from sector_strategies import equal_operator, matrix_of, pairs
 
 from mmopt.sectors.measured.equal_blocks import applied, components_of, symmetrised
 from mmopt.sectors.measured.equal_operators import EqualOperator, change_of_equal

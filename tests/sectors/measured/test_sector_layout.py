@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tolerances
-from sector_examples import layout, prefixes
+from sector_strategies import layout, prefixes
 
 from mmopt.errors import OptionError
 from mmopt.sectors.measured.sector_layout import SectorLayout, active, sets_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from few_ways import MIXED, few_ways, random_mixture
+from few_attributes import MIXED, few_ways, random_mixture
 from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError

@@ -9,8 +9,7 @@ import math
 import numpy as np
 import pytest
 import tolerances
-from few_attributes import dense, up_to
-from few_ways import MIXED, few_ways
+from few_attributes import MIXED, dense, few_ways, up_to
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import deadline

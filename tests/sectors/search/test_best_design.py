@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from few_ways import MIXED, few_ways
+from few_attributes import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
 from mmopt.sectors.measures import Mixture

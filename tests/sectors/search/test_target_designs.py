@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dense_sectors import ways
+from dense_row_space import ways
 from tolerances import SHAPE
 
 from mmopt.sectors.choose_space import row_space_of

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import random_workload
+from named_workloads import random_workload
 from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Workload, solve

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tolerances
-from rational import orthogonal
+from exact_arithmetic import orthogonal
 
 from mmopt import Workload, solve
 from mmopt.solvers.nuclear import weighted_spectrum as module

@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from constructed import haar, identity
+from query_rows import haar, identity
 from tolerances import FINE, ROUNDING
 
 from mmopt import Program, Workload

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from cases import NAMED, named, random_workload
+from named_workloads import NAMED, named, random_workload
 from tolerances import FINE, GAP, GAP_INTERIOR
 
 from mmopt import Program, Workload, solve

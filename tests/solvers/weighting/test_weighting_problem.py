@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from constructed import haar
+from query_rows import haar
 from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt.solvers.weighting import (

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cases import EXAMPLE_4
+from named_workloads import EXAMPLE_4
 from tolerances import FINE, ROUNDING
 
 from mmopt import OptionError, TooLargeError, Workload, limits, solve

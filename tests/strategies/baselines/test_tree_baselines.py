@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from symmetric import random_factor
+from symmetric_workloads import random_factor
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies import Strategy

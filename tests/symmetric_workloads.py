@@ -11,8 +11,6 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
-__all__ = ["nearly", "random_factor", "random_products", "random_symmetric_matrix"]
-
 
 def random_factor(rng: np.random.Generator, size: int) -> Factor:
     """A factor that some values leave alone: groups of values, signed ones, ranges, trees, unions."""

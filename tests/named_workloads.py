@@ -12,17 +12,6 @@ from mmopt.testing.problem_registry import problem, varied_targets
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.factor_blocks import all_range
 
-__all__ = [
-    "CLOSED",
-    "EXAMPLE_4",
-    "NAMED",
-    "all_ranges",
-    "matrix_of",
-    "named",
-    "random_workload",
-    "with_targets",
-]
-
 NAMED = (
     "prefix",
     "all ranges",

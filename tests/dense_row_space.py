@@ -16,8 +16,6 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
-__all__ = ["DenseSectors", "dense_sectors", "few_of_many", "swapped", "ways"]
-
 
 class DenseSectors(RowSpace):
     """Of the products of a workload; ``basis`` (r, n) has orthogonal rows of length √n."""

@@ -6,8 +6,6 @@ from mmopt.language import Checked, Program
 from mmopt.language.print.program_layout import program_lines
 from mmopt.language.print.prose_formulas import plain_words
 
-__all__ = ["edited", "typeset_text"]
-
 
 def edited(name: str, *changes: tuple[str, str], called: str = "") -> Program:
     """A shipped program with pieces of its text replaced; each must be there."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from mmopt.numerics.balls import Ball
 
-__all__ = ["assert_inside", "conditioned", "fractions", "orthogonal", "random_ball", "solve", "within"]
-
 
 def fractions(a: np.ndarray) -> np.ndarray:
     return np.vectorize(Fraction, otypes=[object])(a)

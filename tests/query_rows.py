@@ -6,8 +6,6 @@ import numpy as np
 
 from mmopt.workloads.blocks import factor_blocks
 
-__all__ = ["haar", "hierarchy", "identity"]
-
 
 def identity(n: int) -> np.ndarray:
     return factor_blocks.identity(n).matrix()
