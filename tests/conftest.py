@@ -1,7 +1,7 @@
 """One seed for the whole run, printed: the same for everybody, or MMOPT_SEED; ``fresh`` draws one.
 
-Who installs the package and runs its tests learns of that installation; what no one has drawn before is
-looked for by those who change it, with ``MMOPT_SEED=fresh``.
+The seed is fixed, so that a failure after installing points at the installation. Whoever changes the package
+looks for new failures with ``MMOPT_SEED=fresh``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ settings.load_profile("mmopt")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With ``-m quick`` a file that marks no test so is not even imported: most of the time goes there."""
+    """With ``-m quick`` files without a quick test are not imported; importing takes most of the time."""
     if config.option.markexpr != "quick" or collection_path.suffix != ".py":
         return None
     return True if "mark.quick" not in collection_path.read_text(encoding="utf-8") else None

@@ -1,4 +1,7 @@
-"""A release that is charged: what comes before, what after, and what is said when it fails between."""
+"""A release that is charged: what comes before, what after, and what is said when it fails between.
+
+Guards one_call.py.
+"""
 
 import json
 import os

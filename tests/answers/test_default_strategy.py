@@ -1,4 +1,7 @@
-"""The default strategy, over more cells than can be listed too: the better of both noises, and words."""
+"""The default strategy, over more cells than can be listed too: the better of both noises, and words.
+
+Guards laplace_for_targets.py.
+"""
 
 import itertools
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Refined answers: rules that hold, errors that do not grow, optima that are proved, folders that say so."""
+"""Refined answers: rules that hold, errors that do not grow, optima that are proved, folders that say so.
+
+Guards nearest_counts.py.
+"""
 
 import itertools
 import json

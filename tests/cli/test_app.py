@@ -1,4 +1,8 @@
-"""app, command_guard: help, the list of programs; exceptions become messages, and Ctrl-C ends in order."""
+"""app, command_guard: help, the list of programs; exceptions become messages, and Ctrl-C ends in order.
+
+Guards __main__.py, command_guard.py, command_options.py, command_strategy.py, cli/commands/check.py,
+cli/commands/programs.py, cli/commands/verify.py.
+"""
 
 import errno
 import json

@@ -1,4 +1,7 @@
-"""Programs side by side: what cannot be solved is an entry with its reason."""
+"""Programs side by side: what cannot be solved is an entry with its reason.
+
+Guards compared_programs.py.
+"""
 
 import contextlib
 import itertools

@@ -1,4 +1,7 @@
-"""A combination that runs away, crashes or is interrupted leaves an outcome, the rest, and no process."""
+"""A combination that runs away, crashes or is interrupted leaves an outcome, the rest, and no process.
+
+Guards worker.py, numerics/blas_threads.py, worker_start.py.
+"""
 
 import contextlib
 import io

@@ -1,6 +1,8 @@
 """Tables with NULLs, dates, decimals, open bins and cells of their own for unknown values, counted twice.
 
 The second count is by hand, of the meanings that the rows were written from.
+
+Guards coded_rows.py.
 """
 
 import csv

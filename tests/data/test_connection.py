@@ -1,4 +1,7 @@
-"""URLs and connections: what is refused, and that no credentials are shown."""
+"""URLs and connections: what is refused, and that no credentials are shown.
+
+Guards errors.py.
+"""
 
 from unittest.mock import Mock
 

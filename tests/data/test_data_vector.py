@@ -1,4 +1,7 @@
-"""Counts, rules and type traps of ``mmopt.data.data_vector``."""
+"""Counts, rules and type traps of ``mmopt.data.data_vector``.
+
+Guards row_rules.py.
+"""
 
 import math
 import os

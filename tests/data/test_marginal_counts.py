@@ -1,4 +1,7 @@
-"""Counts by few attributes: those of the data vector, and over domains that have none."""
+"""Counts by few attributes: those of the data vector, and over domains that have none.
+
+Guards grouped_sets.py.
+"""
 
 import itertools
 from pathlib import Path

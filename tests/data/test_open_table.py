@@ -1,4 +1,7 @@
-"""Files that change while they are counted, and columns that no query needs."""
+"""Files that change while they are counted, and columns that no query needs.
+
+Guards table_file.py.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Tables that are aggregated already: a line stands for as many rows as its weight says."""
+"""Tables that are aggregated already: a line stands for as many rows as its weight says.
+
+Guards spelled_values.py.
+"""
 
 from decimal import Decimal
 

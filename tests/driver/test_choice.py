@@ -1,4 +1,7 @@
-"""Which solver runs, as the lines or the user say; where it gets no further another does (other_method)."""
+"""Which solver runs, as the lines or the user say; where it gets no further another does (other_method).
+
+Guards other_method.py, solve_plan.py.
+"""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""What other tools rely on: names, shapes and meaning of a solution's numbers."""
+"""What other tools rely on: names, shapes and meaning of a solution's numbers.
+
+Guards accepted_inputs.py, solve.py.
+"""
 
 import numpy as np
 import pytest

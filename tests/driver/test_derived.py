@@ -1,4 +1,8 @@
-"""Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file."""
+"""Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
+
+Guards compiler/duality/lower_apart.py, derive.py, driver/judge/charge_for_root.py,
+driver/judge/derived_bound.py, solve_convex.py.
+"""
 
 import re
 from dataclasses import replace

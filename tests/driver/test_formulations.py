@@ -1,4 +1,7 @@
-"""Every shipped formulation has the value of the program of which it is one; a new one is tested as it is."""
+"""Every shipped formulation has the value of the program of which it is one; a new one is tested as it is.
+
+Guards driver/judge/assemble_solution.py.
+"""
 
 from functools import cache
 

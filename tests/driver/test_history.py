@@ -1,4 +1,7 @@
-"""The history of a solve: what is certified, what is a solver's own count, and that both end together."""
+"""The history of a solve: what is certified, what is a solver's own count, and that both end together.
+
+Guards run_solver.py.
+"""
 
 import itertools
 import math

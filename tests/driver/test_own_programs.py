@@ -1,4 +1,7 @@
-"""Programs that a user writes, of every class: with or without repair, certificate, units and solver."""
+"""Programs that a user writes, of every class: with or without repair, certificate, units and solver.
+
+Guards objective_remarks.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Files for other programs: read back by readers that share nothing with the writers, to an equal optimum."""
+"""Files for other programs: read back by readers that share nothing with the writers, to an equal optimum.
+
+Guards cbf.py, file_parts.py, mps.py, npz.py, sdpa.py.
+"""
 
 import io
 import math

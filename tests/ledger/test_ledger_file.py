@@ -1,4 +1,7 @@
-"""The file: what is read is what was spent, and what was damaged is refused."""
+"""The file: what is read is what was spent, and what was damaged is refused.
+
+Guards account.py, ledger_rows.py.
+"""
 
 import os
 import sqlite3

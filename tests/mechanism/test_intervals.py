@@ -1,4 +1,7 @@
-"""The printed coverage against the law that is drawn: exactly where it can be summed, else by releases."""
+"""The printed coverage against the law that is drawn: exactly where it can be summed, else by releases.
+
+Guards accuracy.py.
+"""
 
 import csv
 import io

@@ -1,4 +1,7 @@
-"""Noise that targets and wishes set: every one held, by as much noise as that allows, at the cost claimed."""
+"""Noise that targets and wishes set: every one held, by as much noise as that allows, at the cost claimed.
+
+Guards make_plan.py.
+"""
 
 import itertools
 import math

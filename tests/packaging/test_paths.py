@@ -1,5 +1,6 @@
 """Files and modules that the READMEs, CONTRIBUTING.md, docstrings and comments name: they are there."""
 
+import ast
 import importlib.util
 import re
 from functools import cache
@@ -151,3 +152,23 @@ def test_what_a_module_names_and_is_not_there_is_seen(tmp_path: Path) -> None:
     lines = [f"# ``{word}``" for word in [*there, *gone]]
     file.write_text("\n".join([*lines, "here = 1", ""]), encoding="utf-8")
     assert sorted(lost(file)) == sorted(gone)
+
+
+def test_each_file_of_the_package_is_guarded_by_a_module_that_names_it() -> None:
+    """By its own name in the mirrored folder, or in the docstring of a module of tests."""
+    tests = ROOT / "tests"
+    docstrings = {file.parent.relative_to(tests): "" for file in sorted(tests.rglob("test_*.py"))}
+    everywhere = ""
+    for file in sorted(tests.rglob("test_*.py")):
+        docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        docstrings[file.parent.relative_to(tests)] += f" {docstring}"
+        everywhere += f" {docstring}"
+    unnamed = []
+    for file in MODULES:
+        path = file.relative_to(PACKAGE)
+        has_own = (tests / path.parent / f"test_{path.name}").exists()
+        word = rf"(?<![\w/]){re.escape(path.name)}\b"
+        is_named = re.search(word, docstrings.get(path.parent, "")) or path.as_posix() in everywhere
+        if path.name != "__init__.py" and not has_own and not is_named:
+            unnamed.append(path.as_posix())
+    assert not unnamed

@@ -1,4 +1,7 @@
-"""Conversions between rho, epsilon and delta never claim more privacy than is proved."""
+"""Conversions between rho, epsilon and delta never claim more privacy than is proved.
+
+Guards continuous_noise.py.
+"""
 
 import math
 from decimal import Decimal, localcontext

@@ -1,4 +1,7 @@
-"""A strategy that came from anywhere: adopted, repaired, charged, bounded."""
+"""A strategy that came from anywhere: adopted, repaired, charged, bounded.
+
+Guards repaired_strategy.py.
+"""
 
 from pathlib import Path
 

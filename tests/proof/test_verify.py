@@ -1,4 +1,7 @@
-"""A saved result is rechecked without a solver, and any change of a claim is found."""
+"""A saved result is rechecked without a solver, and any change of a claim is found.
+
+Guards recheck.py.
+"""
 
 import dataclasses
 import json

@@ -1,4 +1,7 @@
-"""accuracy_tables, accuracy_chart: wishes in words, each once; the chart draws the half widths and wishes."""
+"""accuracy_tables, accuracy_chart: wishes in words, each once; the chart draws the half widths and wishes.
+
+Guards accuracy_chart.py.
+"""
 
 from pathlib import Path
 

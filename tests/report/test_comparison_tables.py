@@ -1,4 +1,7 @@
-"""comparison_tables, ranking_tables, baseline_tables: sorted, whole at 80 columns, never too good."""
+"""comparison_tables, ranking_tables, baseline_tables: sorted, whole at 80 columns, never too good.
+
+Guards ranking_tables.py.
+"""
 
 import math
 import re

@@ -1,4 +1,7 @@
-"""What notebooks show of each result: well-formed, escaped, and nothing loaded."""
+"""What notebooks show of each result: well-formed, escaped, and nothing loaded.
+
+Guards notebook.py, baseline_tables.py, report/explain/as_written.py, ledger_tables.py, workload_tables.py.
+"""
 
 import re
 

@@ -1,4 +1,7 @@
-"""Charts of solutions, strategies and comparisons: what is drawn is what the numbers are."""
+"""Charts of solutions, strategies and comparisons: what is drawn is what the numbers are.
+
+Guards charts.py, strategy_charts.py.
+"""
 
 import dataclasses
 

@@ -1,4 +1,7 @@
-"""The page of a report: whole, the same each time, and of the private table only what was released."""
+"""The page of a report: whole, the same each time, and of the private table only what was released.
+
+Guards report/explain/explanation.py, report/explain/explanation_html.py, saved_release.py.
+"""
 
 import dataclasses
 import re

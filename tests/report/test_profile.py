@@ -1,4 +1,7 @@
-"""Cells that pay less than the largest privacy cost, and what that allows."""
+"""Cells that pay less than the largest privacy cost, and what that allows.
+
+Guards solution_tables.py.
+"""
 
 import numpy as np
 import pytest

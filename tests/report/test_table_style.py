@@ -1,4 +1,7 @@
-"""Numbers of the tables in few digits and words, never cut; texts are wrapped and never read as markup."""
+"""Numbers of the tables in few digits and words, never cut; texts are wrapped and never read as markup.
+
+Guards release_tables.py.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""program_tables, workload_tables, release_tables, solution_tables: all that is known stands in them."""
+"""program_tables, workload_tables, release_tables, solution_tables: all that is known stands in them.
+
+Guards forecast_tables.py, program_tables.py.
+"""
 
 from dataclasses import replace
 from typing import Any

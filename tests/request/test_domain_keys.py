@@ -1,4 +1,7 @@
-"""Attributes: encodings, labels, groups, rules."""
+"""Attributes: encodings, labels, groups, rules.
+
+Guards attribute_keys.py, bin_keys.py.
+"""
 
 import math
 from datetime import date, timedelta

@@ -1,4 +1,7 @@
-"""Products, marginals and blocks, against matrices written out by hand."""
+"""Products, marginals and blocks, against matrices written out by hand.
+
+Guards block_keys.py, yaml_nodes.py.
+"""
 
 import itertools
 import json

@@ -1,4 +1,7 @@
-"""Every word for a block of queries, against its rows written out by definition."""
+"""Every word for a block of queries, against its rows written out by definition.
+
+Guards query_words.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""The text of a workload file (yaml_text), and its tree of values, each with its place (yaml_tree)."""
+"""The text of a workload file (yaml_text), and its tree of values, each with its place (yaml_tree).
+
+Guards yaml_text.py.
+"""
 
 import math
 from pathlib import Path

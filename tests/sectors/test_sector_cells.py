@@ -1,4 +1,7 @@
-"""What is known of a diagonal's largest entry serves its near multiples, and stays proved."""
+"""What is known of a diagonal's largest entry serves its near multiples, and stays proved.
+
+Guards sectors/residual/residual_parts.py.
+"""
 
 import numpy as np
 import pytest

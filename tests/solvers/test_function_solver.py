@@ -1,4 +1,7 @@
-"""A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named."""
+"""A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named.
+
+Guards stop_reasons.py.
+"""
 
 import math
 import signal

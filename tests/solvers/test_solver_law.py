@@ -1,4 +1,7 @@
-"""The law of the solvers: every row of the tables takes the cones and the options that it claims."""
+"""The law of the solvers: every row of the tables takes the cones and the options that it claims.
+
+Guards choose_solver.py.
+"""
 
 import ctypes
 import itertools

@@ -2,6 +2,8 @@
 
 Guards ``table_of_solvers.py``, ``solver_protocol.py``, ``kernels.py``, ``conic_solvers.py`` and
 ``conic_problem.py``, whose numbers are read back in ``tests/exchange``.
+
+Guards sector_kernel.py.
 """
 
 import signal

@@ -1,4 +1,7 @@
-"""A strategy by component against its own matrix."""
+"""A strategy by component against its own matrix.
+
+Guards symmetry/queries_on_components.py.
+"""
 
 import numpy as np
 import pytest

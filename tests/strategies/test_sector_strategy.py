@@ -1,6 +1,8 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
 Guards sector_strategy.py, sectorwise_strategy.py and strategy_on_sectors.py.
+
+Guards sectors/measured/queries_on_sectors.py.
 """
 
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""The components of a workload are those of its dense matrices."""
+"""The components of a workload are those of its dense matrices.
+
+Guards attribute_components.py, joint_components.py, split_targets.py, split_totals.py.
+"""
 
 import itertools
 import math

@@ -1,4 +1,7 @@
-"""Interchangeable values against swapping every pair."""
+"""Interchangeable values against swapping every pair.
+
+Guards attribute_queries.py.
+"""
 
 import itertools
 from collections import Counter

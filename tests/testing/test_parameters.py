@@ -1,4 +1,7 @@
-"""Shipped certificates hold at other values of the parameters than those that a file states."""
+"""Shipped certificates hold at other values of the parameters than those that a file states.
+
+Guards random_instances.py.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,7 @@
-"""The registry: every problem can be built, and what is known of it is so."""
+"""The registry: every problem can be built, and what is known of it is so.
+
+Guards census_workloads.py, query_matrices.py.
+"""
 
 from collections.abc import Callable
 

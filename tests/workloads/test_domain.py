@@ -1,3 +1,5 @@
+"""Guards python_forms.py."""
+
 import itertools
 
 import numpy as np

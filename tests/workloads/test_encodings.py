@@ -1,4 +1,7 @@
-"""Bins of numbers and dates: ends, labels (query_labels) and errors; calendar_periods by Python's dates."""
+"""Bins of numbers and dates: ends, labels (query_labels) and errors; calendar_periods by Python's dates.
+
+Guards calendar_periods.py, query_labels.py.
+"""
 
 import datetime
 import itertools

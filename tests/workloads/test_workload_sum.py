@@ -1,4 +1,7 @@
-"""A sum of workloads has the queries of both; what has no sum is named."""
+"""A sum of workloads has the queries of both; what has no sum is named.
+
+Guards query_group.py, root_of_merged_cells.py.
+"""
 
 import operator
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""``mmopt templates``."""
+"""``mmopt templates``.
+
+Guards comparison/template_places.py.
+"""
 
 import csv
 import json

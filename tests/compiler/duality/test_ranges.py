@@ -2,6 +2,8 @@
 intervals hold every exact result, of numbers next to nothing and next to all that floats hold too.
 
 Guards ``ranges.py``, ``level_cuts.py``, ``lagrangian.py`` and ``intervals.py``.
+
+Guards curved_ranges.py, nodes.py, sizes.py.
 """
 
 from fractions import Fraction

@@ -1,6 +1,8 @@
 """What the tree of a program says of changes of the workload, of blocks and of Kronecker products.
 
 Guards ``equivariance.py``, ``under_actions.py`` and ``composed_workloads.py``.
+
+Guards workload_actions.py.
 """
 
 import pytest

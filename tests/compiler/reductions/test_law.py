@@ -5,6 +5,8 @@ Guards all of ``mmopt/compiler/reductions``, and what several rows do together.
 What is lifted equals what is solved without the row, whenever that says that it applies: the same objective
 within the gap, each side's bound below the other's objective, a point that ``verify`` finds feasible. So a
 row that applies where its theorem does not hold is found as well as one that lifts wrongly.
+
+Guards merge_cells.py, merge_parallel_queries.py, reduction_step.py.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""What a reduction leads back proves as much as the unreduced solve, before anything is repaired."""
+"""What a reduction leads back proves as much as the unreduced solve, before anything is repaired.
+
+Guards solve_blocks_apart.py, solve_kronecker_factors.py, split_by_sectors.py, split_by_symmetry.py.
+"""
 
 import itertools
 

@@ -1,4 +1,7 @@
-"""Programs without a solution: which lines are at fault, what to change, and no claim that is not so."""
+"""Programs without a solution: which lines are at fault, what to change, and no claim that is not so.
+
+Guards conflicts_and_growth.py, elastic_form.py, relaxable_lines.py.
+"""
 
 import itertools
 import re

@@ -1,4 +1,7 @@
-"""A forgotten 'subject to', a constraint the wrong way round, an exponential: the full text; attained optima pass; and infinite_objectives: the part of an objective without a value is named."""
+"""A forgotten 'subject to', a constraint the wrong way round, an exponential: the full text; attained optima pass; and infinite_objectives: the part of an objective without a value is named.
+
+Guards infinite_objectives.py.
+"""
 
 # ruff: noqa: E501 - a message stands on one line, as it is printed
 

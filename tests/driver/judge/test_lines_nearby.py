@@ -1,4 +1,7 @@
-"""Points that miss lines of one's own program by a solver's tolerance are moved to where they hold."""
+"""Points that miss lines of one's own program by a solver's tolerance are moved to where they hold.
+
+Guards restored_lines.py.
+"""
 
 from collections.abc import Mapping
 from typing import Any

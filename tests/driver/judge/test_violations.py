@@ -1,4 +1,7 @@
-"""Which line a point misses the most, where, and by how much."""
+"""Which line a point misses the most, where, and by how much.
+
+Guards adopt_strategy.py.
+"""
 
 import numpy as np
 import pytest

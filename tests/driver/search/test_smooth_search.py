@@ -1,4 +1,7 @@
-"""Programs of class smooth, the shipped ones too: against the conic answer, starts, limits, refusals."""
+"""Programs of class smooth, the shipped ones too: against the conic answer, starts, limits, refusals.
+
+Guards local_search.py.
+"""
 
 import os
 import signal

@@ -1,4 +1,7 @@
-"""All templates beside each other, and their tuning (template_tuning)."""
+"""All templates beside each other, and their tuning (template_tuning).
+
+Guards template_tuning.py.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The bound by multipliers that are products."""
+"""The bound by multipliers that are products.
+
+Guards attribute_strategy.py.
+"""
 
 import numpy as np
 import pytest

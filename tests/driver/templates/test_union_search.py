@@ -1,4 +1,7 @@
-"""Unions of products, and one product (product_search): the budget, their errors, the census, refusals."""
+"""Unions of products, and one product (product_search): the budget, their errors, the census, refusals.
+
+Guards product_search.py, union_terms.py.
+"""
 
 import numpy as np
 import pytest

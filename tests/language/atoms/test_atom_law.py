@@ -1,6 +1,9 @@
 """The law of the table of atoms: what a row says holds, for every row and every kind of argument it takes.
 
 Each law takes a row and fails where it does not hold.
+
+Guards atom_gradients.py, data_atoms.py, entry_rules.py, function_atoms.py, matrix_rules.py, norm_atoms.py,
+operator_atoms.py, table_of_atoms.py, numerics/ball_spectra.py.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""The law of minorants: affine, below the atom at every argument, as good as a tangent where one is known."""
+"""The law of minorants: affine, below the atom at every argument, as good as a tangent where one is known.
+
+Guards atom.py, matrix_minorants.py, norm_minorants.py.
+"""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,7 @@
-"""Values over cells that are not listed, next to the dense ones that they stand for."""
+"""Values over cells that are not listed, next to the dense ones that they stand for.
+
+Guards numerics/spanned_cells.py.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Curvature: what is judged convex satisfies midpoint convexity with numbers, in its own order."""
+"""Curvature: what is judged convex satisfies midpoint convexity with numbers, in its own order.
+
+Guards index_types.py.
+"""
 
 import numpy as np
 import pytest

@@ -3,6 +3,9 @@
 Guards syntax/parse_expression.py, syntax/parse_statements.py, syntax/program_sections.py and
 syntax/neighbourhood.py; check/procedure_checks.py, check/relation_checks.py, check/index_types.py and
 check/solution_section_checks.py.
+
+Guards procedure_checks.py, solution_section_checks.py, language/syntax/parse_expression.py,
+language/syntax/parse_statements.py.
 """
 
 from collections.abc import Callable, Iterator

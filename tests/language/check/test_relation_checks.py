@@ -1,4 +1,7 @@
-"""By how much a matrix misses its rank, and which objectives are logarithms."""
+"""By how much a matrix misses its rank, and which objectives are logarithms.
+
+Guards advice_on_curvature.py.
+"""
 
 import numpy as np
 import pytest

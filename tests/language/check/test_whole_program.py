@@ -1,4 +1,7 @@
-"""A check does not depend on names and order; what it finds in the shipped programs."""
+"""A check does not depend on names and order; what it finds in the shipped programs.
+
+Guards names_and_givens.py.
+"""
 
 import re
 from itertools import permutations

@@ -1,4 +1,7 @@
-"""Products that are not formed are the products."""
+"""Products that are not formed are the products.
+
+Guards number_systems.py, numerics/ball_products.py, numerics/unformed_products.py.
+"""
 
 from typing import Any
 

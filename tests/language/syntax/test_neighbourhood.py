@@ -1,4 +1,7 @@
-"""The section ``neighbours`` is read, checked and printed; what it cannot say is refused."""
+"""The section ``neighbours`` is read, checked and printed; what it cannot say is refused.
+
+Guards language/print/program_layout.py.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""The clauses of constraints over several indices, or with a condition, and their ways of writing."""
+"""The clauses of constraints over several indices, or with a condition, and their ways of writing.
+
+Guards syntax_tree.py.
+"""
 
 from collections.abc import Callable
 

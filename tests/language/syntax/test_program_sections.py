@@ -1,4 +1,7 @@
-"""Sections, lines, comments and positions: texts that read well, and texts that do not."""
+"""Sections, lines, comments and positions: texts that read well, and texts that do not.
+
+Guards source_text.py.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,7 @@
-"""Text written from a tree reads back as the same tree, with no bracket that could go."""
+"""Text written from a tree reads back as the same tree, with no bracket that could go.
+
+Guards names_elsewhere.py.
+"""
 
 import pytest
 from hypothesis import given, settings, strategies as st

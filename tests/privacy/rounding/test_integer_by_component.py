@@ -1,4 +1,7 @@
-"""Integer strategies by component against the integer matrix that they stand for."""
+"""Integer strategies by component against the integer matrix that they stand for.
+
+Guards integer_component.py, integer_strategy.py, workloads/queries_of_tables.py.
+"""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,7 @@
-"""Strategies in factors, rounded factor by factor: against the same matrices written out."""
+"""Strategies in factors, rounded factor by factor: against the same matrices written out.
+
+Guards integer_union.py.
+"""
 
 import math
 from fractions import Fraction

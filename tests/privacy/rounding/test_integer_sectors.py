@@ -1,4 +1,7 @@
-"""Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix."""
+"""Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix.
+
+Guards integer_cores.py, integer_equal_core.py, sums_on_sectors.py, sectors/measured/rest_components.py.
+"""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""The sensitivity of integers to each set of neighbours, against all changes of the counts, one by one."""
+"""The sensitivity of integers to each set of neighbours, against all changes of the counts, one by one.
+
+Guards integer_marginals.py.
+"""
 
 import itertools
 

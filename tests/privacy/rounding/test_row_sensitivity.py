@@ -1,4 +1,7 @@
-"""What a release claims for one row against what one row does, on the way from a table to the answers."""
+"""What a release claims for one row against what one row does, on the way from a table to the answers.
+
+Guards integer_sectorwise.py, table_of_forms.py.
+"""
 
 import tempfile
 from dataclasses import replace

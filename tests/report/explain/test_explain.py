@@ -1,4 +1,8 @@
-"""Explanations of programs: what is said is what is checked, compiled and handed over."""
+"""Explanations of programs: what is said is what is checked, compiled and handed over.
+
+Guards as_compiled.py, as_solved.py, explained_facts.py, explanation_latex.py, explanation_text.py,
+gather_facts.py.
+"""
 
 import json
 import re

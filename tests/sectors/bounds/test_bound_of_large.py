@@ -1,4 +1,7 @@
-"""Bounds at product measures by resolvents, against decompositions over the cells."""
+"""Bounds at product measures by resolvents, against decompositions over the cells.
+
+Guards pair_gram.py, pair_resolvents.py, rational_root.py.
+"""
 
 import math
 from functools import reduce

@@ -1,4 +1,7 @@
-"""Roots of moments are below all that the moments may be, and what they may be off by is charged."""
+"""Roots of moments are below all that the moments may be, and what they may be off by is charged.
+
+Guards sectors/measures.py, sectors/plain/moments_rounding.py, sectors/row_space.py.
+"""
 
 from fractions import Fraction
 

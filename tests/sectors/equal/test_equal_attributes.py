@@ -1,4 +1,7 @@
-"""The row space of equal attributes against the dense matrices over all cells, and the issue's figures."""
+"""The row space of equal attributes against the dense matrices over all cells, and the issue's figures.
+
+Guards pair_coordinates.py, pair_queries.py, pair_roots.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The largest value over counts is proved: by exact arithmetic, and by bounds where time is short."""
+"""The largest value over counts is proved: by exact arithmetic, and by bounds where time is short.
+
+Guards count_halves.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The largest sum of tables is not below that of any cell, in exact arithmetic, however it is found."""
+"""The largest sum of tables is not below that of any cell, in exact arithmetic, however it is found.
+
+Guards local_search.py, shifted_tables.py, table_elimination.py, table_sums.py.
+"""
 
 import itertools
 from fractions import Fraction

@@ -1,4 +1,7 @@
-"""Matrices that commute with permutations of attributes: blocks and components are those of the matrix."""
+"""Matrices that commute with permutations of attributes: blocks and components are those of the matrix.
+
+Guards equal_blocks.py, sector_operators.py.
+"""
 
 from __future__ import annotations
 

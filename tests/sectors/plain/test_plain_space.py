@@ -1,4 +1,8 @@
-"""The row space of products of few attributes is that of the dense matrix, whatever is asked of it."""
+"""The row space of products of few attributes is that of the dense matrix, whatever is asked of it.
+
+Guards attribute_bases.py, functions_of_few.py, mixture_moments.py, profile_functions.py, profile_tables.py,
+sector_roots.py.
+"""
 
 import numpy as np
 import pytest

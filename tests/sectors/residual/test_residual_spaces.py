@@ -1,6 +1,8 @@
 """Sectors solved one by one: errors and lengths over the cells, bases near the optimum, shared designs.
 
 Guards residual_spaces.py, residual_bases.py and shared_designs.py.
+
+Guards attribute_design.py, products_of_few.py, weighted_fourier.py.
 """
 
 import itertools

@@ -1,6 +1,9 @@
 """Designs reach the optimum that the dense certificate proves, and each bound and value is what it says.
 
 Guards best_design.py and mixtures.py.
+
+Guards high_cells.py, level_strategies.py, measure_columns.py, mixed_steps.py, simplex_program.py,
+spectrum.py.
 """
 
 import itertools

@@ -1,4 +1,7 @@
-"""Designs for targets get better and are what they say; derivatives by shares are those of t."""
+"""Designs for targets get better and are what they say; derivatives by shares are those of t.
+
+Guards sectors/choose_space.py, asked_shares.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,6 +1,8 @@
 """The search: its two bounds, that it does not depend on how the problem is written, and where it starts.
 
 Guards ``ascent.py`` and ``start`` of ``nuclear_kernel.py``.
+
+Guards shipped_programs.py, strategy_programs.py.
 """
 
 import itertools

@@ -1,4 +1,7 @@
-"""The Fourier basis and BMAX."""
+"""The Fourier basis and BMAX.
+
+Guards catalogue_row.py.
+"""
 
 import itertools
 import math

@@ -1,4 +1,7 @@
-"""Conformance: good solvers pass, and for every check there is a broken one that fails it."""
+"""Conformance: good solvers pass, and for every check there is a broken one that fails it.
+
+Guards solution_checks.py.
+"""
 
 import zlib
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""The command line of the conformance check."""
+"""The command line of the conformance check.
+
+Guards __main__.py, testing/script_commands.py.
+"""
 
 import sys
 

@@ -1,5 +1,7 @@
 """Words for blocks of queries (factor_blocks, range_blocks, hierarchies, placed_blocks, all_ranges): roots
 that keep small singular values, ends, labels, errors; that they are their rows stands in test_laws.py.
+
+Guards all_ranges.py, hierarchies.py.
 """
 
 import numpy as np
