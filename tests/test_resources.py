@@ -1,3 +1,5 @@
+"""The program files and the version are those of the package that is imported."""
+
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""Rounding that keeps totals and hierarchies."""
+"""Whole answers keep totals and hierarchies, and no other whole ones that do are nearer."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Spaces, split matrices and level vectors without a workload behind them."""
+"""Split arrays are the dense ones they stand for, without a workload behind them."""
 
 import numpy as np
 import pytest

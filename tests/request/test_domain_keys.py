@@ -1,4 +1,4 @@
-"""Attributes: encodings, labels, groups, rules.
+"""Keys of an attribute (encodings, labels, groups, rules) make the cells that they describe.
 
 Guards attribute_keys.py, bin_keys.py.
 """

@@ -1,4 +1,7 @@
-"""Guards python_forms.py."""
+"""Cells are in row-major order, and an attribute is what it was declared.
+
+Guards python_forms.py.
+"""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Arrays in files."""
+"""Matrices are read from CSV and numpy files as they stand there, and others are refused."""
 
 from pathlib import Path
 

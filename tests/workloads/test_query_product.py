@@ -1,3 +1,5 @@
+"""A product of factors is the Kronecker product of its matrices, with its labels, weight and target."""
+
 import functools
 import math
 

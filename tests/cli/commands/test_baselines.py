@@ -1,4 +1,4 @@
-"""``mmopt baselines``."""
+"""``mmopt baselines`` prints every baseline with its cost under both noises, or says why there is none."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""``mmopt certify`` and ``mmopt verify``."""
+"""``mmopt certify`` and ``mmopt verify`` print what holds, and end with status 1 where something does not."""
 
 import dataclasses
 import json

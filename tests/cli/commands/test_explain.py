@@ -1,4 +1,4 @@
-"""``mmopt explain``."""
+"""``mmopt explain`` writes a program, filled in or not, in each of its forms, and refuses what it cannot show."""
 
 import json
 import re

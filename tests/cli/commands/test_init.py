@@ -1,4 +1,4 @@
-"""``mmopt init``."""
+"""``mmopt init`` drafts a workload file from names of columns alone, or from values declared public."""
 
 from pathlib import Path
 from typing import Any

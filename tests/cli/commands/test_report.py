@@ -1,4 +1,4 @@
-"""``mmopt report``."""
+"""``mmopt report`` writes the same page each time, and none from what is forged."""
 
 import contextlib
 import dataclasses

@@ -1,4 +1,4 @@
-"""``mmopt show`` and ``mmopt check``."""
+"""``mmopt show`` and ``mmopt check`` print what is known before anything is solved."""
 
 from pathlib import Path
 from typing import Any

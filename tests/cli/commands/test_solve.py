@@ -1,4 +1,4 @@
-"""``mmopt solve``."""
+"""``mmopt solve`` prints what it saves: program, reason, objective and bound."""
 
 import json
 from pathlib import Path

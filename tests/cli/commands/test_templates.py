@@ -1,4 +1,4 @@
-"""``mmopt templates``.
+"""``mmopt templates`` lists the templates that take a workload, and its strategies are saved and released.
 
 Guards comparison/template_places.py.
 """

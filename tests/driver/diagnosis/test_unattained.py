@@ -1,4 +1,4 @@
-"""A forgotten 'subject to', a constraint the wrong way round, an exponential: the full text; attained optima pass; and infinite_objectives: the part of an objective without a value is named.
+"""Where an objective has no least value, the line at fault is named; attained optima pass.
 
 Guards infinite_objectives.py.
 """

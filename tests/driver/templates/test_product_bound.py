@@ -1,4 +1,4 @@
-"""The bound by multipliers that are products.
+"""The bound by multipliers that are products is below the optimum.
 
 Guards attribute_strategy.py.
 """

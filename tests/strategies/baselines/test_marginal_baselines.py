@@ -1,4 +1,4 @@
-"""The Fourier basis and BMAX.
+"""The Fourier basis is orthonormal, and BMAX is the best of all sets of marginals.
 
 Guards catalogue_row.py.
 """

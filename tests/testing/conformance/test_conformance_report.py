@@ -1,4 +1,4 @@
-"""The report in words."""
+"""The report of a conformance check says what holds, what does not and what was not checked."""
 
 from mmopt.testing import Failure, Report, Skip
 from mmopt.testing.conformance.conformance_report import NOTES_SHOWN, PLACES_SHOWN

@@ -1,4 +1,4 @@
-"""The command line of the conformance check.
+"""``python -m mmopt.testing.conformance`` succeeds only where something was checked and holds.
 
 Guards __main__.py, testing/script_commands.py.
 """
