@@ -1,4 +1,4 @@
-"""``mmopt explain`` writes a program, filled in or not, in each of its forms, and refuses what it cannot show."""
+"""``mmopt explain`` writes a program, filled in or not, in each of its forms, and refuses others."""
 
 import json
 import re
