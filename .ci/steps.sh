@@ -9,7 +9,7 @@ unset PYTHONDONTWRITEBYTECODE
 
 work=$(mktemp -d)
 steps=()
-current=""
+current="" began=0
 
 step() {
     finish
@@ -24,7 +24,7 @@ finish() {
 
 report() {
     local status=$?
-    [ "$status" -eq 0 ] || current="$current: FAILED"
+    [ "$status" -eq 0 ] || current="${current:-before the first step}: FAILED"
     finish
     printf '\nseconds  step\n'
     printf '%s\n' "${steps[@]}"
@@ -33,6 +33,8 @@ report() {
     exit "$status"
 }
 trap report EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # The command in README.md's code block after the comment <!-- $1 -->.
 readme() {

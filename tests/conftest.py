@@ -49,14 +49,17 @@ def pytest_configure(config: pytest.Config) -> None:
         "some(n, parameter): n of its cases, or of those of each value of a parameter, are taken, "
         "drawn by the seed; as many more are slow tests, the rest nightly ones",
     )
+    if config.option.markexpr == "slow":  # of a slow module some tests are nightly
+        config.option.markexpr = "slow and not nightly"
     # In the environment, so that the workers of pytest-xdist share it.
     if os.environ.setdefault(SEED, USUAL_SEED) == "fresh":
         os.environ[SEED] = str(np.random.SeedSequence().generate_state(1)[0])
 
 
-@pytest.hookimpl(tryfirst=True)  # before tests are left out for being slow
+@pytest.hookimpl(tryfirst=True)  # before tests are left out by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``@pytest.mark.some(9)``: nine of the cases are drawn, nine others are marked slow, the rest nightly.
+    """``@pytest.mark.some(9)``: nine of the cases are drawn, nine others are marked slow, the rest nightly
+    (``rest="slow"``: slow, too, where wrong edits need each of them).
 
     ``@pytest.mark.some(1, "form")``: one of the cases of each form, and another one.
     """
@@ -75,7 +78,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         drawn = np.random.default_rng([int(os.environ[SEED]), zlib.crc32(" ".join(group).encode())])
         for place, i in enumerate(drawn.permutation(len(found))):
             if place >= mark.args[0]:
-                found[i].add_marker("slow" if place < 2 * mark.args[0] else "nightly")
+                rest = mark.kwargs.get("rest", "nightly")
+                found[i].add_marker("slow" if place < 2 * mark.args[0] else rest)
 
 
 def pytest_report_header() -> str:

@@ -244,11 +244,13 @@ def main(kind: str, folder: str, number: str = "0", seed: str = "0") -> None:
     place = Path(folder).resolve()
     match kind:
         case "boundaries":
-            found = kill_at_every_boundary(place)
+            found = kill_at_every_boundary(place, every=int(number))
         case "random":
             found = kill_at_random(place, int(number), int(seed))
         case "pairs":
             found = pairs_at_once(place, int(number))
+        case "few":
+            found = {**kill_at_random(place / "r", int(number), int(seed)), **pairs_at_once(place / "p", 1)}
         case _:
             sys.exit(__doc__)
     print(json.dumps(found))

@@ -40,7 +40,7 @@ def _read(text: str) -> tuple[Mutant, ...]:
         elif line.startswith("  "):
             tests = tuple(line.split())
         elif line:
-            file = line
+            file, tests = line, ()
     return tuple(rows)
 
 

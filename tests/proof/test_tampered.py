@@ -77,7 +77,7 @@ def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:
                 yield f"{'/'.join(path)} -> {new}", None
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(1, rest="slow")
 @pytest.mark.parametrize(
     "program",
     [

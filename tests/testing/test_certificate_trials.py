@@ -23,7 +23,7 @@ def changed(old: str, new: str, text: str = L2) -> Program:
     return Program.parse(text.replace(old, new))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(3, rest="slow")
 @pytest.mark.parametrize("name", OWN)
 def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
     report = check_program(name, seed_of(rng), instances=4)

@@ -58,7 +58,7 @@ def test_every_convex_program_with_parameters_is_here() -> None:
     assert set(VALUES) == {n for n, p in known.items() if p.parameters and p.klass == "convex"}
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(4, rest="slow")
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("draw", [pytest.param(0, marks=pytest.mark.quick), 1, 2])
 def test_no_multipliers_beat_a_feasible_point(name: str, draw: int, rng: np.random.Generator) -> None:

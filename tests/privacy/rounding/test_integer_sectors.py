@@ -53,7 +53,7 @@ def check(strategy: SectorStrategy, workload: Workload, rng: np.random.Generator
     return integer
 
 
-@pytest.mark.slow
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("k", "d"), [(2, 4), (3, 3), (4, 3), (5, 2)])
 def test_of_equal_attributes(rng: np.random.Generator, k: int, d: int) -> None:
     strategy, workload = strategy_of(pairs(rng, k, d), equal_operator(rng, k, d - 1)), prefixes((d,) * k)
@@ -62,7 +62,6 @@ def test_of_equal_attributes(rng: np.random.Generator, k: int, d: int) -> None:
     assert by_blocks.squared_sensitivity >= as_one.squared_sensitivity and by_blocks.hash != as_one.hash
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 5])
 def test_rounding_of_equal_attributes_is_charged_to_magnitudes(rng: np.random.Generator, k: int) -> None:
     """Signs by the number of attributes of rows and columns turn entries of the Gram matrix alone."""
@@ -96,8 +95,9 @@ def test_tables_of_columns_have_the_largest_one(
         own = layout(rng, sizes, sets)
         strategy = strategy_of(own, DenseOperator(np.eye(own.size) + rng.uniform(-0.1, 0.1, (own.size,) * 2)))
         exact = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
-        monkeypatch.setattr(integer_cores, "_FEW", 0)
-        found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
+        with monkeypatch.context() as patch:
+            patch.setattr(integer_cores, "_FEW", 0)
+            found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
         assert exact <= found <= exact * (1 + LOOSE)
 
 

@@ -17,8 +17,6 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.quick
 @pytest.mark.draws(5)

@@ -10,8 +10,6 @@ from mmopt.sectors.equal.equal_attributes import equal_space
 from mmopt.sectors.measures import Mixture
 from tests.sectors.equal.equal_workloads import all_cells, random_workload
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.quick
 @pytest.mark.draws(2)

@@ -16,8 +16,6 @@ from mmopt.sectors.measures import Mixture
 from tests.sectors.counted import random_form
 from tests.sectors.equal.equal_workloads import all_cells
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.quick
 @pytest.mark.draws(3)

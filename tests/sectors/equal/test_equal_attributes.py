@@ -33,8 +33,6 @@ from tests.sectors.equal.equal_workloads import (
 )
 from tests.sectors.proved_bound import total_error_bound
 
-pytestmark = pytest.mark.slow
-
 SHAPES = [(2, 2), (2, 4), (3, 2), (3, 3), (4, 3), (5, 2), (5, 3)]
 
 

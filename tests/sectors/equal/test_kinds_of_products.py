@@ -14,8 +14,6 @@ from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.modified_blocks import RowWeighted
 from tests.sectors.equal.equal_workloads import of_one_and_two, random_workload
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.quick
 @pytest.mark.draws(3)

@@ -17,8 +17,6 @@ from mmopt.sectors.equal.count_halves import compositions
 from mmopt.sectors.equal.largest_by_counts import largest_by_counts
 from tests.sectors.counted import exact_value, random_form
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.quick
 @pytest.mark.draws(8)

@@ -15,8 +15,6 @@ from mmopt.sectors.equal.sampled_values import law_of, law_of_product, products_
 from mmopt.sectors.measures import Mixture
 from tests.sectors.equal.equal_workloads import random_mixture
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.quick
 @pytest.mark.draws(3)

@@ -14,8 +14,6 @@ from mmopt.sectors.measured.equal_blocks import applied, components_of, symmetri
 from mmopt.sectors.measured.equal_operators import EqualOperator, change_of_equal
 from mmopt.sectors.measured.sector_operators import change_of_functions
 
-pytestmark = pytest.mark.slow
-
 SHAPES = [(2, 3), (3, 2), (3, 3), (4, 2), (5, 3), (6, 1)]
 
 
