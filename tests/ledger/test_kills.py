@@ -47,7 +47,7 @@ def test_a_few_random_kills_and_a_pair(tmp_path: Path, rng: np.random.Generator)
 def test_a_kill_before_a_change_of_a_file_leaves_both_consistent(
     tmp_path: Path, every: int, least: int
 ) -> None:
-    """Each state is passed through, so each kind of boundary was there: of transaction, folder, confirmation."""
+    """Each state is passed through, so each kind of boundary was there: of transaction, folder and so on."""
     found = ran("boundaries", tmp_path, every)
     assert set(found) == STATES
     assert min(found[state] for state in STATES - {"released"}) >= least

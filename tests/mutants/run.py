@@ -83,7 +83,7 @@ class Calls:
 
 
 class Named:
-    """A plugin that keeps of a test only the cases that are named, after marks are drawn among all of them."""
+    """A plugin that keeps of a test the named cases only, after marks are drawn among all of them."""
 
     def __init__(self, nodes: Sequence[str]) -> None:
         self.cases = {f"tests/{node}" for node in nodes if "[" in node}
