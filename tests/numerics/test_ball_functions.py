@@ -124,6 +124,13 @@ def test_no_matrix_in_a_ball_has_a_smaller_eigenvalue(rng: np.random.Generator) 
         assert found <= np.linalg.eigvalsh(worst)[0] + 1e-12, rad
 
 
+def test_a_matrix_is_semidefinite_if_all_of_the_ball_are() -> None:
+    """By its rows where one is of zeros, which Cholesky's algorithm does not show; with nothing around it."""
+    singular = np.diag([1.0, 0.0])
+    assert ball_functions.is_semidefinite(exact(singular))
+    assert not ball_functions.is_semidefinite(Ball(singular, np.full((2, 2), 1e-9)))
+
+
 def test_matrix_root(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for least in [0.0, 2.0**-20, 1.0]:
         with subtests.test(least=least):

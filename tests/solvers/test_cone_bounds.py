@@ -38,6 +38,13 @@ def test_a_residual_limits_the_reach() -> None:
 
 
 @pytest.mark.quick
+def test_the_residuals_of_all_unknowns_count() -> None:
+    """x + y <= 1 and -x - y <= -2: what 1 and 1.001 of them leave, 0.001 of each, adds up."""
+    found = prove(vectors([[1, 1], [-1, -1]], [1, -2], [0.0, 0.0], [1, 1.001], nonneg=2), ray=True)
+    assert found is not None and found.radius == pytest.approx(1.002 / 2e-3, rel=1e-6)
+
+
+@pytest.mark.quick
 def test_what_proves_nothing(subtests: pytest.Subtests) -> None:
     """Negative multipliers are clipped; those of one row alone leave x free or give no sign."""
     for y in [[-1, -1], [1, 0], [0, 1], [0, 0]]:

@@ -165,3 +165,12 @@ def test_sums_of_half_known_terms_lose_no_digits(subtests: pytest.Subtests, rng:
                 )
             both = plus(Range(pair[0][0], pair[1][0]), Range(pair[0][1], pair[1][1]))
             assert side * Fraction(float(both.high if side > 0 else both.low)) >= side * (exact[0] + exact[1])
+
+
+@pytest.mark.quick
+def test_beside_one_unknown_term_nothing_is_known_of_the_others() -> None:
+    """Of x + y + z = 3 with x unknown: x follows from the others, which do not follow from it."""
+    terms = Range(np.array([-np.inf, 0.0, 1.0]), np.array([np.inf, 2.0, 1.0]))
+    found = others(Range(np.asarray(3.0), np.asarray(3.0)), terms, None)
+    assert found.low[0] == pytest.approx(0.0, abs=1e-7) and found.high[0] == pytest.approx(2.0)
+    assert (found.low[1:] == -np.inf).all() and (found.high[1:] == np.inf).all()

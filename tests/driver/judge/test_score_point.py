@@ -99,6 +99,14 @@ def test_bounds_at_multipliers_that_say_nothing() -> None:
 
 
 @pytest.mark.quick
+def test_without_multipliers_zero_bounds_only_what_has_no_negative_value() -> None:
+    """By the form of the objective: in fitness_for_use it is a variable, of either sign."""
+    inst = instance(np.tri(3), "fitness_for_use")
+    assert inst.checked.objective.sign == 0
+    assert bound_of(inst, {}) is None
+
+
+@pytest.mark.quick
 def test_negative_multipliers_are_clipped(rng: np.random.Generator) -> None:
     inst = instance(np.tri(4))
     d = rng.normal(size=4)

@@ -12,9 +12,17 @@ from mmopt import Workload
 from mmopt.errors import PrivacyError
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.strategies import MarginalStrategy, Neighbours, ProductStrategy, Strategy, UnionStrategy
+from mmopt.strategies import (
+    MarginalStrategy,
+    Neighbours,
+    ProductStrategy,
+    SectorwiseStrategy,
+    Strategy,
+    UnionStrategy,
+)
+from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product
-from mmopt.workloads.blocks.factor_blocks import total
+from mmopt.workloads.blocks.factor_blocks import identity, total
 from tests.numerics.test_participation import block, patterns
 from tests.strategies.test_neighbours import SETS, changes, stream
 
@@ -106,6 +114,26 @@ def test_of_a_total_a_replaced_row_may_be_one_that_is_left_out() -> None:
         strategy = MarginalStrategy((4,), np.array([1.0, 0.0]), norm)
         added, replaced = (round_any(strategy, w, name) for name in ("add-remove", "replace-one"))
         assert added.squared_sensitivities() == replaced.squared_sensitivities() != [0]
+
+
+def test_of_a_set_of_attributes_each_decides(subtests: pytest.Subtests) -> None:
+    """One of the two has no negative entry, and one count a column: their product has neither."""
+    rows = (np.array([[1.0, 0.0]]), np.array([[1.0, -1.0, 0.0], [0.5, 0.5, -1.0]]))
+    sets = ((), (0,), (1,), (0, 1))
+    w = Workload.from_products(domain_of(2, 3), [Product((identity(2), identity(3)))])
+    for norm, name in itertools.product([1, 2], ["add-remove", "replace-one"]):
+        with subtests.test(norm=norm, name=name):
+            integer = round_any(SectorwiseStrategy(rows, sets, np.ones(4), norm), w, name)
+            k = np.column_stack([integer.answers(unit) for unit in np.eye(6, dtype=np.int64)]).astype(object)
+            ends = np.cumsum([part.rows for part in integer.parts])[:-1]
+            for own, part in zip(np.split(k, ends), integer.parts, strict=True):
+                moved = (
+                    own if name == "add-remove" else (own[:, :, None] - own[:, None, :]).reshape(len(own), -1)
+                )
+                sizes = (moved**2).sum(axis=0) if norm == 2 else np.abs(moved).sum(axis=0) ** 2
+                assert max(sizes) <= part.squared_sensitivity
+                is_one = bool(((own != 0).sum(axis=0) <= 1).all())
+                assert part.is_one_count is (is_one and name == "add-remove")
 
 
 def test_a_strategy_in_factors_has_no_known_sensitivity_to_a_participation() -> None:
