@@ -117,7 +117,9 @@ def total(a: Range, axis: int | None, keepdims: bool = False) -> Range:
     ends = (a.low, a.high, _size(a.low), _size(a.high))
     with np.errstate(over="ignore", invalid="ignore"):
         low, high, below, above = (np.asarray(np.sum(end, axis=axis, keepdims=keepdims)) for end in ends)
-    return widened(np.where(np.isinf(below), -np.inf, low), np.where(np.isinf(above), np.inf, high), below, above)
+    return widened(
+        np.where(np.isinf(below), -np.inf, low), np.where(np.isinf(above), np.inf, high), below, above
+    )
 
 
 def others(total: Range, terms: Range, axis: int | None) -> Range:

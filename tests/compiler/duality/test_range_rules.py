@@ -92,7 +92,9 @@ def not_below(values: np.ndarray) -> np.ndarray | None:
     return found
 
 
-def ranges_at(text: str, givens: Mapping[str, Any], point: Mapping[str, Any], level: float) -> Mapping[str, Range]:
+def ranges_at(
+    text: str, givens: Mapping[str, Any], point: Mapping[str, Any], level: float
+) -> Mapping[str, Range]:
     instance = bind(check(Program.parse(text)), Workload.from_matrix(np.eye(N)), givens)
     return reader(instance, point, level).ranges
 
@@ -118,7 +120,11 @@ def test_a_rule_holds_every_point_at_any_scale(rule: str, rng: Rng) -> None:
         givens = {**beside, **dict(zip(("a", "b", "A"), lows, strict=True)), "c0": c0, "C": matrix}
         found = ranges_at(text, givens, point, np.inf)
         for name, known in found.items():
-            assert (known.low <= point[name]).all() and (point[name] <= known.high).all(), (name, givens, point)
+            assert (known.low <= point[name]).all() and (point[name] <= known.high).all(), (
+                name,
+                givens,
+                point,
+            )
 
 
 PAIR = """program pair
