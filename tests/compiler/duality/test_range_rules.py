@@ -1,6 +1,6 @@
 """Every rule of ranges, at any scale: no range leaves out a point that satisfies the lines exactly.
 
-Points, coefficients and limits are floats from 1e-300 to 1e300; what a line says of them is decided by fractions.
+Points, coefficients and limits are floats from 1e-300 to 1e300; fractions decide what a line says of them.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ LINES = {
     "index": ("x[0] + y[1]", "d", lambda p: np.array(p.x[0] + p.y[1])),
     "abs": ("abs(x) + y", "c", lambda p: abs(p.x) + p.y),
 }
-"""Each with its left side, what stands on the right (a given of that shape) and the exact value of the left."""
+"""Each with its left side, the given of the same shape on the right, and the exact value of the left."""
 
 
 class Point:
