@@ -18,9 +18,10 @@ import operator
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
-from mmopt.data.spelled_values import bare, day_in, number_in
+from mmopt.data.spelled_values import bare, day_in, day_of_time, number_in
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.calendar_periods import date_of
@@ -43,6 +44,9 @@ OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
 #: From here on, doubles no longer tell neighbouring integers apart.
 _EXACT = 2**53
 
+#: Of the largest double with all decimals of a type: what rounding an edge to the type needs.
+_DIGITS = 400
+
 #: A day, or a day and a time of ISO 8601.
 _DATE = (
     r"^\d{4}-\d{2}-\d{2}([T ]([01]\d|2[0-3])(:[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?)?"
@@ -60,6 +64,7 @@ class Reading:
     single: bool
     missing: Any
     unreadable: Any
+    exact: Any = None  # whole numbers and decimals as they are stored: a double may round them over an edge
 
     def columns(self) -> dict[str, Any]:
         """What is there, by name."""
@@ -129,15 +134,16 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
     if kind.is_boolean() and declared == {"booleans"}:
         return Reading(None, None, ibis.ifelse(column, "true", "false"), False, blank, None)
     if kind.is_integer() and not declared & {"booleans", "dates"}:
-        return Reading(column.cast("string"), column.cast("float64"), None, False, blank, None)
+        return Reading(column.cast("string"), column.cast("float64"), None, False, blank, None, column)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
         number = column.cast("float64")
         # Decimals of any size, PostgreSQL's, may be NaN too.
         missing = blank | number.isnan() if kind.is_floating() or kind.scale is None else blank
         whole = column.cast("string") if kind.is_decimal() and kind.scale == 0 else None
-        return Reading(whole, number, None, kind.is_float32(), missing, None)
+        exact = column if kind.is_decimal() else None
+        return Reading(whole, number, None, kind.is_float32(), missing, None, exact)
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
-        return Reading(None, column.cast("date"), None, False, blank, None)
+        return Reading(None, day_of_time(column), None, False, blank, None)
     if kind.is_date() and declared == {"text"}:
         return Reading(column.cast("string"), None, None, False, blank, None)
     hint = "declare values of the column's type in the workload file, or convert the column first"
@@ -201,7 +207,9 @@ def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
         tests.append(reading.text.isin(text))
     if booleans:
         tests.append(reading.boolean.isin(booleans))
-    if small:
+    if small and reading.exact is not None and reading.exact.type().is_decimal():
+        tests += [test for value in small if (test := _equals(reading.exact, value)) is not None]
+    elif small:
         exact = [_single(value) if reading.single else float(value) for value in small]
         tests.append(reading.number.isin(exact))
     return functools.reduce(operator.or_, tests, ibis.literal(False))
@@ -219,19 +227,52 @@ def _bin(reading: Reading, bins: Bins, outside: int) -> Any:
         if low == high:
             return ibis.literal(codes[low], "int64")
         middle = (low + high) // 2
-        is_below = reading.number < _edge(edges[middle], reading, bins)
+        is_below = _is_below(reading, edges[middle], bins)
         return ibis.ifelse(is_below, among(low, middle), among(middle + 1, high))
 
     return among(0, len(edges))
 
 
-def _edge(edge: float, reading: Reading, bins: Bins) -> Any:
-    """An edge as the database compares it."""
+def _is_below(reading: Reading, edge: float, bins: Bins) -> Any:
+    """Whether a value is below an edge, compared as it is stored."""
     import ibis
 
     if bins.dates:
-        return ibis.literal(date_of(edge))
-    return _single(edge) if reading.single else float(edge)
+        return reading.number < ibis.literal(date_of(edge))
+    if reading.exact is None:
+        return reading.number < (_single(edge) if reading.single else float(edge))
+    least = _decimal(reading.exact, edge, ROUND_CEILING)
+    return reading.exact < least if least is not None else ibis.literal(edge > 0)
+
+
+def _equals(column: Any, value: float) -> Any:
+    """Whether a decimal is a declared number, exactly; None where none of the column's type is."""
+    same = _decimal(column, value, None)
+    return None if same is None else column == same
+
+
+def _decimal(column: Any, value: float, rounding: str | None) -> Any:
+    """A number as it is written (0.1, not the double nearest to it) as a literal of a column's type: whole
+    numbers or decimals. None where the type holds no such number, or none so large.
+
+    rounding : ``ROUND_CEILING`` for the least of the type that is not below it, None for itself alone.
+    """
+    import ibis
+
+    kind = column.type()
+    scale = kind.scale if kind.is_decimal() else 0
+    number = Decimal(int(value) if float(value).is_integer() else repr(float(value)))
+    if scale is not None:
+        with localcontext(prec=_DIGITS):
+            fitted = number.quantize(Decimal(1).scaleb(-scale), rounding=rounding or ROUND_CEILING)
+        if rounding is None and fitted != number:
+            return None
+        number = fitted
+    if kind.is_integer():
+        return ibis.literal(int(number), kind) if kind.bounds.lower <= number <= kind.bounds.upper else None
+    if kind.precision is not None and abs(number) >= Decimal(1).scaleb(kind.precision - (scale or 0)):
+        return None
+    return ibis.literal(number, kind)
 
 
 def _single(value: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bare", "day_in", "number_in"]
+__all__ = ["bare", "day_in", "day_of_time", "number_in"]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _SHORT = r"([eE][+-]?0*[0-9]{1,2})?$"
@@ -72,6 +72,15 @@ def _clamped(number: Any) -> Any:
         (size < ibis.literal("2.47e-324").cast("decimal"), 0.0),
         else_=ibis.ifelse(is_negative, -1e-307, 1e-307),
     )
+
+
+def day_of_time(column: Any) -> Any:
+    """The day of each date or timestamp, cut, never rounded."""
+    kind = column.type()
+    if kind.is_timestamp() and (kind.scale or 0) > 6:
+        # DuckDB rounds nanoseconds to microseconds before it takes a day of them; printed they are cut.
+        return column.strftime("%Y-%m-%d").cast("date")
+    return column.cast("date")
 
 
 def day_in(text: Any) -> Any:

@@ -14,7 +14,19 @@ from mmopt.numerics import balls
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import TINY, Ball, exact
 
-__all__ = ["WIDER", "Range", "minus", "others", "plus", "quotient", "solved", "times", "total", "widened"]
+__all__ = [
+    "WIDER",
+    "Range",
+    "minus",
+    "others",
+    "plus",
+    "quotient",
+    "root_of_product",
+    "solved",
+    "times",
+    "total",
+    "widened",
+]
 
 NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
 SMALL = 1e-280  # of a product that may have lost its digits
@@ -64,6 +76,18 @@ def times(a: Range, b: Range) -> Range:
         return widened(low, high)
 
 
+def root_of_product(a: Array, c: Array) -> Array:
+    """An upper bound on the square root of a c, for a, c >= 0 (others count as 0).
+
+    Roots come first: a product of small numbers would vanish, of large ones overflow.
+    """
+    with np.errstate(all="ignore"):
+        one, other = np.sqrt(np.maximum(a, 0.0)), np.sqrt(np.maximum(c, 0.0))
+        most = np.nan_to_num(one * other, nan=np.inf, posinf=np.inf)
+        slip = np.where((most < SMALL) & (one != 0.0) & (other != 0.0), TINY, 0.0)
+        return np.asarray(most * (1.0 + WIDER) + slip)
+
+
 def quotient(a: Range, c: Range) -> Range:
     """Quotients by what is not zero; nothing is known of others."""
     nonzero = (c.low > 0) | (c.high < 0)
@@ -89,8 +113,13 @@ def minus(a: Range) -> Range:
 
 
 def total(a: Range, axis: int | None, keepdims: bool = False) -> Range:
+    """Sums; nothing is known of an end whose terms overflow on the way, as others may bring it back."""
     ends = (a.low, a.high, _size(a.low), _size(a.high))
-    return widened(*(np.asarray(np.sum(end, axis=axis, keepdims=keepdims)) for end in ends))
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high, below, above = (np.asarray(np.sum(end, axis=axis, keepdims=keepdims)) for end in ends)
+    return widened(
+        np.where(np.isinf(below), -np.inf, low), np.where(np.isinf(above), np.inf, high), below, above
+    )
 
 
 def others(total: Range, terms: Range, axis: int | None) -> Range:
@@ -102,10 +131,11 @@ def others(total: Range, terms: Range, axis: int | None) -> Range:
         finite = np.where(infinite, 0.0, end)
         others = np.sum(finite, axis=axis, keepdims=True) - finite
         count = np.sum(infinite, axis=axis, keepdims=True) - infinite
-        return np.where(count > 0, sign * np.inf, others)
+        return np.where((count > 0) | ~np.isfinite(others), sign * np.inf, others)
 
-    below, above = (np.sum(_size(end), axis=axis, keepdims=True) for end in (terms.high, terms.low))
-    low, high = rest(terms.low, -1.0), rest(terms.high, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        below, above = (np.sum(_size(end), axis=axis, keepdims=True) for end in (terms.high, terms.low))
+        low, high = rest(terms.low, -1.0), rest(terms.high, 1.0)
     if axis is None:
         whole = total
     else:

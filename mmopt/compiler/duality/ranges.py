@@ -63,9 +63,8 @@ class _Ranges:
     def minors(self, place: int) -> None:
         """|xᵢⱼ|² <= xᵢᵢ xⱼⱼ of a psd matrix."""
         known = self.known[place]
-        with np.errstate(all="ignore"):
-            ends = np.sqrt(np.maximum(np.diagonal(known.high), 0.0))
-            most = np.nan_to_num(np.outer(ends, ends), nan=np.inf, posinf=np.inf) * (1.0 + intervals.WIDER)
+        ends = np.diagonal(known.high)
+        most = intervals.root_of_product(ends[:, None], ends)
         low = np.array(known.low)
         np.fill_diagonal(low, np.maximum(np.diagonal(low), 0.0))
         self.known[place] = Range(low, known.high).met(-most, most)
@@ -92,11 +91,7 @@ class _Ranges:
             a, b, c = one.sides
             for side in (a, c):
                 self.narrow(side, Range(np.asarray(0.0), np.asarray(np.inf)))
-            with np.errstate(all="ignore"):
-                most = np.nan_to_num(
-                    np.sqrt(self.known[a].high * self.known[c].high), nan=np.inf, posinf=np.inf
-                )
-            most = most * (1.0 + intervals.WIDER)
+            most = intervals.root_of_product(self.known[a].high, self.known[c].high)
             self.narrow(b, Range(-most, most))
             return
         left, right = one.sides

@@ -139,7 +139,9 @@ def _by_entries(residual: Ball, known: Range) -> float:
     if not np.isfinite(each).all():
         return -np.inf
     lost = balls.TINY * np.count_nonzero(np.logical_or(residual.mid, residual.rad))
-    return float(each.sum() - MARGIN * np.abs(each).sum() - lost)
+    with np.errstate(over="ignore", invalid="ignore"):
+        least = float(each.sum() - MARGIN * np.abs(each).sum() - lost)
+    return least if np.isfinite(least) else -np.inf
 
 
 def level_above(instance: Instance, objective: float) -> float:
