@@ -328,10 +328,9 @@ def test_the_summary_says_all_of_it() -> None:
 
 def test_random_targets_of_any_form(rng: np.random.Generator) -> None:
     """Those that are left out, repeated and combined, as drawn elsewhere."""
-    for _ in range(4):
-        w = random_workload(rng)
-        if not np.isfinite(w.targets).any():
-            continue
+    drawn = [w for w in (random_workload(rng) for _ in range(20)) if np.isfinite(w.targets).any()]
+    assert len(drawn) >= 3
+    for w in drawn[:3]:
         least = budget(w)
         kept = w.queries[np.isfinite(w.targets)]
         np.testing.assert_array_equal(least.plan.workload.queries, kept)
