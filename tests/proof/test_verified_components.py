@@ -57,7 +57,7 @@ def test_changed_values_are_seen(solution: Solution) -> None:
         assert any(failed(replace(solution, **{figure: stated})))
 
 
-@pytest.mark.parametrize("solution", ["l2_strategy"], indirect=True)  # on a basis there is no diagonal by cells
+@pytest.mark.parametrize("solution", ["l2_strategy"], indirect=True)  # a basis has no labels
 def test_labels_in_the_file_count_for_nothing(solution: Solution) -> None:
     """A space that says that all its basis vectors lie in one orbit hides a large diagonal."""
     name, split = matrix_of(solution)
