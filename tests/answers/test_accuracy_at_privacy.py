@@ -95,19 +95,22 @@ def test_releases_have_the_errors_predicted(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("pure", [False, True])
 def test_releases_are_within_what_was_wished_for(rng: np.random.Generator, pure: bool) -> None:
     """Of 400 releases a wish at 80 % fails in 80 at most, and in five deviations more with luck."""
-    size, width = int(rng.integers(2, 6)), float(rng.choice([0.9, 3.0, 7.5, 40.0]))
-    w = Workload.from_products(
-        domain_of(size), [Product((random_factor(rng, size),), within=Wish(width, 0.8))]
-    )
-    privacy = Privacy(epsilon=1e4) if pure else None
-    try:
-        found = accuracy(w, privacy)
-    except PrivacyError as error:  # what rounding to 27 bits may bias 2^31 rows by: some 3 counts
-        assert width < 5 and "rounding the strategy alone makes intervals wider" in error.message
-        return
-    assert found.errors.to_dict()["meets"] == [True] * w.m
-    x = rng.integers(0, 100, size)
-    seeds = rng.integers(0, 2**31, 400)
-    estimates = np.array([measure(found.plan, x, int(seed)).estimates for seed in seeds])
-    misses = (np.abs(estimates - w.answers(x)) > width * (1 + 1e-8)).sum(axis=0)
-    assert misses.max() <= 80 + 5.5 * np.sqrt(400 * 0.16)
+    size, checked = int(rng.integers(2, 6)), 0
+    for width in (float(rng.choice([0.9, 3.0])), float(rng.choice([7.5, 40.0]))):
+        w = Workload.from_products(
+            domain_of(size), [Product((random_factor(rng, size),), within=Wish(width, 0.8))]
+        )
+        privacy = Privacy(epsilon=1e4) if pure else None
+        try:
+            found = accuracy(w, privacy)
+        except PrivacyError as error:  # what rounding to 27 bits may bias 2^31 rows by: some 3 counts
+            assert width < 5 and "rounding the strategy alone makes intervals wider" in error.message
+            continue
+        assert found.errors.to_dict()["meets"] == [True] * w.m
+        x = rng.integers(0, 100, size)
+        seeds = rng.integers(0, 2**31, 400)
+        estimates = np.array([measure(found.plan, x, int(seed)).estimates for seed in seeds])
+        misses = (np.abs(estimates - w.answers(x)) > width * (1 + 1e-8)).sum(axis=0)
+        assert misses.max() <= 80 + 5.5 * np.sqrt(400 * 0.16)
+        checked += 1
+    assert checked > 0

@@ -129,6 +129,11 @@ def test_simulated_noise_spends_nothing_and_is_refused_alike(ledger: Path) -> No
     assert ledger.read_bytes() == before
 
 
+def test_laplace_noise_costs_half_its_square(ledger: Path) -> None:
+    release = mmopt.release(PEOPLE, ASKED, {"epsilon": 0.5}, ledger=ledger, data_set="people")
+    assert release.manifest["ledger"]["spent"] == release.manifest["privacy"]["epsilon"] ** 2 / 2 <= 0.125
+
+
 def test_what_is_refused_is_refused_before_rows_are_read(ledger: Path, tmp_path: Path) -> None:
     """A row without a cell would be refused too, were it read."""
     (tmp_path / "people.csv").write_text("sex,region\nX,north\n")

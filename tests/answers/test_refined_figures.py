@@ -80,7 +80,7 @@ def test_no_figure_is_better_than_it_is(rng: np.random.Generator, subtests: pyte
                 assert far <= Fraction(figures.distance) + slack
 
 
-def test_an_edited_estimate_is_no_perfect_fit(rng: np.random.Generator) -> None:
+def test_an_edited_estimate_is_no_perfect_fit() -> None:
     """QR leaves out what no counts take away: of released answers, which add up, it is nothing."""
     domain = mmopt.Domain.of(a=["x", "y"], b=["p", "q"])
     workload = domain.marginal("a") + domain.marginal("a", "b")

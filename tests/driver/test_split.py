@@ -97,7 +97,7 @@ def test_the_same_figures_as_over_the_cells(
 
 
 @pytest.mark.usefixtures("all_large")
-def test_covariances_by_component(rng: np.random.Generator) -> None:
+def test_covariances_by_component() -> None:
     """Σ on B is the covariance of the estimates at unit noise, and its queries meet their targets."""
     workload = marginals([2, 3, 4], [1, 2], target=1.5)
     solution = solve(workload)

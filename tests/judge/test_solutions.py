@@ -112,7 +112,7 @@ def test_own_givens() -> None:
     assert refuted(judge(found, workload)) == []
 
 
-def test_a_program_of_ones_own_is_held_to_what_is_known_of_all(tmp_path: Path) -> None:
+def test_a_program_of_ones_own_is_held_to_what_is_known_of_all() -> None:
     """Its own formulas are unknown here; strategy, error and the bound over all strategies are judged."""
     text = """\
 program total_of_cells

@@ -133,7 +133,7 @@ def test_a_part_needs_a_partition(tmp_path: Path) -> None:
     )
 
 
-def test_a_ledger_that_is_replaced_meanwhile_is_noticed(tmp_path: Path, file: Path) -> None:
+def test_a_ledger_that_is_replaced_meanwhile_is_noticed(file: Path) -> None:
     bill = Bill.to(file, "people", "north")
     file.unlink()
     Ledger.create(file, "people", rho=0.5)

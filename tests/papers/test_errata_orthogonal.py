@@ -44,7 +44,7 @@ def test_orthogonal_mechanism_depends_on_how_queries_are_normalised() -> None:
         assert (Strategy(rows[:1], norm=1).sensitivity == 1) == (order == np.inf)
 
 
-def test_orthogonal_mechanism_is_not_improved_by_least_squares_alone(rng: np.random.Generator) -> None:
+def test_orthogonal_mechanism_is_not_improved_by_least_squares_alone() -> None:
     """Corollary 1 leaves nothing to improve with W̃ as it is; scaling the blocks alike does."""
     W = np.array([[1.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
     w = Workload.from_matrix(W)

@@ -131,6 +131,8 @@ def has_its_tail(noise: Noise) -> None:
 def has_a_continuous_law(noise: Noise) -> None:
     draws = noise.continuous.draw(np.random.default_rng(3), (200, 200))
     assert np.square(draws).mean() == pytest.approx(noise.continuous.variance, rel=0.06)
+    law, k = chances(noise, 60.0), np.arange(-MOST, MOST)  # at a large scale as the one drawn
+    assert np.mean(np.abs(draws) > 3) == pytest.approx(law[np.abs(k) > 180].sum(), rel=0.15)
     if noise.continuous.mean is not None:
         sums = np.abs(np.concatenate([draws.ravel(), draws.sum(axis=0) / math.sqrt(200)]))
         assert sums.mean() / math.sqrt(noise.continuous.variance) == pytest.approx(

@@ -8,6 +8,8 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from flint import arb
+from judge import balls, neighbourhoods
 
 from mmopt import Workload
 from mmopt.errors import OptionError, PrivacyError
@@ -127,6 +129,24 @@ def test_the_sensitivity_is_that_of_the_set(subtests: pytest.Subtests, rng: np.r
                     assert 1 - 1e-12 <= scaled.sensitivity <= 1 and scaled.neighbours == own.neighbours
                     squared = scaled.total_error(workload) / scaled.sensitivity**2
                     assert scaled.squared_error(workload) == squared
+
+
+def test_the_judge_finds_the_same(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
+    for name, rule in itertools.product(SETS, ["drop", "refuse"]):
+        with subtests.test(name=name, rule=rule):
+            fields = Neighbours.of(name).over(stream(4, rule)).fields()
+            strategy = Strategy(rng.normal(size=(3, 4)), 2, Neighbours(**fields))
+            rows = balls.matrix(strategy.matrix)
+            judged = neighbourhoods.sensitivity_to(fields, rows, 2)
+            assert strategy.sensitivity == pytest.approx(float(judged.mid()), rel=1e-12)
+            bound = float(neighbourhoods.bound_for(fields, arb(1), [arb(1)] * 4).mid())
+            mean = np.square(strategy.matrix).sum() / 4
+            assert bound * mean <= strategy.sensitivity**2 * (1 + 1e-12)
+            assert (bound == 0.0) == (name == "replace-one" and rule == "refuse")
+            with pytest.raises(AssertionError, match="fifth"):
+                neighbourhoods.sensitivity_to({**fields, "kind": "fifth"}, rows, 2)
+            with pytest.raises(AssertionError, match="fifth"):
+                neighbourhoods.bound_for({**fields, "kind": "fifth"}, arb(1), [])
 
 
 def test_a_bound_on_columns_is_one_on_every_set(rng: np.random.Generator) -> None:

@@ -123,7 +123,7 @@ def test_verify_refutes_what_no_solve_would_save(tmp_path: Path) -> None:
     assert [row.what for row in verify(valid, PREFIX).failures] == ["grades"]
 
 
-def test_a_file_of_version_0_1_0_is_graded_anew(tmp_path: Path) -> None:
+def test_a_file_of_version_0_1_0_is_graded_anew() -> None:
     s = solve(PREFIX, "l2_strategy")
     new = {
         "objective_grade",
