@@ -47,7 +47,6 @@ def forms(w: Workload, norm: int) -> list[StrategyForm]:
     return scaled
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_wishes_hold_for_every_form_of_strategy(rng: np.random.Generator, norm: int) -> None:
     sizes = [int(size) for size in rng.integers(2, 4, size=2)]
