@@ -25,7 +25,6 @@ def drawn_workload(rng: np.random.Generator) -> Workload:
     return Workload.from_products(domain_of(*sizes), products)
 
 
-@pytest.mark.quick
 def test_it_is_the_plan_s_and_the_release_s(subtests: pytest.Subtests) -> None:
     for privacy in PRIVACIES.values():
         with subtests.test(str(privacy)):

@@ -53,7 +53,6 @@ def test_the_default_is_the_better_of_both_noises(rng: np.random.Generator) -> N
     assert len(words) >= 2, "something is said of the other noise"
 
 
-@pytest.mark.quick
 def test_laplace_noise_that_is_skipped_is_not_better(subtests: pytest.Subtests) -> None:
     """At a large epsilon noise on integers has much less variance than 2 / epsilon²."""
     privacies = (BOTH, Privacy(30.0, 1e-3), Privacy(0.05, 0.4))
@@ -108,7 +107,6 @@ def test_weights_decide_and_are_spoken_of() -> None:
     assert choice.best.cost == pytest.approx((errors[0] + 9 * errors[1]) / 10, rel=1e-12)
 
 
-@pytest.mark.quick
 def test_targets_are_met_at_the_least_epsilon() -> None:
     w = Workload.from_matrix(np.eye(3), targets=[50.0, 60.0, 70.0])
     choice = default_strategy(w, Privacy(2.0, 1e-6))
@@ -131,7 +129,6 @@ def failing(names: dict[str, Error]) -> Callable[[Workload, Program], Solution]:
     return solved
 
 
-@pytest.mark.quick
 def test_a_noise_that_fails_leaves_the_other_and_is_spoken_of() -> None:
     error = WorkloadError("nothing to be had")
     one = default_strategy(TRI, BOTH, solved=failing({"l2_strategy": error}))

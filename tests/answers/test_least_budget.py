@@ -210,7 +210,6 @@ def test_no_wish_at_all_is_refused() -> None:
     )
 
 
-@pytest.mark.quick
 def test_the_total_of_a_table_by_hand() -> None:
     """One count within 50 at 95 %: σ = 50 / 1.96, rho = 1 / 2σ²; Laplace by its own quantile."""
     w = Workload.from_products(Domain(domain_of(3).attributes), [Product((f.total(3),), within=Wish(50.0))])
@@ -223,7 +222,6 @@ def test_the_total_of_a_table_by_hand() -> None:
     assert pure.bound is None and pure.gap is None
 
 
-@pytest.mark.quick
 def test_whole_answers_have_the_most_noise_that_is_within() -> None:
     """An interval of whole numbers ends on one: within 0.999 it is the truth alone, within 1 it is not."""
     w = Workload.from_products(domain_of(2), [Product((f.identity(2),), within=Wish(0.999))])
@@ -268,7 +266,6 @@ def test_replaced_rows_cost_more_and_have_no_bound() -> None:
     assert "gap" not in shown
 
 
-@pytest.mark.quick
 def test_a_bound_beyond_the_cost_is_none() -> None:
     """At a large delta noise on integers proves less than continuous noise could."""
     w = Workload.from_matrix(np.eye(2), targets=[1.5, 1.5])  # noise on integers has no less
@@ -276,7 +273,6 @@ def test_a_bound_beyond_the_cost_is_none() -> None:
     assert least.cost < 0.35 and least.bound is None
 
 
-@pytest.mark.quick
 def test_a_bound_holds_of_noise_on_integers() -> None:
     """Its variance may be far below that of continuous noise: a release of less than √2 Δ holds the wish."""
     w = Workload.from_matrix(np.eye(2), targets=[0.2, 0.2])

@@ -186,7 +186,6 @@ def test_another_strategy_than_was_measured_is_not_believed(folder):
     )
 
 
-@pytest.mark.quick
 def test_with_the_workload_whatever_follows_from_the_plan_is_compared(folder, subtests):
     manifest = json.loads((folder / "manifest.json").read_text())
     rho, scale = manifest["privacy"]["rho"], manifest["noise"]["scale"]

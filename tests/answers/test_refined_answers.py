@@ -130,7 +130,6 @@ def test_without_the_total_in_the_queries_no_number_of_rows_is_claimed() -> None
     assert found.status.feasible and found.gap is not None and found.gap <= NEAR
 
 
-@pytest.mark.quick
 def test_a_refined_release_is_saved_shown_and_loaded_again(tmp_path: Path) -> None:
     release = released(3)
     saved = load_release(release.save(tmp_path / "out"), ASKED)

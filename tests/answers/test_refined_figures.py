@@ -51,7 +51,6 @@ def squares(answers: list[Fraction], estimates: Array, errors: Array) -> Fractio
     return sum((((a - y) / s) ** 2 for a, y, s in terms), Fraction(0))
 
 
-@pytest.mark.quick
 def test_no_figure_is_better_than_it_is(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
     """Whatever the estimates are: released ones add up, those of an edited folder may not."""
     for size, noise, known in itertools.product([1e2, 1e6, 1e8], [0.0, 1.0, 20.0], [False, True]):

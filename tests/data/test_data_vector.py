@@ -64,7 +64,6 @@ def test_the_last_edge_is_outside() -> None:
     assert counts(parquet(a=[0.0, 18.0, 64.999, 65.0, float("inf")]), one) == [1, 2]
 
 
-@pytest.mark.quick
 def test_nan_falls_into_no_bin() -> None:
     # DuckDB orders NaN above every number, so "age >= 18" would hold for it.
     for file in (

@@ -99,7 +99,6 @@ def test_missing_column() -> None:
     )
 
 
-@pytest.mark.quick
 def test_malformed_csv(subtests: pytest.Subtests) -> None:
     for rows, line, said in [
         ("1,2\n1\n", 3, "1 fields in this row; the header has 2"),
@@ -273,7 +272,6 @@ def test_the_last_edge_is_refused_by_default() -> None:
 TOTAL = Workload.from_products(ONE, [Product((Total(2),))])
 
 
-@pytest.mark.quick
 def test_the_delimiter_is_the_one_that_shows_the_columns(subtests: pytest.Subtests) -> None:
     for name, content in [
         ("t.csv", "b;a\nx,y;2\n"),

@@ -41,7 +41,6 @@ def test_a_column_may_be_both_value_and_weight() -> None:
     assert data_vector({"a": [1, 2, 2]}, ONE, weight="a").counts.tolist() == [1, 4]
 
 
-@pytest.mark.quick
 def test_weights_that_are_no_counts(subtests: pytest.Subtests) -> None:
     for weights, fault in [
         ([1, None, 2], "1 line missing (NULL, empty or NaN)"),

@@ -129,7 +129,6 @@ subject to
     assert found.bound == pytest.approx(18.0, rel=1e-5) and found.bound <= 18.0
 
 
-@pytest.mark.quick
 @pytest.mark.some(4)
 @pytest.mark.parametrize("text", BASES, ids=[str(i) for i in range(len(BASES))])
 def test_any_multipliers_and_slopes_prove_a_bound(text: str, rng: Rng) -> None:

@@ -26,7 +26,6 @@ def solved(problem: ConicProblem) -> dict[str, Any]:
     return {"columns": found["x"], "rows": found["y"]}
 
 
-@pytest.mark.quick
 def test_a_point_of_the_exported_problem_is_judged_with_its_own_multipliers(
     subtests: pytest.Subtests,
 ) -> None:

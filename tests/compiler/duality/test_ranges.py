@@ -73,7 +73,6 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
         assert (ranges["y"].low <= y).all() and (y <= ranges["y"].high).all()
 
 
-@pytest.mark.quick
 def test_the_reading_is_tangent_to_the_lagrangian(subtests: pytest.Subtests, rng: Rng) -> None:
     """Below it where it has a value, and equal to it where the tangents are taken, whatever multipliers."""
     # Some with lines of matrices, and others.

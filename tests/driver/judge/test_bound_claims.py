@@ -103,7 +103,6 @@ def test_a_repair_does_not_hide_a_false_bound(
     assert best is None or refused.value.found.objective >= best * (1.0 - 1e-5)  # it is feasible
 
 
-@pytest.mark.quick
 def test_a_slightly_wider_constraint_is_found_also_of_a_given_point() -> None:
     with pytest.raises(RefutedError):
         solve(PREFIX, edited("l2_strategy", ("diag(X) <= 1", "diag(X) <= 1.001")))
@@ -159,7 +158,6 @@ def test_a_bound_of_another_workload_is_not_proved() -> None:
     assert s.bound_grade == "claimed"
 
 
-@pytest.mark.quick
 def test_a_program_says_when_its_sensitivity_is_its_own() -> None:
     pairs = np.hstack([np.eye(2), np.eye(2)])
     s = solve(PREFIX, Program.parse(PATTERNS), givens={"U": pairs})
@@ -199,7 +197,6 @@ def with_repair(*changes: tuple[str, str], repair: str) -> Program:
     return Program.parse(f"{head}\nrepair\n{repair}\n\nstrategy{tail.split('strategy', 1)[1]}")
 
 
-@pytest.mark.quick
 def test_a_tied_variable_does_not_hide_a_false_bound() -> None:
     program = with_repair(*TIED, repair="    X = 0 * X + eye(n)\n    Y = X")
     with pytest.raises(RefutedError):

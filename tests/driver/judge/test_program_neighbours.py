@@ -94,7 +94,6 @@ def test_a_figure_for_other_neighbours_is_found() -> None:
     ]
 
 
-@pytest.mark.quick
 def test_a_participation_is_solved_for_judged_and_released() -> None:
     s = solve(PREFIX, Program.parse(STREAM), givens={"U": pairs(5, 2)})
     apart = Neighbours.of("participation separation 2 at most 2")
@@ -124,7 +123,6 @@ def test_a_participation_is_solved_for_judged_and_released() -> None:
     assert further.rmse <= planned.rmse * (1 + 1e-9)
 
 
-@pytest.mark.quick
 def test_lines_for_fewer_changes_than_its_neighbours_are_said_and_not_released() -> None:
     """Of the larger figures nothing is hidden: the strategy is scaled to what its neighbours change."""
     s = solve(PREFIX, Program.parse(STREAM), givens={"U": np.eye(5)})

@@ -125,7 +125,6 @@ SPREAD = ("entrywise max", "entrywise min", "rel_entropy")
 FEW = 10
 
 
-@pytest.mark.quick
 def test_law(rng: Rng, subtests: pytest.Subtests) -> None:
     for name, atom in ATOMS.items():
         with subtests.test(name):

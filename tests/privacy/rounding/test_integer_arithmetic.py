@@ -49,7 +49,6 @@ def test_norms_and_differences_equal_python_integers(matrix):
     assert largest_row_sum(matrix) == max(sum(abs(int(v)) for v in row) for row in matrix)
 
 
-@pytest.mark.quick
 @settings(max_examples=120)
 @given(st.sampled_from([10, 30, 44, 46, 62]).flatmap(matrices), matrices(10, (5, 2)))
 def test_products_are_exact_or_refused(left, right):

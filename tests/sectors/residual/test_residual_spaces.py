@@ -71,7 +71,6 @@ def test_error_and_lengths_are_those_of_the_strategy_over_the_cells(rng: np.rand
 STEP = 1e-5  # of differences in the entries of bases
 
 
-@pytest.mark.quick
 def test_the_slopes_of_bases_are_those_of_differences(rng: np.random.Generator) -> None:
     sizes = (3, 4, 5)
     asked = [

@@ -103,7 +103,6 @@ def test_every_kind_of_block_has_its_law(rng):
         assert type(make(rng, 4)[0]).__name__ == name
 
 
-@pytest.mark.quick
 def test_a_block_is_its_matrix(subtests, rng):
     for kind, make in LAWS.items():
         with subtests.test(kind):
