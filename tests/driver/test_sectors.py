@@ -201,7 +201,6 @@ def assert_as_densely(instance: Instance, program: str, optimum: Solution) -> No
 @pytest.mark.parametrize(
     ("program", "givens"),
     [
-        ("l2_strategy", {}),
         ("fitness_for_use", {}),
         ("fitness_hybrid", {"total": 1.0}),
         ("fitness_budget", {"budget": 2.0}),
@@ -214,6 +213,15 @@ def test_targets_cost_what_they_cost_densely(plain: Workload, program: str, give
     found = on_row_space(shipped(program), workload, givens, cells)
     assert not isinstance(found, str)
     assert_as_densely(found[0], program, optimum)
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("plain", PLAIN)
+def test_the_least_total_error_is_what_it_is_densely(plain: Workload) -> None:
+    optimum = mmopt.solve(plain, "l2_strategy")
+    found = on_row_space(shipped("l2_strategy"), plain, {}, SectorCells.of(row_space_of(plain), plain))
+    assert not isinstance(found, str)
+    assert_as_densely(found[0], "l2_strategy", optimum)
 
 
 @pytest.mark.parametrize("plain", PLAIN)
