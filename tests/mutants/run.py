@@ -1,6 +1,6 @@
 """Apply each wrong edit of the table to a copy of the package, one by one, and see a test fail for it.
 
-    python tests/mutants/run.py [--slow | --quick] [--only WORD ...] [--jobs N] [--list]
+    python tests/mutants/run.py [--slow | --quick] [--only WORD ...] [--every N] [--jobs N] [--list]
 
 The tests that a row names have to pass on the copy as it is; with the edit one of them has to fail. Without
 an option they are those of the default run; with --slow the slow ones are tried on what these leave. A row
@@ -247,6 +247,7 @@ def run(mutants: Sequence[Mutant], jobs: int = 1, kind: str = "default") -> list
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[], help="rows whose file, function or text has a word")
+    parser.add_argument("--every", type=int, default=1, help="of these each so many-th")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the rows and run nothing")
     which = parser.add_mutually_exclusive_group()
@@ -256,6 +257,7 @@ def main() -> int:
     )
     asked = parser.parse_args()
     chosen = [m for m in MUTANTS if not asked.only or any(word in m.words for word in asked.only)]
+    chosen = chosen[:: asked.every]
     if asked.list or not chosen:
         print("\n".join(map(str, chosen)) or "no row has these words")
         return not chosen
