@@ -87,7 +87,7 @@ def test_every_wish_holds_at_a_cost_that_is_claimed(
 @pytest.mark.some(1)
 @pytest.mark.parametrize("delta", [None, 1e-2])
 def test_gaussian_budgets_are_least_to_a_millionth(rng: np.random.Generator, delta: float | None) -> None:
-    """Of targets: whole answers within 50.9 are within 50; at a delta, least to a hundredth only."""
+    """Whole answers within 50.9 are within 50; at a delta the budget is least to a hundredth only."""
     checked = 0
     for _ in range(1 if delta is None else 8):
         w = wished(rng, wishes=0.0)

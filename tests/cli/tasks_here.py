@@ -11,7 +11,7 @@ from mmopt.comparison.worker_processes import LENGTH_BYTES, Task
 
 
 class Taken(io.BytesIO):
-    """What the process of a task would say, taken note of when it is said."""
+    """Messages that the process of a task would send, kept in order."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()

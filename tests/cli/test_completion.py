@@ -30,7 +30,7 @@ def test_names_that_begin_so() -> None:
 def test_words_that_complete_the_last(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As bash asks for them."""
+    """Completions are asked for as bash does it."""
     monkeypatch.setenv("_MMOPT_COMPLETE", "complete_bash")
     for words, expected in (
         ("ver", ["verify"]),

@@ -1,4 +1,4 @@
-"""What cannot be done is refused before any work, in full words; nothing is printed as a result, or written.
+"""Impossible requests are refused before any work, in full; no result is printed and no file written.
 
 ``refusals.txt`` has each command with its message; ``…`` stands for the rest of a line.
 """

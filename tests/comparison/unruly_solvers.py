@@ -17,7 +17,7 @@ def stuck(problem: ConicProblem) -> Any:
 
 
 def endless(problem: ConicProblem) -> Iterator[Any]:
-    """The same good point again and again."""
+    """Yields one good point without end."""
     found = by_scs(problem)
     while True:
         yield {"x": found["x"], "y": found["y"]}

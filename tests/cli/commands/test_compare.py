@@ -30,7 +30,7 @@ LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: pref
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Here:
-    """What ``mmopt compare`` solves with, in this process."""
+    """The tasks of ``mmopt compare``, done in this process."""
     here = Here()
     monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
     monkeypatch.setattr(comparison, "Isolated", lambda verbose, worker: contextlib.nullcontext(here))

@@ -75,7 +75,7 @@ def test_all_programs(printed: Any) -> None:
 @pytest.mark.some(1)
 @pytest.mark.parametrize("part", range(10))
 def test_certificates_are_checked(run: Any, part: int, subtests: pytest.Subtests) -> None:
-    """Of a tenth of the programs."""
+    """A tenth of the programs is tried."""
     for name in program_names()[part::10]:
         with subtests.test(name):
             done = run("check", name, "--instances", "1")
