@@ -259,6 +259,8 @@ def _decimal(column: Any, value: float, rounding: str | None) -> Any:
     """
     import ibis
 
+    if not math.isfinite(value):  # which no whole number and no decimal is
+        return None
     kind = column.type()
     scale = kind.scale if kind.is_decimal() else 0
     number = Decimal(int(value) if float(value).is_integer() else repr(float(value)))
