@@ -60,6 +60,12 @@ LINES = {
     "dot": ("c0 @ x", "d", lambda p: np.array(p.c0 @ p.x)),
     "index": ("x[0] + y[1]", "d", lambda p: np.array(p.x[0] + p.y[1])),
     "abs": ("abs(x) + y", "c", lambda p: abs(p.x) + p.y),
+    "square": ("x**2", "c", lambda p: p.x**2),
+    "squares": ("sum(x**2)", "d", lambda p: np.array(sum(p.x**2))),
+    "norm 1": ("norm(x, 1)", "d", lambda p: np.array(sum(abs(p.x)))),
+    "norm inf": ("norm(x, inf)", "d", lambda p: np.array(max(abs(p.x)))),
+    "largest": ("max(x)", "d", lambda p: np.array(max(p.x))),
+    "entrywise min": ("-min(x, y)", "c", lambda p: -np.where(p.x <= p.y, p.x, p.y)),
 }
 """Each with its left side, the given of the same shape on the right, and the exact value of the left."""
 
@@ -105,7 +111,7 @@ def test_a_rule_holds_every_point_at_any_scale(rule: str, rng: Rng) -> None:
     text = TEXT.format(line=f"{left} <= {right}")
     text = text.replace("given\n", "given\n    c0: vector[n]\n    C: matrix[n, n]\n", 1)
     tried = 0
-    while tried < 8:
+    while tried < 5:
         scale, other = 10.0 ** rng.uniform(-300, 300, 2)
         point = {"x": drawn(rng, (N,), scale), "y": drawn(rng, (N,), scale), "X": drawn(rng, (N, N), scale)}
         c0, matrix = drawn(rng, (N,), other), drawn(rng, (N, N), other)
@@ -181,3 +187,35 @@ def test_a_bound_of_tiny_limits_is_not_above_the_optimum() -> None:
         point = {"a": np.array(g), "b": np.array(b), "c": np.array(h)}
         found = ranges_at(text, {"f": f, "g": g, "h": h}, point, 0.0)
         assert found["b"].low <= b
+
+
+ORDER = """program order
+given
+    W: matrix[m, n] = workload.matrix
+    A: symmetric[n, n]
+    B: symmetric[n, n]
+choose
+    X: symmetric[n, n]
+    Y: symmetric[n, n]
+minimize
+    trace(X)
+subject to
+    above: X >> A
+    between: X << Y
+    below: Y << B
+"""
+
+
+def test_diagonals_of_ordered_matrices_are_ordered(rng: Rng) -> None:
+    """Differences are diagonal, so that signs of their entries decide."""
+    for _ in range(5):
+        x = drawn(rng, (N, N), 10.0 ** rng.uniform(-300, 300))
+        x = np.tril(x) + np.tril(x, -1).T
+        low, high = (x + s * np.diag(abs(np.diagonal(x)) * rng.uniform(0, 1, N)) for s in (-1, 1))
+        found = ranges_at(ORDER, {"A": low, "B": high}, {"X": x, "Y": x}, np.inf)
+        for name in ("X", "Y"):
+            ends = (np.diagonal(end) for end in (low, found[name].low, x, found[name].high, high))
+            least, lower, own, upper, most = ends
+            assert (lower <= own).all() and (own <= upper).all(), name
+            wide = 1e-9 * np.maximum(abs(least), abs(most)) + 1e-300
+            assert (least - wide <= lower).all() and (upper <= most + wide).all(), name

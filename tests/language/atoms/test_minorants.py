@@ -6,8 +6,10 @@ Guards atom.py, matrix_minorants.py, norm_minorants.py.
 from dataclasses import replace
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
+from flint import arb
 
 from mmopt.language import ATOMS
 from mmopt.language.atoms.argument_types import Curvature, Type
@@ -15,7 +17,7 @@ from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.minorants import Near
 from mmopt.numerics import balls
 from mmopt.numerics.balls import Ball
-from tests.language.atom_cases import Call, taken
+from tests.language.atom_cases import MEANINGS, Call, arbs, taken
 
 Rng = np.random.Generator
 CLOSE = 1e-9
@@ -155,3 +157,59 @@ def test_far_points_and_slopes_warn_of_nothing(subtests: pytest.Subtests) -> Non
             with np.errstate(all="raise"):
                 atom.minorant(bar, Near(points, (None, None), (0, 0)), *(None,) * atom.arity)
                 atom.minorant(bar, Near(points, points, (0, 0)), *(None,) * atom.arity)
+
+
+DIGITS = 700  # sums of 1e300 and 1e-300 are exact
+
+
+def scaled(value: Any, power: float) -> Any:
+    """A float times a power of ten; what is not 0 stays so, and finite."""
+    sizes = np.clip(np.log10(np.abs(value) + (np.asarray(value) == 0)) + power, -307, 307)
+    return np.sign(value) * 10.0**sizes
+
+
+def is_finite(ball: Ball | None) -> bool:
+    return ball is None or bool(np.isfinite(ball.mid).all() and np.isfinite(ball.rad).all())
+
+
+def not_above(atom: Atom, call: Call, rng: Rng) -> None:
+    """A minorant by derivatives and points of any size, at arguments of any size, those points among them."""
+    chosen = tuple(not k.known.is_constant for k in call.kinds)
+    scaling = [not (k.count or (place and call.exponent is not None)) for place, k in enumerate(call.kinds)]
+    drawn_once = call.draw(rng)
+    bar = np.asarray(drawn(call.out(atom), np.asarray(atom.numpy(*drawn_once, **call.options)), rng))
+    bar = scaled(bar, rng.uniform(-300, 300))
+    powers = rng.uniform(-300, 300, len(scaling))
+
+    def at(values: Any, away: float) -> tuple[Any, ...]:
+        return tuple(scaled(a, p + away) if s else a for a, p, s in zip(values, powers, scaling, strict=True))
+
+    args = at(drawn_once, 0.0)
+    for near in (args, at(call.draw(rng), rng.choice((0.0, 3.0, -3.0, 100.0, -100.0)))):
+        points = tuple(b if c else a for a, b, c in zip(args, near, chosen, strict=True))
+        told = Near(points, (None,) * len(args), tuple(k.known.sign for k in call.kinds))
+        with np.errstate(all="ignore"):
+            constant, pulled = minorant(atom, call, bar, told, args, chosen)
+        if not all(map(is_finite, (constant, *pulled))):
+            continue  # no claim
+        line = arb(float(constant.mid)) - arb(float(constant.rad))
+        for p, a in zip(pulled, args, strict=True):
+            if p is not None:
+                line += np.sum(arbs(p.mid) * arbs(a) - arbs(p.rad) * abs(arbs(a)))
+        meant = MEANINGS[atom.name](
+            *(arbs(a) if s else a for a, s in zip(args, scaling, strict=True)), **call.options
+        )
+        assert not line > np.sum(arbs(bar) * meant), (call, bar, told, args)
+
+
+def test_no_minorant_is_above_its_atom_at_any_scale(rng: Rng, subtests: pytest.Subtests) -> None:
+    before, flint.ctx.dps = flint.ctx.dps, DIGITS
+    try:
+        for name, atom in ATOMS.items():
+            with subtests.test(name):
+                for call in taken(name, 4):
+                    for kinds, _ in call.curved(atom):
+                        if atom.minorant is not None:
+                            not_above(atom, replace(call, kinds=kinds), rng)
+    finally:
+        flint.ctx.dps = before
