@@ -21,6 +21,7 @@ from hypothesis import settings
 
 SEED = "MMOPT_SEED"
 USUAL_SEED = "20261123"
+QUICK = "quick and not slow and not nightly"
 
 # A machine that is busy is no reason for a test to fail.
 settings.register_profile(
@@ -31,7 +32,7 @@ settings.load_profile("mmopt")
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With ``-m quick`` files without a quick test are not imported; importing takes most of the time."""
-    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+    if config.option.markexpr != QUICK or collection_path.suffix != ".py":
         return None
     return True if "mark.quick" not in collection_path.read_text(encoding="utf-8") else None
 
@@ -49,8 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "some(n, parameter): n of its cases, or of those of each value of a parameter, are taken, "
         "drawn by the seed; as many more are slow tests, the rest nightly ones",
     )
-    if config.option.markexpr == "slow":  # of a slow module some tests are nightly
-        config.option.markexpr = "slow and not nightly"
+    # Some cases of a slow or quick test are nightly.
+    config.option.markexpr = {"quick": QUICK, "slow": "slow and not nightly"}.get(
+        config.option.markexpr, config.option.markexpr
+    )
     # In the environment, so that the workers of pytest-xdist share it.
     if os.environ.setdefault(SEED, USUAL_SEED) == "fresh":
         os.environ[SEED] = str(np.random.SeedSequence().generate_state(1)[0])

@@ -41,7 +41,6 @@ def test_it_is_the_plan_s_and_the_release_s(subtests: pytest.Subtests) -> None:
             assert found.confidence == 0.9 and repr(found) == f"Accuracy({found.words})"
 
 
-@pytest.mark.quick
 def test_a_solution_is_spoken_of_as_it_is() -> None:
     w = Workload.from_matrix(np.tri(4))
     found = accuracy(w, Privacy(1.0, 1e-6), solution=solve(w, "l2_strategy"))
@@ -52,7 +51,6 @@ def test_a_solution_is_spoken_of_as_it_is() -> None:
     assert by_targets.plan.absolute and by_targets.words.endswith(" for all targets")
 
 
-@pytest.mark.quick
 def test_a_confidence_that_is_none_is_refused_before_a_solve(subtests: pytest.Subtests) -> None:
     for confidence in [0.0, 1.0, 1.5, float("nan")]:
         with subtests.test(str(confidence)):

@@ -46,7 +46,6 @@ def states(ledger: Path) -> list[str]:
     return [entry.state for entry in Ledger.load(ledger).account.entries]
 
 
-@pytest.mark.quick
 def test_a_release_is_charged_and_its_folder_confirmed(ledger: Path, tmp_path: Path) -> None:
     release = released(ledger)
     assert states(ledger) == ["spent"]

@@ -8,7 +8,6 @@ from mmopt.answers import counted_data
 from mmopt.data import DataVector, MarginalCounts
 
 
-@pytest.mark.quick
 def test_marginals_over_1e20_cells_are_released(rng: np.random.Generator) -> None:
     names = [f"a{i}" for i in range(20)]
     domain = mmopt.Domain.of(**{name: range(10) for name in names})

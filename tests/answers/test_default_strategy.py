@@ -36,6 +36,7 @@ def weighted_error(workload: Workload, name: str, privacy: Privacy) -> float:
     return float(np.average(np.square(plan.standard_errors), weights=workload.weights))
 
 
+@pytest.mark.quick
 def test_the_default_is_the_better_of_both_noises(rng: np.random.Generator) -> None:
     """Whether the other was solved or skipped, at privacies from next to none to next to all."""
     w = without_targets(random_workload(rng))
@@ -72,7 +73,6 @@ def test_laplace_noise_that_is_skipped_is_not_better(subtests: pytest.Subtests) 
                     assert least <= laplace.plan.rmse
 
 
-@pytest.mark.quick
 def test_laplace_noise_that_is_a_little_better_is_found() -> None:
     """Near its bound: for counts of cells, where the bound is what there is."""
     w, privacy = Workload.from_matrix(np.eye(5)), Privacy(1.0, 0.02)
@@ -89,7 +89,6 @@ def test_what_noise_on_integers_has_less_is_not_forgotten() -> None:
     assert default_strategy(TRI, privacy).best.plan.law.name == "Laplace"
 
 
-@pytest.mark.quick
 def test_only_one_noise_is_taken_under_rho_and_pure_epsilon() -> None:
     rho, pure = default_strategy(TRI, Privacy(rho=0.5)), default_strategy(TRI, Privacy(epsilon=1.0))
     assert (rho.best.plan.law.name, rho.others, rho.reasons) == ("Gaussian", (), ())
@@ -98,7 +97,6 @@ def test_only_one_noise_is_taken_under_rho_and_pure_epsilon() -> None:
     assert rho.words == f"l2_strategy with Gaussian noise: {rho.best.figure}"
 
 
-@pytest.mark.quick
 def test_weights_decide_and_are_spoken_of() -> None:
     w = Workload.from_matrix(np.eye(2), weights=[1.0, 9.0])
     choice = default_strategy(w, BOTH)
@@ -144,7 +142,6 @@ def test_a_noise_that_fails_leaves_the_other_and_is_spoken_of() -> None:
     assert str(none.value).startswith("no privacy parameters, and the noise is not set by targets")
 
 
-@pytest.mark.quick
 def test_an_interrupted_solve_is_the_last() -> None:
     asked: list[str] = []
 
@@ -162,7 +159,6 @@ def test_an_interrupted_solve_is_the_last() -> None:
     assert asked == ["p_identity"], "of the rounds of weights none follows"
 
 
-@pytest.mark.quick
 def test_words_say_what_is_considered() -> None:
     assert default_words(TRI, BOTH) == (
         "l2_strategy (Gaussian noise) or p_identity (Laplace noise): the one of least predicted error"
@@ -188,7 +184,6 @@ NO_LAPLACE = (
 )
 
 
-@pytest.mark.quick
 def test_pure_epsilon_over_many_attributes_names_what_to_use() -> None:
     said: list[str] = []
     with pytest.raises(TooLargeError) as caught:

@@ -178,7 +178,6 @@ def test_the_tightest_of_like_queries_has_the_whole_share() -> None:
     assert least.cost == pytest.approx(0.1, rel=1e-6)
 
 
-@pytest.mark.quick
 def test_queries_without_wishes_are_left_out() -> None:
     domain = domain_of(4)
     asked = Product((f.prefix(4),), name="asked", within=Wish(20.0))
@@ -200,7 +199,6 @@ def test_queries_without_wishes_are_left_out() -> None:
     np.testing.assert_array_equal(only.targets, [4.0, 5.0])
 
 
-@pytest.mark.quick
 def test_no_wish_at_all_is_refused() -> None:
     with pytest.raises(WorkloadError) as caught:
         budget(Workload.from_matrix(np.eye(2)))
@@ -256,7 +254,6 @@ def test_a_wish_for_more_noise_than_integers_have_is_refused() -> None:
         budget(Workload.from_products(domain_of(3), [Product((f.prefix(3),), within=Wish(1e12))]))
 
 
-@pytest.mark.quick
 def test_replaced_rows_cost_more_and_have_no_bound() -> None:
     w = Workload.from_matrix(np.tri(3), targets=np.full(3, 100.0))
     one, other = budget(w), budget(w, neighbours="replace-one")
@@ -286,7 +283,6 @@ def test_a_bound_holds_of_noise_on_integers() -> None:
     assert budget(Workload.from_matrix(np.eye(2), targets=[9.0, 9.0])).bound == pytest.approx(1 / 18)
 
 
-@pytest.mark.quick
 def test_a_delta_that_allows_all_of_it_leaves_nothing_to_save() -> None:
     least = budget(Workload.from_matrix(np.eye(2), targets=[1e8, 1e8]), delta=0.01)
     assert least.cost == 0.0 == least.bound

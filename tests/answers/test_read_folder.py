@@ -154,7 +154,6 @@ def test_a_manifest_that_claims_something_else_than_the_answers(folder, subtests
             )
 
 
-@pytest.mark.quick
 def test_simulated_answers_are_not_private_whatever_the_manifest_says(folder):
     said = f"'{folder}' contradicts itself: private is true by its manifest, false by its answers{CHANGED}"
     changed(folder, private=True)

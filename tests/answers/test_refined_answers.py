@@ -80,7 +80,6 @@ def by_enumeration(rows: np.ndarray, values: np.ndarray, sums: np.ndarray, total
     return best
 
 
-@pytest.mark.quick
 def test_the_optimum_is_that_of_every_set_of_zeros(rng: np.random.Generator) -> None:
     for _ in range(4):
         n = int(rng.integers(2, 6))

@@ -97,7 +97,6 @@ def test_an_edited_estimate_is_no_perfect_fit() -> None:
     assert about["objective"] >= value * (1 - 1e-12) > 100.0 and about["bound"] > 100.0
 
 
-@pytest.mark.quick
 def test_a_total_of_0_holds_a_count_whose_estimate_is_above() -> None:
     matrix, estimates, errors = np.eye(4), np.array([300.0, 10.0, 320.0, 50.0]), np.ones(4)
     sums, totals = np.array([[1.0, 1, 1, 1], [0, 0, 0, 1]]), np.array([600.0, 0.0])

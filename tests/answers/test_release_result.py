@@ -40,7 +40,6 @@ def same(one: Release, two: Release) -> None:
         assert np.array_equal(one.answers[name].astype(str), two.answers[name].astype(str)), name
 
 
-@pytest.mark.quick
 def test_what_is_saved_is_loaded_again(tmp_path):
     found = released()
     folder = found.save(tmp_path / "out")

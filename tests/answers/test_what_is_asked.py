@@ -29,7 +29,6 @@ DICTIONARY = {
 }
 
 
-@pytest.mark.quick
 def test_a_file_says_all_of_it(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for form in ["file.yaml", "file.workload", "file", "request", "dictionary"]:
         with subtests.test(form):

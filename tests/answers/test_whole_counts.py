@@ -32,6 +32,7 @@ def test_hierarchies_and_margins_are_rounded_up_or_down(rng: np.random.Generator
         assert np.array_equal(found.answers, queries.astype(int) @ found.counts)
 
 
+@pytest.mark.quick
 def test_no_rounding_is_nearer(rng: np.random.Generator) -> None:
     for _ in range(4):
         counts, queries = rng.exponential(2.0, 4), table(2, 2)
@@ -46,6 +47,7 @@ def test_no_rounding_is_nearer(rng: np.random.Generator) -> None:
         assert distances(found.counts[None])[0] == pytest.approx(distances(kept).min())
 
 
+@pytest.mark.quick
 def test_nor_with_totals_across_both_families() -> None:
     """There HiGHS has to search: with a gap allowed it ends at counts that are farther."""
     counts = np.array([8.95, 3.46, 4.88, 4.3, 0.27, 1.78, 5.12, 10.99, 1.24, 1.21])
@@ -58,6 +60,7 @@ def test_nor_with_totals_across_both_families() -> None:
     assert np.abs(found.counts - counts).sum() == pytest.approx(best)
 
 
+@pytest.mark.quick
 def test_queries_across_both_families_are_told() -> None:
     queries = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1], [1, 0, 2, 0], [1, 0, 1, 0]])
     near = in_two_families(queries.astype(float), np.empty((0, 4)))

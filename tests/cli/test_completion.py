@@ -14,7 +14,6 @@ from mmopt.solvers import KERNELS, SOLVERS
 from mmopt.strategies.baselines import baseline_names
 
 
-@pytest.mark.quick
 def test_names_that_begin_so() -> None:
     assert program_words("") == sorted(program_names())
     assert program_words("gamma_") == ["gamma_2", "gamma_f"]

@@ -15,8 +15,6 @@ from mmopt.privacy import Privacy
 from mmopt.strategies.baselines import evaluate
 from mmopt.workloads import Workload
 
-pytestmark = pytest.mark.quick
-
 TASK = Solving(
     workload=Workload.from_matrix(np.eye(2)),
     program=Program.load("l2_strategy_lmi"),

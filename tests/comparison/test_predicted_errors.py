@@ -22,7 +22,6 @@ EACH = [APPROXIMATE, PURE, ZERO, *OTHERS]
 PROGRAMS = ("l2_strategy", "laplace_weighting")
 
 
-@pytest.mark.quick
 def test_the_error_is_that_of_the_plan(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for stated in EACH:
         with subtests.test(str(stated)):
@@ -42,6 +41,7 @@ def test_the_error_is_that_of_the_plan(subtests: pytest.Subtests, rng: np.random
             assert predicted(workload, solution, None).error(1.25) == 1.25
 
 
+@pytest.mark.quick
 def test_a_noise_that_is_not_allowed() -> None:
     w = Workload.from_matrix(np.tri(3))
     assert PURE.norms == (1,) and ZERO.norms == (2,) and APPROXIMATE.norms == (2, 1)
@@ -83,6 +83,7 @@ def test_a_large_baseline_is_planned_in_factors() -> None:
             assert 0.9 < known.rmse / (noise * cost.rmse) < 1.0001
 
 
+@pytest.mark.quick
 def test_noise_on_the_answers() -> None:
     """Two queries that share a cell have sensitivity 2: Laplace noise of scale 4, at epsilon 0.5, on both."""
     w = Workload.from_matrix(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
@@ -126,6 +127,7 @@ def test_what_the_targets_cost_is_enough_and_not_much_more(
                     assert worst(workload, solution, stated, 0.9 * cost) > 1 or cost > 1
 
 
+@pytest.mark.quick
 def test_too_many_rows_for_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise on real numbers, marked so; none where rows are replaced, whose sensitivity would be needed."""
     w = Workload.from_matrix(np.tri(4))

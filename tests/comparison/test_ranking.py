@@ -12,8 +12,6 @@ from mmopt.comparison.predicted_errors import NOT_PREDICTED
 from mmopt.comparison.ranking import best_first
 from mmopt.strategies.baselines import Cost
 
-pytestmark = pytest.mark.quick
-
 W = Workload.from_matrix(np.tri(4))
 STATED = Stated(Privacy(epsilon=1.0, delta=1e-6))
 GAUSSIAN, LAPLACE = (solve(W, name) for name in ("l2_strategy", "laplace_weighting"))

@@ -34,14 +34,12 @@ def sent() -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.quick
 def test_back_and_forth(sent: bytes) -> None:
     file = io.BytesIO(sent)
     assert [receive(file) for _ in MESSAGES] == MESSAGES
     assert receive(file) is None
 
 
-@pytest.mark.quick
 def test_frames_in_pieces(subtests: pytest.Subtests, sent: bytes) -> None:
     for piece in [1, 3, 50, 10_000]:
         with subtests.test(piece=piece):
@@ -52,7 +50,6 @@ def test_frames_in_pieces(subtests: pytest.Subtests, sent: bytes) -> None:
             assert (found, buffer) == (sent, b"")
 
 
-@pytest.mark.quick
 def test_a_message_that_breaks_off_is_none(sent: bytes) -> None:
     for missing in [1, 20]:
         file = io.BytesIO(sent[:-missing])

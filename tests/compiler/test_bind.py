@@ -64,6 +64,7 @@ def at(name: str, what: str) -> str:
 NO_ARRAY = "is neither a number nor an array of numbers"
 
 
+@pytest.mark.quick
 def test_givens_that_do_not_fit(subtests: pytest.Subtests) -> None:
     asymmetric = "is declared psd and is not symmetric: entry 0, 1 is 0.5 and entry 1, 0 is 0"
     for name, value, fault in (
@@ -105,6 +106,7 @@ def test_a_psd_given_may_be_singular() -> None:
         assert np.array_equal(bound.env["K"], singular)
 
 
+@pytest.mark.quick
 def test_a_symmetric_given_is_symmetric() -> None:
     program = Program.parse(TEXT.replace("psd", "symmetric"))
     wide = np.array([[1.0, 3.0], [3.0, 1.0]])
@@ -224,6 +226,7 @@ def test_a_parameter_of_another_sign_is_refused() -> None:
             bind(Program.load(program), w, {**givens, name: -1.0})
 
 
+@pytest.mark.quick
 def test_a_number_without_a_kind_keeps_the_sign_of_its_default(subtests: pytest.Subtests) -> None:
     """Lines were checked with that sign: t * x**2 is convex for no other."""
     for default, value, other in (("0.5", -1.0, 1.0), ("0", -1e-9, 1.0), ("-2", 1.0, -1.0)):

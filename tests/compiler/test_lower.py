@@ -78,7 +78,6 @@ def of_vector(sense: str, objective: str, line: str) -> Program:
     )
 
 
-@pytest.mark.quick
 def test_a_family_as_one_constraint_has_the_same_optimum(rng: np.random.Generator) -> None:
     """``sum(W[j, :] * v.T)`` has no vector form, ``W[j, :] @ v`` has; they say the same."""
     w = Workload.from_matrix(rng.uniform(0.1, 1.0, size=(4, 3)))
@@ -91,7 +90,6 @@ def test_a_family_as_one_constraint_has_the_same_optimum(rng: np.random.Generato
     assert values[0] == pytest.approx(values[1], rel=GAP_INTERIOR)
 
 
-@pytest.mark.quick
 def test_the_sense_of_a_relation() -> None:
     for op, sense in (("<=", "maximize"), (">=", "minimize"), ("==", "minimize")):
         program = of_vector(sense, "sum(v)", f"W @ v {op} 2")

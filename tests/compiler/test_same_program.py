@@ -26,7 +26,6 @@ def renamed(text: str, names: dict[str, str]) -> str:
     return text
 
 
-@pytest.mark.quick
 def test_programs_that_are_another_one() -> None:
     """Of the shipped ones only two are: l2_strategy with V for W."""
     programs = {name: check(Program.load(name)) for name in SHIPPED}
@@ -35,7 +34,6 @@ def test_programs_that_are_another_one() -> None:
     assert same == set(itertools.permutations(alike, 2))
 
 
-@pytest.mark.quick
 def test_other_names() -> None:
     names = {"W": "Queries", "X": "Gram", "n": "cells", "sensitivity": "price"}
     found = match(parsed(shipped("l2_strategy")), parsed(renamed(shipped("l2_strategy"), names)))
@@ -44,7 +42,6 @@ def test_other_names() -> None:
     assert found.constraints == {"sensitivity": "price"}
 
 
-@pytest.mark.quick
 def test_another_way_of_writing() -> None:
     """The order of the constraints, >= for <=, and where a transpose stands."""
     text = shipped("fitness_for_use")
@@ -77,7 +74,6 @@ def test_an_edited_program_is_another(subtests: pytest.Subtests) -> None:
             assert match(parsed(text), parsed(text.replace(old, new))) is None
 
 
-@pytest.mark.quick
 def test_two_variables_are_not_one() -> None:
     """A renaming is one to one."""
     text = shipped("fitness_penalty")

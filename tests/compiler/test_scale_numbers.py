@@ -55,6 +55,7 @@ def test_there_and_back(subtests: pytest.Subtests, rng: np.random.Generator) -> 
                     )
 
 
+@pytest.mark.quick
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.some(3)
 @pytest.mark.parametrize("name", PRICED)

@@ -40,7 +40,6 @@ def said(program: Program, row: int, column: int, message: str, marked: int = 1,
     return f"own.program:{row}:{column}: {message}\n    {line}\n{caret}" + f"\n  {hint}" * bool(hint)
 
 
-@pytest.mark.quick
 def test_what_is_not_there_is_refused(subtests: pytest.Subtests) -> None:
     range_of, entry = "'i' runs over n - 4, which is -1 here", "is {}, expected 0 to 2"
     for program, *place in (
@@ -83,7 +82,6 @@ def test_the_rows_of_a_factor_are_those_of_its_value() -> None:
     assert s.objective == pytest.approx(6.0, abs=1e-6)
 
 
-@pytest.mark.quick
 def test_rows_that_only_the_numbers_tell_may_stand_in_a_line(subtests: pytest.Subtests) -> None:
     for objective, line, least in [
         ("sum(x)", "stack(W, 2 * W) @ x >= 2", 6.0),

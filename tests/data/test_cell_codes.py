@@ -223,7 +223,6 @@ def counts(path: str, bins: Bins, **rules: str) -> list[int]:
     return [int(count) for count in data_vector(path, Domain((a,))).counts]
 
 
-@pytest.mark.quick
 def test_infinities_fall_into_open_bins_and_nan_into_none() -> None:
     column = [float("-inf"), -1.0, 0.0, 17.9, 18.0, float("inf"), float("nan"), None]
     both = Bins((float("-inf"), 0, 18, float("inf")))
@@ -250,7 +249,6 @@ def test_infinite_dates_of_a_database_fall_into_open_bins(kind: str) -> None:
     connection.disconnect()
 
 
-@pytest.mark.quick
 def test_a_day_ends_at_midnight() -> None:
     column = [
         datetime.datetime(2019, 12, 31, 23, 59, 59, 999_999),
@@ -274,7 +272,6 @@ def test_a_text_that_is_no_date_is_outside_even_where_both_ends_are_open() -> No
     )
 
 
-@pytest.mark.quick
 def test_columns_that_are_no_dates() -> None:
     year = Bins.of_dates(datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))
     other = "declare values of the column's type in the workload file, or convert the column first"

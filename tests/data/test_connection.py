@@ -14,11 +14,10 @@ from mmopt.errors import Error
 from mmopt.workloads import Workload
 from tests.data.tables import refusal
 
-pytestmark = pytest.mark.quick
-
 ASKED = Workload.of(domain={"sex": ["F", "M"]}, workload=[{"marginal": ["sex"]}])
 
 
+@pytest.mark.quick
 def test_a_url_is_shown_without_its_secrets(subtests: pytest.Subtests) -> None:
     for url, shown in [
         ("postgres://host/db", "postgres://host/db"),
@@ -36,6 +35,7 @@ def test_a_url_is_shown_without_its_secrets(subtests: pytest.Subtests) -> None:
             assert shown_url(url) == shown and "secret" not in shown
 
 
+@pytest.mark.quick
 def test_a_message_is_without_the_password_of_its_url(subtests: pytest.Subtests) -> None:
     for name in ["ann", ""]:
         for password in ["secret", "sec@ret", "se/cr?e#t"]:

@@ -20,6 +20,7 @@ from mmopt.workloads import Attribute, Domain
 from tests.data.tables import bins, counts, first_counts, parquet, text, values
 
 
+@pytest.mark.quick
 def test_counts_in_the_domains_order_of_cells() -> None:
     file = text("t.csv", "sex,age\nF,0\nM,17\nM,18\nM,64\nF,64\n")
     domain = Domain((values("sex", "F", "M"), bins("age", 0, 18, 65)))
@@ -38,6 +39,7 @@ def test_a_table_without_rows_is_a_vector_of_zeros() -> None:
     assert counts(parquet(a=pa.array([], pa.int32())), values("a", 1, 2)) == [0, 0]
 
 
+@pytest.mark.quick
 def test_rows_that_two_attributes_drop_are_in_both_numbers() -> None:
     file = text("t.csv", "a,b\n1,1\n9,9\n,9\n1,\n")
     rules = {"outside": "drop", "missing": "drop"}
@@ -46,6 +48,7 @@ def test_rows_that_two_attributes_drop_are_in_both_numbers() -> None:
     assert vector.rows == 4 and dict(vector.dropped) == {"a": 2, "b": 3}
 
 
+@pytest.mark.quick
 def test_a_label_takes_what_is_outside_or_missing() -> None:
     file = text("t.csv", "a,b\n1,x\n7,x\n,x\nnan,x\n?,x\n")
     one = values("a", 1, 2, 3, outside="2", missing="3")

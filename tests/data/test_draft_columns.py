@@ -63,7 +63,6 @@ def test_kinds_are_those_of_types_and_no_row_changes_them(rng: np.random.Generat
         assert column_kinds(Path("t.sqlite"), "t") == {"sex": "unknown", "age": "unknown"}
 
 
-@pytest.mark.quick
 def test_of_text_only_the_first_line_is_read() -> None:
     Path("t.csv").write_bytes(b'sex,age,,sex,a b,t\tb\n"not closed \xff')
     assert column_kinds(Path("t.csv")) == {"age": "unknown", "a b": "unknown"}

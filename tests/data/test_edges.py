@@ -106,19 +106,25 @@ def test_an_instant_is_in_its_month(source: str, rng: Rng, tmp_path: Path) -> No
 EDGES = (-3.0, 0.1, 0.3, 1.0, 2.5, 7.0, 9e15, 2.0**53 + 2)
 
 
-@pytest.mark.parametrize("scale", [0, 1, 17, 20])
-def test_a_decimal_is_in_the_bin_that_holds_it(scale: int, rng: Rng) -> None:
-    """Those next to an edge, which as doubles are the edge."""
-    domain = Domain.of(x={"bins": ["open", *EDGES, "open"]})
+def decimals(scale: int, rng: Rng) -> tuple[list[Decimal], list[int]]:
+    """Random ones and those next to the edges, and how many are between these."""
     unit = Decimal(1).scaleb(-scale)
     edges = [Decimal(edge if edge > 1e15 else repr(edge)) for edge in EDGES]
     drawn = [Decimal(repr(x)) for x in rng.uniform(-5, 10, 20).tolist()]
     with localcontext(prec=60):
         near = [edge + k * unit for edge in edges for k in range(-2, 3)]
         values = [value.quantize(unit, rounding="ROUND_FLOOR") for value in (*near, *drawn)]
-    exact = np.bincount([sum(edge <= value for edge in edges) for value in values], minlength=len(edges) + 1)
+    bins = [sum(edge <= value for edge in edges) for value in values]
+    return values, np.bincount(bins, minlength=len(edges) + 1).tolist()
+
+
+@pytest.mark.parametrize("scale", [0, 1, 17, 20])
+def test_a_decimal_is_in_the_bin_that_holds_it(scale: int, rng: Rng) -> None:
+    """Those next to an edge, which as doubles are the edge."""
+    domain = Domain.of(x={"bins": ["open", *EDGES, "open"]})
+    values, exact = decimals(scale, rng)
     counts = data_vector(pa.table({"x": pa.array(values, pa.decimal128(38, scale))}), domain).counts
-    assert counts.tolist() == exact.tolist()
+    assert counts.tolist() == exact
 
 
 def test_a_whole_number_is_in_the_bin_that_holds_it() -> None:

@@ -21,7 +21,7 @@ from mmopt.data import coded_rows, data_vector, marginal_counts
 from mmopt.errors import DataError
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
-from tests.data import engines
+from tests.data import engines, test_edges
 
 pytestmark = [
     pytest.mark.engines,
@@ -212,6 +212,37 @@ def test_refused_rows_are_the_same_on_every_engine(tables: dict[str, Any]) -> No
             data_vector(rows, asked)
         said[name] = str(refused.value)
     assert len(set(said.values())) == 1 and "text that is no number" in said["duckdb"]
+
+
+def test_an_instant_and_a_decimal_are_where_they_are_as_written(
+    server: engines.Server, spark: Any, rng: np.random.Generator
+) -> None:
+    instants = test_edges.instants(rng, "us")
+    seen = [datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=v) for v in instants.tolist()]
+    prices, in_bins = test_edges.decimals(20, rng)
+    columns = {
+        "seen": ("timestamp", "timestamp_ntz", [(one,) for one in seen]),
+        "price": ("numeric(38, 20)", "decimal(38, 20)", [(one,) for one in prices]),
+    }
+    months = Workload.of(
+        domain={"seen": {"range": ["1960-01-01", "2030-01-01"], "width": "month"}},
+        workload=[{"marginal": ["seen"]}],
+    )
+    bins = Workload.of(
+        domain={"price": {"bins": ["open", *test_edges.EDGES, "open"]}}, workload=[{"marginal": ["price"]}]
+    )
+    connection = server.connect()
+    for name, (kind, other, rows) in columns.items():
+        with connection.con.cursor() as cursor, connection.con.transaction():
+            cursor.execute(f"CREATE TEMPORARY TABLE edges_{name} ({name} {kind})")
+            cursor.executemany(f"INSERT INTO edges_{name} VALUES (%s)", rows)
+        frame = spark._session.createDataFrame(rows, f"{name} {other}")
+        frame.createOrReplaceTempView(f"edges_{name}")
+    for one in (connection, spark):
+        found = data_vector(one.table("edges_seen"), months).counts.tolist()
+        assert found == test_edges.month_counts(instants, "us"), one.name
+        assert data_vector(one.table("edges_price"), bins).counts.tolist() == in_bins, one.name
+    connection.disconnect()
 
 
 def url_of(server: engines.Server, password: str) -> str:

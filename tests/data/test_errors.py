@@ -240,7 +240,6 @@ def test_a_column_of_text_where_numbers_are_declared() -> None:
             )
 
 
-@pytest.mark.quick
 def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     file = text("t.csv", "sex,years\nF,secret\nX,12\nF,99\n,13\nF,\nF,NaN\nF,12\n")
     said = refusal(file, values("sex", "F", "M"), bins("age", 0, 65, column="years"))

@@ -42,7 +42,6 @@ def drawn(rng: np.random.Generator, weights: bool) -> tuple[dict[str, list[objec
     return table, Workload.from_products(domain, products)
 
 
-@pytest.mark.quick
 @pytest.mark.draws(2)
 @pytest.mark.parametrize("weight", [None, "n"])
 def test_tables_are_the_sums_of_the_data_vector(rng: np.random.Generator, weight: str | None) -> None:

@@ -71,6 +71,7 @@ def test_columns_that_no_query_needs_may_hold_anything() -> None:
         data_vector({"sex": rows}, workload.domain)
 
 
+@pytest.mark.quick
 def test_an_attribute_that_drops_rows_is_read() -> None:
     for rule, kept in (("outside: drop", [1, 1, 2]), ("missing: drop", None)):
         request = parse_request(FILE % (f", {rule}", ""))

@@ -48,7 +48,6 @@ SOURCES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.quick
 def test_each_row_is_in_the_part_of_its_own_text_alone(
     subtests: pytest.Subtests, tmp_path: Path, rng: np.random.Generator
 ) -> None:

@@ -18,7 +18,6 @@ LIMIT = 2**31
 TABLE = "the dictionary of columns"
 
 
-@pytest.mark.quick
 def test_a_line_stands_for_so_many_rows(subtests: pytest.Subtests) -> None:
     for weights in [
         [3, 0, 5, 2],

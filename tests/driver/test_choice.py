@@ -111,7 +111,6 @@ def test_arrays_that_nobody_makes(monkeypatch: pytest.MonkeyPatch) -> None:
 SHORT = DENSE["half targets"]().workload  # of refine_counts Clarabel's point leaves a gap of 1.5e-5
 
 
-@pytest.mark.quick
 def test_a_gap_that_the_chosen_solver_leaves_is_closed() -> None:
     alone, found = (mmopt.solve(SHORT, "refine_counts", solver=name) for name in ("clarabel", None))
     assert str(alone.status).startswith("gap not reached") and alone.gap > 1e-6

@@ -106,7 +106,6 @@ def test_numbers_and_arrays_of_one_entry_are_bounded(subtests: pytest.Subtests) 
             assert s.bound <= s.objective <= s.bound + 1e-3 * max(1.0, s.objective)
 
 
-@pytest.mark.quick
 def test_a_line_with_a_condition_whose_sides_are_found_otherwise() -> None:
     """One side row by row, the other at once: row by row both, and not each row against all numbers."""
     text = """
@@ -304,6 +303,7 @@ def test_multipliers_of_the_solve_alone_may_prove_the_bound(monkeypatch: pytest.
     assert s.gap <= 1e-4 and "line c" in s.derived_from
 
 
+@pytest.mark.quick
 def test_a_gap_above_what_was_asked_is_said() -> None:
     program = Program.parse(NEAR.format("norm(A @ x - a, 1)", "sum(x) <= 0"))
     givens = {"A": np.eye(4), "a": np.eye(4)[0]}
@@ -316,6 +316,7 @@ def test_a_gap_above_what_was_asked_is_said() -> None:
     )
 
 
+@pytest.mark.quick
 def test_a_level_is_never_exceeded(rng: Rng) -> None:
     """Ranges hold up to the level alone, so no bound is above that."""
     found = case(BASES[0], rng)
@@ -324,6 +325,7 @@ def test_a_level_is_never_exceeded(rng: Rng) -> None:
     assert bound.bound == 0.5 * float(found.objective)
 
 
+@pytest.mark.quick
 def test_rounded_queries_are_charged(rng: Rng) -> None:
     """The ball of the root has a root of the exact Gram matrix, and lets that are made of it are wider."""
     for _ in range(3):
@@ -358,7 +360,6 @@ def test_a_forged_bound_is_noticed() -> None:
     assert failures(derived_bound=None) == ["derived bound"]
 
 
-@pytest.mark.quick
 def test_a_derived_bound_without_a_level_is_none(subtests: pytest.Subtests) -> None:
     for kept in [{}, {"level": np.ones(2)}, {"level": np.array(np.nan)}]:
         with subtests.test(kept=kept):
@@ -368,6 +369,7 @@ def test_a_derived_bound_without_a_level_is_none(subtests: pytest.Subtests) -> N
             assert str(refused.value) == "the derived bound has no level"
 
 
+@pytest.mark.quick
 def test_what_is_rounded_otherwise_is_an_estimate() -> None:
     w = Workload.from_matrix(np.array([[1.0, 0.5, 0.3], [0.2, 0.1, 0.7]]) / 3.0)
     text = OWN.replace("matrix[r, n] = workload.root", "matrix[k, n] = workload.basis")

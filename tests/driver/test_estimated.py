@@ -8,8 +8,6 @@ from mmopt.compiler import bind
 from mmopt.driver.judge.score_point import FEASIBLE, charged, scored
 from mmopt.errors import ContradictionError
 
-pytestmark = pytest.mark.quick
-
 PREFIX = Workload.from_matrix(np.tri(4))
 # More queries than cells, and not whole: the root is a QR factor, the Gram matrix a rounded sum.
 ROUNDED = Workload.from_matrix(np.random.default_rng(0).normal(size=(9, 3)))
@@ -32,6 +30,7 @@ def judged(workload: Workload, given: str, objective: str, klass: str = "convex"
     return str(found.objective_grade)
 
 
+@pytest.mark.quick
 def test_of_a_gram_matrix_that_is_a_rounded_sum(subtests: pytest.Subtests) -> None:
     for workload, grade in [(PREFIX, "proved"), (ROUNDED, "estimated")]:
         with subtests.test(grade):
@@ -54,6 +53,7 @@ def test_of_a_root_in_an_objective_below_zero(subtests: pytest.Subtests) -> None
             assert judged(ROUNDED, given, objective) == "estimated"
 
 
+@pytest.mark.quick
 def test_of_steps_and_of_defaults() -> None:
     """1 is lost beside 1e20."""
     root, total = "    W: matrix[r, n] = workload.root\n", "trace(W @ inv(X) @ W.T)"
@@ -71,6 +71,7 @@ def test_of_steps_and_of_defaults() -> None:
     assert found.objective_grade == "estimated" or found.objective >= 10 + 10
 
 
+@pytest.mark.quick
 def test_of_a_block_that_is_to_be_nonnegative_entry_by_entry() -> None:
     """As a psd block it would say nothing of the sign of x."""
     text = (
@@ -102,6 +103,7 @@ strategy
 """
 
 
+@pytest.mark.quick
 def test_a_point_just_outside_is_worse_than_its_value() -> None:
     """tr(W inv(X) Wᵀ) of X = (1 + v) I is 6 / (1 + v): the charge makes up for it."""
     found = scored(bind(Program.load("l2_strategy"), WORKLOAD), {"X": (1.0 + MISSED) * np.eye(3)})
@@ -109,6 +111,7 @@ def test_a_point_just_outside_is_worse_than_its_value() -> None:
     assert 6.0 <= found.objective <= 6.0 * (1 + 1.1 * MISSED)  # of what it misses twice is charged
 
 
+@pytest.mark.quick
 def test_what_a_violation_may_be_worth_goes_to_the_worse_side(subtests: pytest.Subtests) -> None:
     """By weak duality at most the multipliers times it: one of 1000 for each of three cells."""
     for sense, op, worse in [("minimize", ">=", 1.0), ("maximize", "<=", -1.0)]:

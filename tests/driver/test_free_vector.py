@@ -1,7 +1,6 @@
 """What is chosen as a vector of numbers: there and back, and its derivatives."""
 
 import numpy as np
-import pytest
 
 from mmopt.driver.free_vector import Coordinates, draw
 from mmopt.language import Program
@@ -30,7 +29,6 @@ def drawn(rng: np.random.Generator) -> dict[str, np.ndarray]:
     return {d.name: draw(rng, d, d.shape(COORDINATES.sizes)) for d in COORDINATES.declarations}
 
 
-@pytest.mark.quick
 def test_there_and_back(rng: np.random.Generator) -> None:
     values = drawn(rng)
     assert (values["v"] >= 0).all() and (values["w"] > 0).all()

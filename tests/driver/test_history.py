@@ -122,6 +122,7 @@ def test_a_long_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [own[0]["iteration"], own[-1]["iteration"]] == [every[0]["iteration"], every[-1]["iteration"]]
 
 
+@pytest.mark.quick
 def test_a_point_that_is_not_feasible_is_no_row() -> None:
     best = run_solver.Best(bind(Program.load("l2_strategy"), TARGETED))
     told = Point({}, {}, 7, "", run=2)

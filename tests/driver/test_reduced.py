@@ -21,7 +21,6 @@ MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
 BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))
 
 
-@pytest.mark.quick
 def test_a_wrong_lift_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the multipliers of a class not split, the bound would still be valid, and the gap say it."""
     right = MergeCells.lift
@@ -63,7 +62,6 @@ def test_the_tolerance_is_that_of_the_whole(subtests: pytest.Subtests) -> None:
                 assert s.gap <= tolerance
 
 
-@pytest.mark.quick
 def test_the_last_report_is_of_the_whole() -> None:
     seen: list[Progress] = []
     s = solve(BLOCKS, "l2_strategy", progress=seen.append)

@@ -59,7 +59,6 @@ def solved(request: pytest.FixtureRequest) -> Iterator[tuple[Workload, Solution]
         yield workload, mmopt.solve(workload, "l2_strategy", tolerance=GAP)
 
 
-@pytest.mark.quick
 def test_a_solution_is_saved_and_verified(solved: tuple[Workload, Solution], tmp_path: Path) -> None:
     workload, solution = solved
     assert solution.solver == "sectors"

@@ -40,7 +40,6 @@ def solved() -> Solved:
     return w, mmopt.solve(w, Program.parse(DESIGN))
 
 
-@pytest.mark.quick
 def test_the_optimum_is_that_of_theory_and_its_bound_is_proved(solved: Solved) -> None:
     _, s = solved
     best = legendre.legroots(legendre.legder([0, 0, 0, 1]))
@@ -52,7 +51,6 @@ def test_the_optimum_is_that_of_theory_and_its_bound_is_proved(solved: Solved) -
     assert s.kind_of_gap == "absolute: of a logarithm"
 
 
-@pytest.mark.quick
 def test_no_figure_of_a_strategy_is_shown(solved: Solved) -> None:
     _, s = solved
     assert not s.has_strategy
@@ -68,7 +66,6 @@ def test_a_comparison_says_that_there_is_none(solved: Solved) -> None:
     assert (row.noise, row.rmse, row.predicted.reason) == ("", None, "the program says no strategy")
 
 
-@pytest.mark.quick
 def test_nothing_is_released(solved: Solved) -> None:
     w, s = solved
     with pytest.raises(mmopt.PrivacyError) as caught:
@@ -79,7 +76,6 @@ def test_nothing_is_released(solved: Solved) -> None:
     )
 
 
-@pytest.mark.quick
 def test_a_file_says_whether_there_is_a_strategy_and_is_verified(tmp_path: Path, solved: Solved) -> None:
     w, s = solved
     s.save(tmp_path / "d.npz")
@@ -100,7 +96,6 @@ minimize
 """
 
 
-@pytest.mark.quick
 def test_figures_of_data_that_only_the_caller_has_are_proved_and_shown_without_a_strategy() -> None:
     givens = {"A": np.vander(np.linspace(-1, 1, 8), 3), "b": np.zeros(8)}
     found = mmopt.solve(np.eye(2), Program.parse(LEAST_NORM), givens=givens, solver="clarabel")

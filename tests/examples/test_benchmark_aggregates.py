@@ -94,6 +94,7 @@ def test_profiles_and_words_of_a_page_by_hand() -> None:
     assert "q (1.0e-04, late)" in text
 
 
+@pytest.mark.quick
 def test_the_distance_from_an_optimum(subtests: pytest.Subtests) -> None:
     for objective, optimum, sense, expected in (
         (2.2, 2.0, "minimize", 0.1),

@@ -107,7 +107,6 @@ KINDS = {
 OPTIMA = {"linear": 3.0, "second-order": 5.0, "psd": math.sqrt(5.0), "exponential": math.e}
 
 
-@pytest.mark.quick
 def test_every_solver_as_a_function_returns_optimal_pairs(subtests: pytest.Subtests) -> None:
     """Wrong triangles, orders or signs would show in the errors of y, or in those of s."""
     for (name, called), (kind, problem) in itertools.product(solvers.CALLED.items(), KINDS.items()):

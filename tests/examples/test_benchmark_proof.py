@@ -51,6 +51,7 @@ def test_the_interval_holds_the_optimum_of_the_decimals(subtests: pytest.Subtest
             assert upper - lower < Fraction(1, 10**11)
 
 
+@pytest.mark.quick
 def test_a_decimal_is_read_as_it_stands_there() -> None:
     """0.1 is in its ball, and the double nearest to it is not."""
     (matrix,) = [cone for cone in exact_problem(MATRIX).cones if cone.kind == "psd"]
@@ -86,6 +87,7 @@ def test_without_an_interior_there_is_no_proof() -> None:
         enclosed(exact_problem(LINEAR), [1.0, 1.0])
 
 
+@pytest.mark.quick
 def test_what_is_not_in_a_cone_is_not_shown_to_be() -> None:
     """Balls that reach beyond a cone are not inside; nor are points of its boundary."""
     inside = {name: kind.inside for name, kind in suite.exact_cones.KINDS.items()}

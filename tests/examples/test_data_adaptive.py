@@ -35,7 +35,6 @@ def test_deviations_by_hand() -> None:
     assert dawa.best_partition({size: cost + 3 for size, cost in costs.items()}, 4) == [0, 1, 3, 4]
 
 
-@pytest.mark.quick
 def test_the_partition_is_the_best_of_all(rng: np.random.Generator) -> None:
     for n in (1, 2, 5, 9) * 3:
         # Costs of any sign, as noise makes them.

@@ -55,7 +55,6 @@ def _number(lesson: str) -> str:
     return str(int(lesson[:2]))
 
 
-@pytest.mark.quick
 def test_a_lesson_says_what_it_assumes_and_ends_in_a_certified_number(subtests: pytest.Subtests) -> None:
     for lesson in LESSONS:
         with subtests.test(lesson):
@@ -71,7 +70,6 @@ def test_a_lesson_says_what_it_assumes_and_ends_in_a_certified_number(subtests: 
             )
 
 
-@pytest.mark.quick
 def test_a_lesson_has_three_exercises_that_the_checker_knows(subtests: pytest.Subtests) -> None:
     words = r"^\*\*Exercise (\d+\.\d+)\.\*\* .*?"
     cell = r'```\{code-cell\} python\nanswer = \.\.\..*?\ncheck\("(.*?)", answer\)'
@@ -115,7 +113,6 @@ def test_so_do_those_of_certificates() -> None:
     _judged(CERTIFICATE)
 
 
-@pytest.mark.quick
 def test_what_is_no_answer_is_said(subtests: pytest.Subtests) -> None:
     for key, exercise in EXERCISES.items():
         with subtests.test(key):

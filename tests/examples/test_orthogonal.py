@@ -39,7 +39,6 @@ def by_fractions(matrix: np.ndarray) -> list[int]:
     return chosen
 
 
-@pytest.mark.quick
 def test_the_first_independent_rows_of_integers_are_those_by_fractions(rng: np.random.Generator) -> None:
     for _ in range(50):
         m, n, k = rng.integers(1, 9, size=3)
@@ -47,7 +46,6 @@ def test_the_first_independent_rows_of_integers_are_those_by_fractions(rng: np.r
         assert first_independent(matrix).tolist() == by_fractions(matrix)
 
 
-@pytest.mark.quick
 def test_those_of_other_numbers_are_those_of_integers(rng: np.random.Generator) -> None:
     for scale in (0.1, 1e-150, 1e150) * 20:
         m, n, k = rng.integers(1, 9, size=3)
@@ -56,7 +54,6 @@ def test_those_of_other_numbers_are_those_of_integers(rng: np.random.Generator) 
         assert first_independent(rows).tolist() == by_fractions(whole)
 
 
-@pytest.mark.quick
 def test_integers_of_any_size_do_not_round() -> None:
     large = 2.0**52
     rows = np.array([[large, 1.0], [large + 1, 1.0], [2 * large, 2.0]])

@@ -19,7 +19,6 @@ Item, Row, Source = item.Item, item.Row, item.Source
 ERRATA = (EXAMPLES.parent / "programs" / "ERRATA.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.quick
 def test_items_are_complete(subtests: pytest.Subtests) -> None:
     """Every erratum is named by one; an explained item has a reason and nothing else has none; each has its
     own name. Which items there are is kept on the page of the last run.
@@ -49,7 +48,6 @@ def test_quick_items_are_accounted_for(source: Any, one: Any, rng: np.random.Gen
     assert [row for row in rows if row.bound is not None and row.bound > row.ours * (1 + ROUNDING)] == []
 
 
-@pytest.mark.quick
 def test_verdicts(subtests: pytest.Subtests) -> None:
     for paper, ours, relation, within, verdict in (
         ("45.36", 45.364, "=", 0.0, "agrees"),
@@ -76,7 +74,6 @@ def test_verdicts(subtests: pytest.Subtests) -> None:
             assert excused.is_accounted_for != row.is_accounted_for
 
 
-@pytest.mark.quick
 def test_the_worst_instance_is_the_one_nearest_to_breaking_the_relation() -> None:
     instances = [(1.0, 0.5), (10.0, 9.9), (100.0, 120.0)]
     assert item.worst("x", instances, "<=") == Row("x, worst of 3", 100.0, 120.0, "<=")
@@ -128,7 +125,6 @@ def test_a_long_item_is_written_before_the_next_one_runs(
     assert "Together 2 items: 2 computed, 0 checked, 0 explained. 1 figure: agrees (1)." in page_text
 
 
-@pytest.mark.quick
 def test_names_may_have_commas() -> None:
     def names(only: str) -> list[tuple[str, str]]:
         return [(source.key, one.name) for source, one in run.chosen(only, with_long=True)]
@@ -151,7 +147,6 @@ def test_a_name_that_there_is_not_is_refused(
     )
 
 
-@pytest.mark.quick
 def test_the_page_of_the_last_run_is_that_of_its_rows() -> None:
     """Every quick item that computes has rows there, no other thing has, and the page is drawn from them."""
     results = EXAMPLES / "reproduce" / "results"

@@ -57,7 +57,6 @@ def site_of(folder: Path, body: str, css: str = "p { color: red }") -> Path:
     return folder
 
 
-@pytest.mark.quick
 def test_links_that_lead_somewhere(tmp_path: Path) -> None:
     body = '<a href="other.html#here">a</a><a href="#top">b</a><a href="https://example.org/x">c</a>'
     body += '<img src="data:image/png;base64,AA=="><a href="mailto:x@a.org">d</a><a href="other.html?q">e</a>'
@@ -155,7 +154,6 @@ def test_punctuation_stays_beside_its_formula() -> None:
     assert str(line) == f"<paragraph>{shown}</paragraph>"
 
 
-@pytest.mark.quick
 def test_the_page_of_the_language_has_all_that_its_docstring_says() -> None:
     pages = script("site/docstring_pages.py")
     text = pages.docstring_page(mmopt.language, "Language", "mmopt", without=("Atoms",))

@@ -169,7 +169,6 @@ def test_what_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         export(TARGETS, "l2_strategy")
 
 
-@pytest.mark.quick
 def test_the_file_says_what_it_is() -> None:
     text = str(export(TARGETS, LARGEST, "mps").content)
     assert text == str(export(TARGETS, LARGEST, "mps").content)  # nothing in it is of the moment

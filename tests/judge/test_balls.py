@@ -9,8 +9,6 @@ from flint import arb, ctx
 from judge import balls
 from judge.measured import Measured, exact_sensitivity
 
-pytestmark = pytest.mark.quick
-
 SINGULAR = {
     "equal": (1, 1, 1, 1),
     "rank 3": (3, 2, 1, 0),

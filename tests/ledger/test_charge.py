@@ -26,7 +26,6 @@ def spent(file: Path, rho: float, part: str | None = None) -> Charge:
     return Bill.to(file, "people", part).spend("add-remove", rho, None, "w.yaml", HASH)
 
 
-@pytest.mark.quick
 def test_a_charge_is_entered_and_confirmed(file: Path) -> None:
     charge = spent(file, 0.125, "north")
     assert charge.section() == {
@@ -55,6 +54,7 @@ def test_a_charge_is_entered_and_confirmed(file: Path) -> None:
     )
 
 
+@pytest.mark.quick
 def test_the_whole_total_can_be_spent_and_no_more(file: Path) -> None:
     spent(file, 0.25)
     spent(file, 0.25, "north")
@@ -77,6 +77,7 @@ def test_the_whole_total_can_be_spent_and_no_more(file: Path) -> None:
     spent(file, 0.25, "east")
 
 
+@pytest.mark.quick
 def test_more_than_is_left_is_refused_with_both(file: Path) -> None:
     spent(file, 0.375)
     with pytest.raises(PrivacyError):
@@ -104,6 +105,7 @@ def test_a_ledger_of_epsilon(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.quick
 def test_another_data_set_and_another_unit_are_refused_with_both(file: Path) -> None:
     before = file.read_bytes()
     with pytest.raises(LedgerError) as caught:
@@ -142,6 +144,7 @@ def test_a_ledger_that_is_replaced_meanwhile_is_noticed(file: Path) -> None:
     assert caught.value.message == f"'{file}' was replaced meanwhile by a ledger of another partition"
 
 
+@pytest.mark.quick
 def test_a_ledger_of_another_measure_put_there_meanwhile_is_not_charged(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +180,7 @@ def test_what_another_spends_meanwhile_counts(file: Path, monkeypatch: pytest.Mo
     assert Ledger.load(file).spent == 0.375
 
 
+@pytest.mark.quick
 def test_a_manifest_rounds_what_is_spent_up_and_what_is_left_down(file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("UPDATE terms SET total = '1/3'")

@@ -63,6 +63,7 @@ def test_charges_that_are_allowed_never_pass_the_total(drawn, total):
         assert sum((e.spent for e in kept if e.part in (None, v)), Fraction(0)) <= Fraction(total)
 
 
+@pytest.mark.quick
 @given(COSTS)
 def test_costs_are_exact(cost):
     assert cost_in("rho", cost, None) == Fraction(cost)
@@ -77,6 +78,7 @@ def test_ten_tenths_are_more_than_one():
     assert sum([0.1] * 10) < 1 < sum([cost_in("rho", 0.1, None)] * 10)
 
 
+@pytest.mark.quick
 def test_gaussian_noise_has_no_epsilon():
     with pytest.raises(PrivacyError) as caught:
         cost_in("epsilon", 0.5, 1.0)
@@ -95,6 +97,7 @@ def test_a_cost_that_is_none_is_refused(subtests):
                 assert str(caught.value) == f"the release costs {cost!r}, which no ledger can add up"
 
 
+@pytest.mark.quick
 def test_parts_that_are_the_same_number_share_an_account():
     same = [
         ("1", " 1 ", "01", "1.0", "1e0"),
@@ -109,6 +112,7 @@ def test_parts_that_are_the_same_number_share_an_account():
     assert all(len(group) == 1 for group in keys) and len(set.union(*keys)) == len(same)
 
 
+@pytest.mark.quick
 def test_what_is_spent_is_shown_rounded_up_and_what_is_left_down():
     third = Fraction(1, 3)
     assert (shown(third), shown(third, is_left=True), shown(Fraction(0.1))) == ("0.333334", "0.333333", "0.1")
@@ -117,6 +121,7 @@ def test_what_is_spent_is_shown_rounded_up_and_what_is_left_down():
     assert shown(Fraction(1, 2) - little, is_left=True) == "0.499999"
 
 
+@pytest.mark.quick
 def test_the_epsilon_of_a_rho_is_that_of_the_double_above():
     rhos = [Fraction(1, 3), Fraction(10**6, 3), Fraction(1, 10)]
     doubles = [above(rho) for rho in rhos]
@@ -124,7 +129,6 @@ def test_the_epsilon_of_a_rho_is_that_of_the_double_above():
     assert [epsilon_of(rho, 1e-6) for rho in rhos] == [zcdp_epsilon(double, 1e-6) for double in doubles]
 
 
-@pytest.mark.quick
 def test_an_explanation_names_the_theorems_and_the_epsilon():
     text = "\n".join(explanation(Account(terms(0.5), entries([(0.25, None), (0.125, "a")]))))
     for words in ("Lemma 1.7", "Proposition 1.4", "McSherry 2009", "Feldman and Zrnic", "rho 0.5 in all"):

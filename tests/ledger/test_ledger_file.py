@@ -59,7 +59,6 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-@pytest.mark.quick
 def test_what_is_read_is_what_was_written(ledger: Path) -> None:
     account = ledger_file.read(ledger)
     assert account.terms == TERMS
@@ -110,6 +109,7 @@ def test_what_exists_is_not_replaced(tmp_path: Path, subtests: pytest.Subtests) 
             assert os.listdir(parent) == ["people.ledger"]
 
 
+@pytest.mark.quick
 def test_an_amount_that_is_not_read_back_is_not_stored(
     tmp_path: Path, ledger: Path, subtests: pytest.Subtests
 ) -> None:
@@ -184,6 +184,7 @@ def test_another_format_is_named(ledger: Path) -> None:
     )
 
 
+@pytest.mark.quick
 def test_what_was_changed_is_refused(ledger: Path, subtests: pytest.Subtests) -> None:
     whole = ledger.read_bytes()
     for statement, what in [
@@ -209,6 +210,7 @@ def test_what_was_changed_is_refused(ledger: Path, subtests: pytest.Subtests) ->
             assert refusal(ledger) == f"'{ledger}' is damaged{colon} {what}{WHOLE}"
 
 
+@pytest.mark.quick
 def test_a_total_may_be_lowered_and_not_raised(ledger: Path) -> None:
     edited(ledger, "UPDATE terms SET total = '1/4'")
     account = ledger_file.read(ledger)
@@ -257,6 +259,7 @@ def test_bytes_of_what_is_held_are_checked(ledger: Path, rng: np.random.Generato
         assert f"'{ledger}' is damaged: " in str(caught.value)
 
 
+@pytest.mark.quick
 def test_a_ledger_that_is_held_is_waited_for_and_named(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
     message = (
@@ -290,6 +293,7 @@ def test_a_reader_is_waited_for_at_the_end(ledger: Path, monkeypatch: pytest.Mon
     assert len(ledger_file.read(ledger).entries) == 2
 
 
+@pytest.mark.quick
 def test_what_is_spent_is_on_disk_before_a_call_returns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +332,7 @@ def test_a_ledger_that_may_not_be_written_can_be_read(ledger: Path, monkeypatch:
         )
 
 
+@pytest.mark.quick
 def test_an_entry_of_another_ledger_is_not_confirmed(ledger: Path) -> None:
     entry = replace(ledger_file.read(ledger).entries[1], spent=Fraction(2, 3))
     with pytest.raises(LedgerError) as caught:
@@ -346,11 +351,13 @@ def test_a_link_is_followed(ledger: Path) -> None:
     assert len(ledger_file.read(ledger).entries) == 3
 
 
+@pytest.mark.quick
 def test_entries_that_were_taken_away_are_missed(ledger: Path) -> None:
     edited(ledger, "DELETE FROM entries WHERE number = 2")
     assert refusal(ledger) == f"'{ledger}' is damaged: it has 1 entries of 2{WHOLE}"
 
 
+@pytest.mark.quick
 def test_what_could_undo_a_charge_is_refused(ledger: Path, subtests: pytest.Subtests) -> None:
     whole = ledger.read_bytes()
     for what in ["TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END", "VIEW t AS SELECT 1"]:
@@ -363,6 +370,7 @@ def test_what_could_undo_a_charge_is_refused(ledger: Path, subtests: pytest.Subt
             )
 
 
+@pytest.mark.quick
 def test_what_is_written_is_read_before_it_counts(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, row = ledger.read_bytes(), ledger_file.entry_row
     monkeypatch.setattr(ledger_file, "entry_row", lambda entry: row(replace(entry, spent=entry.spent / 2)))

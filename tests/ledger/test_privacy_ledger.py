@@ -26,7 +26,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.quick
 def test_what_is_left_is_shown(file: Path) -> None:
     ledger = mmopt.Ledger.load(file)
     assert (ledger.total, ledger.spent, ledger.left) == (1.0, 0.375, 0.625)
@@ -113,6 +112,7 @@ def test_a_total_that_is_none_is_refused(tmp_path: Path, subtests: pytest.Subtes
             assert caught.value.message == said and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.quick
 def test_a_total_beyond_doubles_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for power in [309, 3000, 5000]:
         with subtests.test(str(power)):
@@ -149,6 +149,7 @@ def test_every_total_that_is_a_double_is_read_back_and_explained(
             assert f"allows {measure} " in ledger.explain()
 
 
+@pytest.mark.quick
 def test_parts_compose_for_one_row_added_or_removed_alone(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for neighbours in ["replace-one", {"rows": 2}, {"rows": 1}]:
         with subtests.test(str(neighbours)):
@@ -169,6 +170,7 @@ def test_parts_compose_for_one_row_added_or_removed_alone(tmp_path: Path, subtes
             assert str(caught.value) == f"'{path}' declares no partition, and so no part 'north'"
 
 
+@pytest.mark.quick
 def test_figures_in_doubles_are_on_the_safe_side(tmp_path: Path) -> None:
     """A cost and a total that no double is: what is spent is no less, what is left no more."""
     file = Ledger.create(tmp_path / "few.ledger", "people", rho=1.0, partition="region").path

@@ -55,7 +55,6 @@ def test_each_says_what_was_asked_and_whether_it_is_held(subtests: pytest.Subtes
                 assert columns["meets"][row] == (None if name == "plain" else is_held), (name, epsilon)
 
 
-@pytest.mark.quick
 def test_whole_answers_have_whole_half_widths() -> None:
     for norm, privacy in ((1, Privacy(epsilon=0.7)), (2, Privacy(rho=0.03))):
         found = plan(W, Strategy(np.eye(3), norm), privacy)

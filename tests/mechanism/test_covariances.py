@@ -14,7 +14,6 @@ from tests.mechanism.test_intervals import release
 FORMS = ("cells", "hierarchy", "dense", "product", "union", "marginals")
 
 
-@pytest.mark.quick
 def test_the_diagonal_is_that_of_the_standard_errors(rng, subtests):
     for form in FORMS:
         privacy = rng.choice([Privacy(1.0, 1e-6), Privacy(epsilon=1.0)])

@@ -65,6 +65,7 @@ def added(laws: list[np.ndarray]) -> np.ndarray:
     return reduce(lambda a, b: np.convolve(a, b, "same"), laws)
 
 
+@pytest.mark.quick
 def test_the_width_is_the_least_that_covers_and_the_coverage_is_exact(subtests):
     """Sums of equal terms, of one and twice another, and of two scales: convolved, and counted."""
     for confidence, norm, scale in itertools.product([0.5, 0.95, 0.999], [1, 2], [0.2, 0.5, 1.0, 3.0]):
@@ -109,7 +110,6 @@ def test_an_error_on_no_lattice_is_covered_and_not_by_much_more(subtests):
             assert chances[np.abs(values) <= 0.9 * width].sum() < 0.95 + 0.01
 
 
-@pytest.mark.quick
 def test_laplace_noise_of_a_large_scale_is_as_the_continuous(subtests):
     for confidence in [0.5, 0.95, 0.999]:
         with subtests.test(str(confidence)):
@@ -131,6 +131,7 @@ def test_simulated_noise_has_the_law_of_the_drawn(subtests):
                 assert abs(np.mean(draws == k) - chance) <= 5 * math.sqrt(chance / 40_000)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("draw", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_intervals_cover_as_printed(draw, rng, subtests):
     """Estimates are linear in the noise: 4,000 draws of it through the coefficients, a few through data."""
@@ -182,6 +183,7 @@ def test_where_coefficients_are_too_many_intervals_cover_at_least(monkeypatch, s
                 assert (coarse.widths > 1.3 * few.widths).all() and not coarse.is_exact
 
 
+@pytest.mark.quick
 def test_a_width_for_any_laplace_sum_covers_single_counts(monkeypatch, subtests):
     """Noise on whole numbers reaches the next one, where continuous noise of its scale does not."""
     monkeypatch.setattr(accuracy, "_MOST", 0)
@@ -200,7 +202,6 @@ def test_a_bound_for_any_laplace_sum_is_little_wider_than_one_variable_needs():
         assert single < laplace_quantile(missed) < more * single
 
 
-@pytest.mark.quick
 def test_whole_answers_are_whole():
     """Least squares of whole numbers that are whole themselves, such as sums of counts."""
     w, strategy, x = release("cells", 1)
@@ -252,7 +253,6 @@ def test_whole_numbers_are_of_queries_of_whole_numbers():
         assert measurement._are_whole(Product((factor, total(2)))).tolist() == [whole] * factor.rows
 
 
-@pytest.mark.quick
 def test_a_count_with_much_noise_is_covered_as_printed(subtests):
     """|z| <= t of whole z, summed; a normal quantile of 491.95 covers 491, and that too seldom."""
     for scale, (norm, confidence) in itertools.product(
@@ -269,7 +269,6 @@ def test_a_count_with_much_noise_is_covered_as_printed(subtests):
             assert not interval.is_exact or covered == pytest.approx(interval.coverage[0], abs=1e-6)
 
 
-@pytest.mark.quick
 def test_intervals_hold_what_rounding_biases_the_most_rows():
     """Queries without an integer basis: 2^31 rows of one cell, whose answers are off by a multiple of it."""
     w = Workload.from_matrix(np.log(np.arange(5.0) + 2)[None, :])
@@ -320,6 +319,7 @@ def test_two_terms_of_much_noise_are_covered_as_printed(subtests):
                 assert not is_exact or coverage == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.quick
 def test_a_small_coefficient_of_much_noise_is_not_left_out(subtests):
     """Noise of a small scale is nearly always 0: the other term is all of the error that there is."""
     for norm, small in itertools.product([1, 2], [2e-11, 2e-13]):

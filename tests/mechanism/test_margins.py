@@ -15,11 +15,10 @@ from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES
 from mmopt.strategies import Strategy
 
-pytestmark = pytest.mark.quick
-
 ROOM = 1 + Fraction(1, 2**48)
 
 
+@pytest.mark.quick
 def test_costs_leave_room_for_three_roundings(rng: np.random.Generator) -> None:
     for _ in range(4):
         size, scale = int(rng.integers(1, 2**40)), float(10.0 ** rng.uniform(-2, 9))
@@ -27,6 +26,7 @@ def test_costs_leave_room_for_three_roundings(rng: np.random.Generator) -> None:
         assert Fraction(LAPLACE.cost(size**2, scale)) >= ROOM * size / Fraction(scale)
 
 
+@pytest.mark.quick
 def test_the_least_scale_costs_no_more_than_is_allowed_in_the_last_digit(
     rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:
@@ -40,12 +40,14 @@ def test_the_least_scale_costs_no_more_than_is_allowed_in_the_last_digit(
                 assert allowed * (1 - 1e-14) <= found <= allowed
 
 
+@pytest.mark.quick
 def test_a_product_that_leaves_64_bits_is_refused() -> None:
     for size in (2**30, 2**31):
         with pytest.raises(TooLargeError, match="the limit is"):
             integer_product(np.array([[2**31, 2**31]]), np.array([[size], [size]]))
 
 
+@pytest.mark.quick
 def test_a_root_just_above_a_float_is_not_that_float() -> None:
     """√(4^b + 1) is above 2^b by less than any digit that is kept."""
     for bits in [0, 1, 26, 31, 52, 53, 70, 200]:
@@ -53,6 +55,7 @@ def test_a_root_just_above_a_float_is_not_that_float() -> None:
             assert Fraction(root_above(squared)) ** 2 >= squared
 
 
+@pytest.mark.quick
 def test_targets_that_cost_a_little_more_than_is_allowed_are_refused() -> None:
     w = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 1.0, 3.0])
     strategy = solve(w, "fitness_for_use").strategy

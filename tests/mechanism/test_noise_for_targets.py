@@ -47,6 +47,7 @@ def forms(w: Workload, norm: int) -> list[StrategyForm]:
     return scaled
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("norm", [1, 2])
 def test_wishes_hold_for_every_form_of_strategy(rng: np.random.Generator, norm: int) -> None:
     sizes = [int(size) for size in rng.integers(2, 4, size=2)]
@@ -95,7 +96,6 @@ def larger(found: Plan) -> Privacy:
     return Privacy(rho=found.rho / 1.00002)
 
 
-@pytest.mark.quick
 def test_laplace_noise_by_targets_is_the_most_that_meets_them(subtests: pytest.Subtests) -> None:
     """On integers its variance is 1 / (2 sinh²(epsilon / 2)), less than that of continuous noise."""
     for target in [0.01, 0.2, 1.0, 50.0, 1e7]:
@@ -108,7 +108,6 @@ def test_laplace_noise_by_targets_is_the_most_that_meets_them(subtests: pytest.S
             assert (found.rho, found.delta, found.set_by) == (None, 0.0, "targets")
 
 
-@pytest.mark.quick
 def test_a_wish_below_what_rounding_biases_is_refused_in_finite_time(rng: np.random.Generator) -> None:
     """Real queries without an integer basis: over 2^31 rows the rounded row space is off by some counts."""
     rows = rng.normal(size=(3, 2)) @ rng.normal(size=(2, 4))
@@ -129,7 +128,6 @@ def test_a_wish_below_what_rounding_biases_is_refused_in_finite_time(rng: np.ran
     )
 
 
-@pytest.mark.quick
 def test_excess_is_over_what_is_asked() -> None:
     w = Workload.from_products(
         domain_of(2), [Product((f.identity(2),), within=Wish(20.0)), Product((f.total(2),), target=40.0)]
@@ -149,6 +147,7 @@ ADVICE = re.compile(
 )
 
 
+@pytest.mark.quick
 @pytest.mark.draws(1)
 def test_what_costs_too_much_is_refused_with_advice_that_suffices(rng: np.random.Generator) -> None:
     width, variance = float(rng.uniform(5.0, 50.0)), float(rng.uniform(5.0, 5000.0))

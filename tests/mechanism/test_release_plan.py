@@ -56,7 +56,6 @@ def test_the_cost_never_exceeds_what_is_allowed(subtests):
                 )
 
 
-@pytest.mark.quick
 def test_laplace_noise_costs_the_epsilon_and_no_delta(subtests):
     for neighbours, privacy in itertools.product(
         ["add-remove", "replace-one"], [Privacy(epsilon=1.0), Privacy(epsilon=1e-7), Privacy(0.3, 1e-6)]
@@ -87,7 +86,6 @@ def test_predicted_laplace_errors_are_the_strategy_s(subtests):
             np.testing.assert_allclose(found.standard_errors**2, exact, rtol=1e-12)
 
 
-@pytest.mark.quick
 def test_noise_and_privacy_of_different_kinds_are_refused():
     cases = [
         (
@@ -135,7 +133,6 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
         assert str(caught.value) == message
 
 
-@pytest.mark.quick
 def test_predicted_errors_are_the_strategy_s_at_the_calibrated_noise():
     strategy = Strategy(np.tri(8))
     found = plan(TRI, strategy, Privacy(rho=0.5))  # rho 1/2: noise scale = sensitivity
@@ -146,13 +143,11 @@ def test_predicted_errors_are_the_strategy_s_at_the_calibrated_noise():
     assert "8 queries, rho 0.5, add-remove" in repr(found)
 
 
-@pytest.mark.quick
 def test_replace_one_calibrates_to_differences():
     add, replace = (plan(TRI, IDENTITY, Privacy(rho=0.5), n).noise for n in ("add-remove", "replace-one"))
     assert replace == pytest.approx(math.sqrt(2) * add)
 
 
-@pytest.mark.quick
 def test_targets_set_the_noise_and_the_cost():
     found = plan(TARGETS, IDENTITY, None, absolute=True)
     assert (found.standard_errors**2 <= TARGETS.targets).all()
@@ -179,7 +174,6 @@ def test_rounding_is_charged_to_the_cost_not_to_the_targets():
         assert found.rho == pytest.approx(strategy.sensitivity**2 / 2, rel=1e-6)
 
 
-@pytest.mark.quick
 def test_without_targets_absolute_is_unit_noise():
     found = plan(TRI, Strategy(np.tri(8)), None, absolute=True)
     np.testing.assert_allclose(found.standard_errors, 1.0, rtol=1e-6)
@@ -203,7 +197,6 @@ def test_targets_beyond_the_budget_are_refused_with_the_factor_that_suffices():
     )
 
 
-@pytest.mark.quick
 def test_a_strategy_that_misses_its_targets_is_refused():
     with pytest.raises(WorkloadError) as caught:
         plan(workload_of(2.0), IDENTITY, None, absolute=True)
@@ -214,7 +207,6 @@ def test_a_strategy_that_misses_its_targets_is_refused():
     )
 
 
-@pytest.mark.quick
 def test_a_total_under_replace_one_has_nothing_to_calibrate():
     total = all_counted(Workload.from_matrix(np.ones((1, 4)), targets=1.0))
     with pytest.raises(PrivacyError, match="the sensitivity is 0 under replace-one"):
@@ -223,7 +215,6 @@ def test_a_total_under_replace_one_has_nothing_to_calibrate():
     assert found.rho == 0.0 and found.noise == pytest.approx(1.0)
 
 
-@pytest.mark.quick
 def test_arguments_of_other_kinds_are_named():
     rho = Privacy(rho=0.5)
     of_a_person = "{'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
@@ -249,7 +240,6 @@ def test_a_matrix_and_a_dictionary_will_do():
         plan(IDENTITY, TRI, Privacy(rho=0.5))
 
 
-@pytest.mark.quick
 def test_a_vanishing_budget_is_refused():
     with pytest.raises(PrivacyError, match="may exceed 2\\^62"):
         plan(TRI, IDENTITY, Privacy(rho=1e-38))

@@ -43,7 +43,7 @@ LOADED = ("cvxpy", "scipy.stats", "pytest", "opendp.prelude", "ibis", "duckdb", 
 MARKS = {
     "default": "not slow and not nightly and not engines",
     "slow": "slow and not nightly",
-    "quick": "quick",
+    "quick": "quick and not slow and not nightly",
 }
 SEED = "20261123"  # that of everybody's default run
 KILLED, PASSED, NOTHING = 1, 0, 5  # exit statuses of pytest

@@ -79,6 +79,7 @@ def test_definite_by_cholesky(rng: np.random.Generator) -> None:
     assert not is_definite(x, np.nan) and not is_definite(x, -np.inf)
 
 
+@pytest.mark.quick
 def test_a_length_is_not_lost_with_its_squares(rng: np.random.Generator) -> None:
     for axis in (None, 0, 1):
         a = rng.normal(size=(4, 3))

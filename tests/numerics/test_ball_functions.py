@@ -16,8 +16,6 @@ from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.ball_functions import below_eigenvalues, root, smallest_eigenvalue
 from mmopt.numerics.balls import TINY, Ball, exact
 
-pytestmark = pytest.mark.quick
-
 
 def decimals(a: np.ndarray) -> list[Decimal]:
     return [Decimal(float(x)) for x in np.ravel(a)]
@@ -33,6 +31,7 @@ def random_ball(rng: np.random.Generator, *shape: int) -> Ball:
     return Ball(mid, np.abs(mid) * rng.choice([0.0, 1e-17, 1e-14, 1e-3], size=shape))
 
 
+@pytest.mark.quick
 def test_exponentials_and_logarithms(rng: np.random.Generator) -> None:
     for _ in range(6):
         a = random_ball(rng, 4, 3)
@@ -72,6 +71,7 @@ def test_logarithms_next_to_one(subtests: pytest.Subtests) -> None:
                     assert_inside([(Decimal(at) + sign * Decimal(2) ** -60).ln()], ball_functions.log(ball))
 
 
+@pytest.mark.quick
 def test_what_has_no_value_has_no_bound() -> None:
     assert np.isinf(ball_functions.log(exact(0.0)).rad)
     assert np.isinf(ball_functions.log(Ball(np.array(1.0), np.array(1.0))).rad)
@@ -82,6 +82,7 @@ def test_what_has_no_value_has_no_bound() -> None:
     assert np.isinf(ball_functions.polar(exact(np.full((2, 2), np.nan))).rad).all()
 
 
+@pytest.mark.quick
 def test_polar_factor(rng: np.random.Generator) -> None:
     """Of Q H with Q = I - 2 v vᵀ / 4, v = ±1, and H a symmetric positive definite matrix of few bits."""
     for _ in range(4):
@@ -98,6 +99,7 @@ def test_polar_factor(rng: np.random.Generator) -> None:
         assert (np.abs(q - shaken.mid) <= shaken.rad).all() and np.isfinite(shaken.rad).all()
 
 
+@pytest.mark.quick
 def test_smallest_eigenvalue_is_a_lower_bound(subtests: pytest.Subtests) -> None:
     for condition in [1.0, 1e6, 1e12]:
         with subtests.test(condition=condition):
@@ -131,6 +133,7 @@ def test_a_matrix_is_semidefinite_if_all_of_the_ball_are() -> None:
     assert not ball_functions.is_semidefinite(Ball(singular, np.full((2, 2), 1e-9)))
 
 
+@pytest.mark.quick
 def test_matrix_root(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for least in [0.0, 2.0**-20, 1.0]:
         with subtests.test(least=least):
@@ -157,6 +160,7 @@ def test_a_number_below_every_eigenvalue(subtests: pytest.Subtests, rng: np.rand
             assert below_eigenvalues(Ball(x, np.full(x.shape, least)), lower) == 0.0
 
 
+@pytest.mark.quick
 def test_rows_of_a_stack_are_those_of_every_matrix_in_the_ball() -> None:
     """A row that may be zeros leaves nothing to say; a product that is too small for a float is not zero."""
     a = exact(np.tri(3))

@@ -17,9 +17,8 @@ from mmopt.numerics.ball_inverse import (
 )
 from mmopt.numerics.balls import Ball, exact
 
-pytestmark = pytest.mark.quick
 
-
+@pytest.mark.quick
 def test_sandwich(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for condition in [1e1, 1e4, 1e9, 1e12]:
         with subtests.test(condition=condition):
@@ -71,6 +70,7 @@ def test_sandwich_of_what_is_not_symmetric(rng: np.random.Generator) -> None:
         assert_inside(fractions(w).dot(solve(x, w.T)), sandwich(exact(w), shaken, exact(w.T)))
 
 
+@pytest.mark.quick
 def test_the_diagonal_alone(
     subtests: pytest.Subtests, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +113,7 @@ def test_nothing_to_invert_leaves_zeros() -> None:
     assert not mid.any() and not rad.any()
 
 
+@pytest.mark.quick
 def test_no_matrix_in_a_ball_has_a_smaller_singular_value(rng: np.random.Generator) -> None:
     for rad in [0.0, 1e-6, 1e-2, 0.1, 0.2]:
         mid = np.eye(3) + np.triu(rng.uniform(-0.3, 0.3, (3, 3)), 1)
@@ -123,6 +124,7 @@ def test_no_matrix_in_a_ball_has_a_smaller_singular_value(rng: np.random.Generat
         assert found > 0 or rad > 1e-2
 
 
+@pytest.mark.quick
 def test_residuals_against_fractions(
     subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:

@@ -10,9 +10,8 @@ from exact_arithmetic import assert_inside, fractions, orthogonal
 from mmopt.numerics.ball_nuclear import nuclear
 from mmopt.numerics.balls import Ball, exact
 
-pytestmark = pytest.mark.quick
 
-
+@pytest.mark.quick
 def test_nuclear_norm(subtests: pytest.Subtests) -> None:
     for (rows, columns), smallest in product(product((1, 2, 4, 16), repeat=2), [0, 1, 30]):
         with subtests.test(rows=rows, columns=columns, smallest=smallest):
@@ -93,6 +92,7 @@ def test_many_terms(rng: np.random.Generator) -> None:
     assert nuclear(exact(q.T)).rad <= 40 * 1e-12
 
 
+@pytest.mark.quick
 def test_a_polar_factor_saves_the_decomposition(subtests: pytest.Subtests) -> None:
     """Slightly off it is still good; nothing but the lower end depends on it."""
     for shape in [(6, 6), (4, 9), (9, 4)]:

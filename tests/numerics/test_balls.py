@@ -14,9 +14,6 @@ from exact_arithmetic import assert_inside, fractions, random_ball, within
 from mmopt.numerics import balls
 from mmopt.numerics.balls import Ball, exact
 
-pytestmark = pytest.mark.quick
-
-
 BINARY = [
     (balls.add, operator.add),
     (balls.sub, operator.sub),
@@ -25,6 +22,7 @@ BINARY = [
 ]
 
 
+@pytest.mark.quick
 def test_entry_by_entry(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for rule, truth in BINARY:
         with subtests.test(rule=rule.__name__):
@@ -33,6 +31,7 @@ def test_entry_by_entry(subtests: pytest.Subtests, rng: np.random.Generator) -> 
                 assert_inside(truth(within(rng, a), within(rng, b)), rule(a, b))
 
 
+@pytest.mark.quick
 def test_sums_and_extremes(rng: np.random.Generator) -> None:
     for _ in range(6):
         a = random_ball(rng, 4, 6)
@@ -46,6 +45,7 @@ def test_sums_and_extremes(rng: np.random.Generator) -> None:
         assert_inside(x[:, :4].trace(), balls.trace(Ball(a.mid[:, :4], a.rad[:, :4])))
 
 
+@pytest.mark.quick
 def test_products(rng: np.random.Generator) -> None:
     for _ in range(6):
         a, b, v = random_ball(rng, 4, 6), random_ball(rng, 6, 3), random_ball(rng, 6)
@@ -55,6 +55,7 @@ def test_products(rng: np.random.Generator) -> None:
         assert_inside(w.dot(w), balls.matmul(v, v))
 
 
+@pytest.mark.quick
 def test_scaled_rows_and_columns(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(balls, "ROWS_AT_A_TIME", 3)
     for _ in range(6):
@@ -69,6 +70,7 @@ def test_scaled_rows_and_columns(rng: np.random.Generator, monkeypatch: pytest.M
                 assert (found.rad <= 1e-15 * np.abs(found.mid).max(axis=1, keepdims=True) + 1e-290).all()
 
 
+@pytest.mark.quick
 def test_a_product_between_scales(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rounding is one radius for each row, which the scales go with."""
     monkeypatch.setattr(balls, "ROWS_AT_A_TIME", 3)
@@ -99,6 +101,7 @@ def test_scales_and_squares_too_small_for_a_float() -> None:
     assert_inside(truth, balls.dots(exact(one), exact(other), 1))
 
 
+@pytest.mark.quick
 def test_products_entry_by_entry_summed(rng: np.random.Generator) -> None:
     for _ in range(6):
         a, b = random_ball(rng, 4, 6), random_ball(rng, 4, 6)
@@ -112,6 +115,7 @@ def test_products_entry_by_entry_summed(rng: np.random.Generator) -> None:
                     assert (found.rad <= 1e-14 * sizes).all()
 
 
+@pytest.mark.quick
 def test_whole_powers(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for exponent in [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, -1.0, -2.0, -3.0]:
         with subtests.test(exponent=exponent):
@@ -123,6 +127,7 @@ def test_whole_powers(subtests: pytest.Subtests, rng: np.random.Generator) -> No
                 assert_inside(within(rng, wide) ** int(exponent), balls.power(wide, exact(exponent)))
 
 
+@pytest.mark.quick
 def test_roots_and_broken_powers(rng: np.random.Generator) -> None:
     for _ in range(6):
         a = random_ball(rng, 6, positive=True)
@@ -138,6 +143,7 @@ def test_roots_and_broken_powers(rng: np.random.Generator) -> None:
             assert (ball.rad <= a.rad / np.abs(a.mid) * ball.mid + 1e-14 * ball.mid).all()
 
 
+@pytest.mark.quick
 def test_powers_of_what_is_about_one_hold_at_both_ends(subtests: pytest.Subtests) -> None:
     for exponent in [2.0, 3.0, 5.0, 0.5, -1.0, -2.0]:
         with subtests.test(exponent=exponent):
@@ -172,6 +178,7 @@ def test_the_square_of_a_wide_number_keeps_its_ends(rng: np.random.Generator) ->
         assert ball.lower >= low**2 - slack and ball.upper <= high**2 + slack
 
 
+@pytest.mark.quick
 def test_an_exponent_that_is_rounded_counts(subtests: pytest.Subtests) -> None:
     """Of a number far from 1 the power moves by many times the rounding of its exponent."""
     for parts in [(-1, 3), (-2, 3), (-5, 3), (1, 3), (1, 2), (3, 1)]:

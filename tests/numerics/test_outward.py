@@ -12,8 +12,6 @@ from hypothesis.extra.numpy import arrays
 from mmopt.numerics import outward
 from mmopt.numerics.outward import plus_up, root_up, times_up
 
-pytestmark = pytest.mark.quick
-
 ENTRIES = st.one_of(
     st.floats(-1e6, 1e6),
     st.floats(allow_nan=False, allow_infinity=False, max_value=1e300, min_value=-1e300),
@@ -48,6 +46,7 @@ def test_norms_are_upper_bounds(matrix, norm):
         assert at_least(float(bound), column.tolist(), norm)
 
 
+@pytest.mark.quick
 @settings(max_examples=60, derandomize=True)
 @given(MATRICES, st.sampled_from([1, 2]))
 @example(np.array([[1.0, 0.0], [5e-324, 0.0]]), 1)
@@ -69,6 +68,7 @@ def test_bounds_are_tight(subtests: pytest.Subtests, rng):
             np.testing.assert_allclose(outward.largest_difference(matrix, norm), pairs.max(), rtol=1e-12)
 
 
+@pytest.mark.quick
 def test_small_integers_are_exact():
     tree = np.vstack([np.eye(8), np.kron(np.eye(4), [1, 1]), np.kron(np.eye(2), [1] * 4), np.ones((1, 8))])
     np.testing.assert_array_equal(outward.column_norms(tree, 1), np.full(8, 4.0))
@@ -85,6 +85,7 @@ def test_small_integers_are_exact():
     np.testing.assert_array_equal(outward.column_norms(np.zeros((2, 3)), 2), np.zeros(3))
 
 
+@pytest.mark.quick
 def test_the_gram_form_bounds_the_direct_one(monkeypatch, rng):
     matrices = [rng.normal(size=(30, 12)) * 10.0**power for power in (-3, 0, 3)]
     bounds = [outward.largest_difference(matrix, 2) for matrix in matrices]
@@ -99,6 +100,7 @@ def test_the_gram_form_bounds_the_direct_one(monkeypatch, rng):
         np.testing.assert_allclose(outward.largest_difference(close, 2), pairs.max(), rtol=1e-6)
 
 
+@pytest.mark.quick
 def test_sums_that_leave_the_grid_are_rounded_up(subtests: pytest.Subtests, rng):
     """Integers of 25 bits: the squares of twenty need more than 53 bits, their sum is then not exact."""
     for norm, rows in itertools.product([1, 2], [3, 20, 500]):
@@ -113,6 +115,7 @@ def test_sums_that_leave_the_grid_are_rounded_up(subtests: pytest.Subtests, rng)
                 assert power <= sum(abs(v) ** norm for v in column) * (1 + 1e-12)
 
 
+@pytest.mark.quick
 @given(
     st.floats(-1e300, 1e300, allow_subnormal=False), st.integers(1, 15), st.booleans(), st.sampled_from("ge")
 )
@@ -170,6 +173,7 @@ def is_least(found: float, exact: Fraction) -> bool:
     return Fraction(found) >= exact and (found == 0 or Fraction(float(np.nextafter(found, 0.0))) < exact)
 
 
+@pytest.mark.quick
 @settings(max_examples=100, derandomize=True)
 @given(NUMBERS, NUMBERS)
 @example(1.0, 2.0**-53)
@@ -181,6 +185,7 @@ def test_sums(a, b):
     assert exact > LARGEST if np.isinf(found) else is_least(found, exact)
 
 
+@pytest.mark.quick
 @settings(max_examples=100, derandomize=True)
 @given(NUMBERS, NUMBERS)
 @example(1 / 3, 3.0)

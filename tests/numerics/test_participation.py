@@ -9,8 +9,6 @@ import pytest
 from mmopt.numerics import participation
 from mmopt.numerics.participation import largest_block, largest_sums, most_steps, participation_norm
 
-pytestmark = pytest.mark.quick
-
 SIZES = [(n, b, k) for n in (1, 2, 5, 8) for b in (1, 2, 3, 9) for k in (1, 2, 3, 20)]
 
 
@@ -26,6 +24,7 @@ def block(weights: np.ndarray, steps: tuple[int, ...]) -> float:
     return weights[np.ix_(steps, steps)].sum()
 
 
+@pytest.mark.quick
 def test_sums_and_blocks_are_the_largest_of_all_patterns(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
@@ -48,6 +47,7 @@ def test_sums_and_blocks_are_the_largest_of_all_patterns(
                 assert largest_block(banded, b, k) == narrow == largest_sums(np.diag(weights), b, k)
 
 
+@pytest.mark.quick
 def test_no_contribution_changes_the_answers_by_more(
     subtests: pytest.Subtests, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,6 @@ import pytest
 from mmopt.errors import WorkloadError
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
 
-pytestmark = pytest.mark.quick
-
 
 def abstract() -> Space:
     return Space(np.array([2.0, 1.0]), (1, 3))

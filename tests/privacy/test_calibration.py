@@ -23,8 +23,6 @@ from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.factor_blocks import identity
 
-pytestmark = pytest.mark.quick
-
 CELLS = Workload.from_matrix(np.eye(4))
 arb = flint.arb
 
@@ -57,6 +55,7 @@ def exact_delta(epsilon: float, change: tuple[int, ...], scale: float, norm: int
     return total
 
 
+@pytest.mark.quick
 def test_the_delta_of_a_changed_count_is_exact_and_rounded_up(subtests: pytest.Subtests):
     for scale, change in product([0.3, 1.0, 4.25], [1, 2, 5]):
         with subtests.test(scale=scale, change=change):
@@ -69,6 +68,7 @@ def test_the_delta_of_a_changed_count_is_exact_and_rounded_up(subtests: pytest.S
                 assert all(exact_delta(epsilon, (c,), scale) <= claimed for c in range(1, change))
 
 
+@pytest.mark.quick
 def test_the_delta_of_continuous_noise_is_exact_and_rounded_up():
     def tail(x: flint.arb) -> flint.arb:
         return (x / arb(2).sqrt()).erfc() / 2
@@ -80,6 +80,7 @@ def test_the_delta_of_continuous_noise_is_exact_and_rounded_up():
         assert exact <= claimed <= exact * (1 + arb("1e-20"))
 
 
+@pytest.mark.quick
 def test_discrete_noise_is_as_near_to_rounded_noise_as_the_proof_says(subtests: pytest.Subtests):
     for scale in [1.0, 1.5, 7.3, 60.0]:
         with subtests.test(scale=scale):
@@ -164,6 +165,7 @@ def test_both_laws_are_apart_in_the_delta_for_continuous_noise(subtests: pytest.
             assert exact_delta(1.0, (1, -1), own) <= arb(str(bound(1.0, scale)))
 
 
+@pytest.mark.quick
 def test_only_a_single_count_that_changes_alone_has_its_theorem():
     """Marginals and products: with several columns of an entry, or rows replaced, more than one changes."""
     cells = Workload.from_products(domain_of(2, 3), [Product((identity(2), identity(3)))])
@@ -199,6 +201,7 @@ def test_no_release_claims_more_epsilon_than_it_is_allowed(subtests: pytest.Subt
                 assert planned.epsilon <= privacy.epsilon, (planned.epsilon, privacy)
 
 
+@pytest.mark.quick
 def test_no_digit_more_is_claimed_either(subtests: pytest.Subtests):
     """In floats a smaller rho may imply an epsilon that is larger in its last digit: here two below do."""
     for epsilon, delta in [

@@ -33,7 +33,6 @@ def test_the_published_scale_for_half_epsilon():
     assert zcdp_epsilon(0.0, 1e-6) == zcdp_epsilon(1e-12, 0.5) == 0.0
 
 
-@pytest.mark.quick
 @given(st.floats(1e-3, 50), st.floats(1e-30, 0.5))
 def test_rho_and_epsilon_are_inverse_and_rounded_to_the_safe_side(epsilon, delta):
     rho = zcdp_rho(epsilon, delta)
@@ -74,7 +73,6 @@ def test_agreement_with_opendp():
         assert zcdp_epsilon(rho, delta) == pytest.approx(theirs, rel=1e-9)
 
 
-@pytest.mark.quick
 @given(st.integers(1, 2**60), st.floats(1e-3, 1e18))
 def test_rho_of_a_scale_is_an_upper_bound(squared, scale):
     exact = Fraction(squared) / (2 * Fraction(scale) ** 2)
@@ -82,7 +80,6 @@ def test_rho_of_a_scale_is_an_upper_bound(squared, scale):
     assert exact <= Fraction(rho) <= exact * (1 + Fraction(1, 10**14))
 
 
-@pytest.mark.quick
 @given(st.fractions())
 def test_float_above(value):
     above = float_above(value)
@@ -90,7 +87,6 @@ def test_float_above(value):
     assert Fraction(math.nextafter(above, -math.inf)) < value
 
 
-@pytest.mark.quick
 def test_continuous_gaussian_and_the_older_formula():
     assert continuous_gaussian_scale(0.5, 1e-4) == pytest.approx(5.8937878, abs=5e-8)
     assert continuous_gaussian_scale(0.5, 1e-4, sensitivity=3.0) == pytest.approx(3 * 5.8937878, abs=2e-7)

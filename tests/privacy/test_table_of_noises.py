@@ -26,8 +26,6 @@ from mmopt.strategies import Strategy
 from mmopt.strategies.baselines import baselines_by_name
 from mmopt.workloads import Workload
 
-pytestmark = pytest.mark.quick
-
 MOST = 2**11  # integers on which a law is summed
 CELLS = Workload.from_matrix(np.eye(3))
 TEXT = """
@@ -150,6 +148,7 @@ LAWS: tuple[Callable[[Noise], None], ...] = (
 )
 
 
+@pytest.mark.quick
 def test_law(subtests: pytest.Subtests):
     for noise, law in product(NOISES, LAWS):
         with subtests.test(noise.name, law=law.__name__):
@@ -198,6 +197,7 @@ def test_laplace_variance_at_the_ends() -> None:
     assert LAPLACE.variance(2.0**40) == pytest.approx(2.0**81, rel=1e-12)
 
 
+@pytest.mark.quick
 def test_refusals(subtests: pytest.Subtests) -> None:
     """Costs that OpenDP does not confirm, answers that are no vector of int64, scales beyond them."""
     zeros = np.zeros(2, dtype=np.int64)

@@ -177,6 +177,7 @@ def test_a_point_that_is_not_symmetric_is_refused(subtests: pytest.Subtests) -> 
             )
 
 
+@pytest.mark.quick
 def test_rounding_of_a_point_is_its_symmetric_part(subtests: pytest.Subtests) -> None:
     for kind in ["psd", "symmetric"]:
         with subtests.test(kind):

@@ -24,7 +24,6 @@ def planned(*products: Product) -> Workload:
 IDENTITY = (f.identity(3),)
 
 
-@pytest.mark.quick
 def test_what_was_asked_for_in_words(subtests: pytest.Subtests) -> None:
     for product, words in (
         (Product(IDENTITY), ""),

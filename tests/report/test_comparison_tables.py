@@ -170,6 +170,7 @@ def test_a_program_that_maximizes_is_rounded_the_other_way(solution: Solution) -
     assert "objective 0.33333333," in repr(found.solution)
 
 
+@pytest.mark.quick
 def test_a_ranking_shows_no_error_lower_than_it_is(solution: Solution) -> None:
     """Errors and costs are rounded up, factors to the nearest; baselines and programs in one list."""
     stated = Stated(Privacy(epsilon=1.0, delta=1e-6))

@@ -141,7 +141,6 @@ def test_a_solution_that_was_asked_for_no_gap_is_open(compared: list[Outcome]) -
     assert "open: gap not reached" in found and "gap asked for" not in found
 
 
-@pytest.mark.quick
 def test_a_solution_draws_itself(tmp_path: Path) -> None:
     solution = solve(Workload.from_matrix(np.tri(6)), "l2_strategy")
     figure = solution.plot()

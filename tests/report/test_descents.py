@@ -50,6 +50,7 @@ def test_those_of_a_comparison_end_at_the_gap_of_the_solution() -> None:
             assert all(place[0] is not None and place[0] <= seconds for place in run)
 
 
+@pytest.mark.quick
 def test_its_own_count_is_the_largest_of_gap_and_residuals(solution: Solution) -> None:
     rows = [
         {"run": 1, "iteration": 1, "objective": 3.0, "bound": 2.0, "primal residual": 0.1},
@@ -75,6 +76,7 @@ def test_runs_that_are_told_by_their_ends_are_one_line(solution: Solution) -> No
     assert [[place[1] for place in run] for run in found.own] == [[100, 200, 300]]
 
 
+@pytest.mark.quick
 def test_of_parts_each_has_its_own_line_and_the_whole_is_certified() -> None:
     blocks = np.kron(np.eye(2), np.tri(5)) * np.repeat([1.0, 2.0], 5)
     found = solve(Workload.from_matrix(blocks), "l2_strategy")

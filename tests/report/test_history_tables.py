@@ -63,7 +63,6 @@ def test_more_starts_than_rows(solution: Solution) -> None:
     assert [float(value) for _, _, value in shown] == [100.0 - i for i in range(30, 50)]
 
 
-@pytest.mark.quick
 def test_iterations_say_who_counted_them(solution: Solution) -> None:
     own = {"run": 1, "iteration": 1, "seconds": 0.5, "objective": 3.0, "bound": 4.0, "dual residual": 0.25}
     last = {"run": 1, "iteration": 2, "seconds": 0.75, "objective": 6.0, "bound": 5.0}

@@ -18,7 +18,6 @@ def test_a_profile_by_hand() -> None:
     assert found["sure"][0].tolist() == [1.0, 3.0] and found["sure"][1].tolist() == [0.5, 0.75]
 
 
-@pytest.mark.quick
 def test_each_share_is_the_one_of_its_definition(rng: np.random.Generator) -> None:
     table = np.where(rng.random((4, 9)) < 0.3, math.inf, rng.lognormal(size=(4, 9)))
     seconds = {f"s{i}": row.tolist() for i, row in enumerate(table)}

@@ -38,7 +38,6 @@ def bars(axes: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     return found
 
 
-@pytest.mark.quick
 def test_bins_stand_in_their_middle_by_the_other_attribute() -> None:
     frame = frame_of(Product((identity(2), identity(3))))
     (axes,) = release_figure(frame).axes

@@ -10,8 +10,6 @@ from mmopt.report.release_tables import decimals
 from mmopt.report.table_style import counted, duration, figure, gap, memory, rows_table, shortened, storage
 from tests.report.printed import printed
 
-pytestmark = pytest.mark.quick
-
 
 def test_sizes_in_words(subtests: pytest.Subtests) -> None:
     for words_of, value, words in (

@@ -23,7 +23,6 @@ def test_names_and_values_are_read_back() -> None:
     assert known.encoding.members == tuple((value,) for value in values)
 
 
-@pytest.mark.quick
 def test_an_open_place_is_refused_where_it_stands(subtests: pytest.Subtests) -> None:
     for kind, found in [
         ("values", "values of attribute 'age' must be a list, found the text 'FILL-IN'"),

@@ -162,7 +162,6 @@ CALLS: dict[str, Callable[[Domain], Workload]] = {
 }
 
 
-@pytest.mark.quick
 def test_a_call_is_an_entry_of_a_file(subtests: pytest.Subtests) -> None:
     for entry, call in CALLS.items():
         with subtests.test(entry):
@@ -236,6 +235,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
 ]
 
 
+@pytest.mark.quick
 def test_refused(subtests: pytest.Subtests) -> None:
     for call, text in REFUSED:
         with subtests.test(text):

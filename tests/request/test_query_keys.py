@@ -84,7 +84,6 @@ BLOCKS = [
 ]
 
 
-@pytest.mark.quick
 def test_every_form_of_a_block(subtests: pytest.Subtests) -> None:
     for product, name, expected in BLOCKS:
         with subtests.test(product):
@@ -155,7 +154,6 @@ OVER_DECLARED = (
 )
 
 
-@pytest.mark.quick
 def test_blocks_of_cells_beside_the_declared_ones(subtests: pytest.Subtests) -> None:
     for block, expected in OVER_ALL.items():
         with subtests.test(block):
@@ -163,7 +161,6 @@ def test_blocks_of_cells_beside_the_declared_ones(subtests: pytest.Subtests) -> 
             assert np.array_equal(w.queries, expected)
 
 
-@pytest.mark.quick
 def test_blocks_over_the_declared_cells_alone(subtests: pytest.Subtests) -> None:
     """As without the others; but a query of all declared cells is no total, and its label says so."""
     for block in OVER_DECLARED:
@@ -209,7 +206,6 @@ def test_products_are_kronecker_products(products: list[dict[str, str]]) -> None
     assert np.array_equal(workload(text).queries, np.vstack(expected))
 
 
-@pytest.mark.quick
 def test_marginal() -> None:
     for names in (own for k in (1, 2, 3) for own in itertools.permutations(SIZES, k)):
         w = workload(f"  - marginal: [{', '.join(names)}]")
@@ -257,7 +253,6 @@ def test_subworkloads() -> None:
     assert [p.subworkload for p in w.products] == ["basics"] * 4 + [None, "basics"]
 
 
-@pytest.mark.quick
 def test_products_of_every_set_of_attributes() -> None:
     """As they are written one by one; a name may stand for another block of each attribute."""
     every = workload("  - products: {ways: [0, 2], each: prefix, of: [sex, race, age]}")

@@ -33,7 +33,6 @@ ROWS = [
 ]
 
 
-@pytest.mark.quick
 def test_every_library_gets_the_same_rows(subtests):
     for name, taken in {
         "arrow": Frame.to_arrow,

@@ -17,8 +17,6 @@ from mmopt import ResultError, Solution, solve
 from mmopt.results import Status, gap_between, kind_of_gap, npz_file
 from mmopt.results.saved_fields import _KINDS, check_kinds, pack
 
-pytestmark = pytest.mark.quick
-
 
 @pytest.fixture(scope="module")
 def solutions() -> list[Solution]:
@@ -177,6 +175,7 @@ def test_kind_of_gap() -> None:
     assert kind_of_gap(3.0, 2.0, True) == "absolute: of a logarithm"
 
 
+@pytest.mark.quick
 def test_gap() -> None:
     assert gap_between(3.0, 2.0) == 0.5
     assert gap_between(3.0, 0.0) == 1.0

@@ -20,7 +20,6 @@ def problem(rng: np.random.Generator, n: int, b: int) -> tuple[Banded, np.ndarra
     return made, start + rng.uniform(0.05, 0.5, size=len(start))
 
 
-@pytest.mark.quick
 def test_gradient_and_gram_matrix(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for n, b in [(7, 1), (7, 3), (5, 5)]:
         with subtests.test(n=n, b=b):
@@ -88,7 +87,6 @@ def test_columns_of_equal_length_are_not_the_best(subtests: pytest.Subtests) -> 
             assert equal / found.objective - 1.0 >= least
 
 
-@pytest.mark.quick
 def test_only_bands_are_taken() -> None:
     good = {"near": np.eye(3), "C": np.ones((1, 3)), "W": np.tri(3)}
     assert takes(good)

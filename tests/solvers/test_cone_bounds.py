@@ -20,7 +20,6 @@ def vectors(a: Any, b: Any, c: Any, y: Any, solver: str = "SCS", **dims: Any) ->
     return Vectors(handed, np.zeros(len(c)), np.array(y, dtype=float))
 
 
-@pytest.mark.quick
 def test_a_ray_of_farkas() -> None:
     """x <= 1 and -x <= -2."""
     found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1], nonneg=2), ray=True)
@@ -28,7 +27,6 @@ def test_a_ray_of_farkas() -> None:
     assert found.value == pytest.approx(1.0) and found.residual < 1e-14 and found.radius == 1 / found.residual
 
 
-@pytest.mark.quick
 def test_a_residual_limits_the_reach() -> None:
     found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1.001], nonneg=2), ray=True)
     assert found is not None
@@ -37,14 +35,12 @@ def test_a_residual_limits_the_reach() -> None:
     assert -1e-3 * found.radius == pytest.approx(-1.002, rel=1e-6)
 
 
-@pytest.mark.quick
 def test_the_residuals_of_all_unknowns_count() -> None:
     """x + y <= 1 and -x - y <= -2: what 1 and 1.001 of them leave, 0.001 of each, adds up."""
     found = prove(vectors([[1, 1], [-1, -1]], [1, -2], [0.0, 0.0], [1, 1.001], nonneg=2), ray=True)
     assert found is not None and found.radius == pytest.approx(1.002 / 2e-3, rel=1e-6)
 
 
-@pytest.mark.quick
 def test_what_proves_nothing(subtests: pytest.Subtests) -> None:
     """Negative multipliers are clipped; those of one row alone leave x free or give no sign."""
     for y in [[-1, -1], [1, 0], [0, 1], [0, 0]]:
@@ -79,7 +75,6 @@ def test_a_psd_cone(rng: np.random.Generator) -> None:
         assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3]), ray=True) is None
 
 
-@pytest.mark.quick
 def test_a_second_order_cone_is_widened() -> None:
     """s = (0, 1, 0) is not in the cone; y = (1, -1, 0) shows it, y = (0, -1, 0) after it is widened."""
     for first in (1.0, 0.0):
@@ -88,12 +83,10 @@ def test_a_second_order_cone_is_widened() -> None:
     assert prove(vectors(np.zeros((3, 1)), [2, 1, 0], [0.0], [0, -1, 0], soc=[3]), ray=True) is None
 
 
-@pytest.mark.quick
 def test_other_cones_are_not_read() -> None:
     assert prove(vectors([[1.0]] * 3, [1, 1, 1], [0.0], [1, 1, 1], exp=1), ray=True) is None
 
 
-@pytest.mark.quick
 def test_natural_sizes() -> None:
     """1e-12 x >= 1, x = 1e-3 z: x is near 1e12 and z near 1e15."""
     a = sp.csc_array(np.array([[-1e-12, 0.0, 0.0], [1.0, -1e-3, 0.0]]))

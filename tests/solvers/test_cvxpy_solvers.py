@@ -56,7 +56,6 @@ def test_versions_are_of_the_package() -> None:
         assert solver_row(name).version == importlib.metadata.version(package)
 
 
-@pytest.mark.quick
 def test_an_unknown_solver_lists_what_is_there_and_what_pip_installs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmopt.solvers.cvxpy_solvers.installed_others", lambda: ["glpk", "highs"])
     find = importlib.util.find_spec

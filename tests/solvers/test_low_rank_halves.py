@@ -84,7 +84,6 @@ def test_as_a_conic_solver(subtests: pytest.Subtests, rng: np.random.Generator) 
                     assert one.bound is not None and one.bound <= other.objective
 
 
-@pytest.mark.quick
 def test_a_finer_gap_is_reached() -> None:
     w = Workload.from_matrix(np.tri(12))
     rough, fine = (solve(w, "low_rank_strategy", tolerance=t) for t in (1e-2, 1e-8))

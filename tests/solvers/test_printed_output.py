@@ -46,7 +46,6 @@ def test_every_row_of_the_table_is_a_solver() -> None:
     assert {*LINES, "CLARABEL", "SCS"} == {row.cvxpy for row in SOLVERS}
 
 
-@pytest.mark.quick
 def test_the_iterations_of_every_solver_are_told(subtests: pytest.Subtests) -> None:
     """They end at its own optimum, in the program's sense, and at smaller residuals than they began with."""
     for row, sense in itertools.product(SOLVERS, ["minimize", "maximize"]):

@@ -23,7 +23,6 @@ def case(rng: np.random.Generator, hybrid: float, t1: float = 3.0, t2: float = 5
     return instance, Soft(left @ basis, instance.env["c"], hybrid, len(basis), t1, t2)
 
 
-@pytest.mark.quick
 def test_both_sides_are_those_of_the_file(rng: np.random.Generator) -> None:
     for hybrid in [0.0, 0.2]:
         instance, soft = case(rng, hybrid)
@@ -41,7 +40,6 @@ def test_both_sides_are_those_of_the_file(rng: np.random.Generator) -> None:
         assert np.exp(at.p).sum() == pytest.approx(1.0, rel=ROUNDING)
 
 
-@pytest.mark.quick
 def test_a_step_keeps_the_sums_and_climbs_as_fast_as_it_says(rng: np.random.Generator) -> None:
     for hybrid in [0.0, 0.2]:
         _, soft = case(rng, hybrid)
@@ -56,7 +54,6 @@ def test_a_step_keeps_the_sums_and_climbs_as_fast_as_it_says(rng: np.random.Gene
         assert (ahead - behind) / (2 * STEP) == pytest.approx(slope, rel=10 * DIFFERENCES)
 
 
-@pytest.mark.quick
 def test_weights_that_vanish_lose_no_digits(rng: np.random.Generator) -> None:
     _, soft = case(rng, 0.0)
     q = np.zeros(7)

@@ -73,7 +73,6 @@ def test_every_cone_that_a_row_claims_is_solved_and_certified(
             assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.quick
 def test_every_row_has_a_forecast_and_a_shipped_program(subtests: pytest.Subtests) -> None:
     programs = map(Program.load, ("l2_strategy", "query_weighting", "gamma_2"))
     shipped = [cones(one.checked, one.sizes()) for one in (bind(p, PREFIX) for p in programs)]
@@ -155,7 +154,6 @@ def test_every_option_reaches_the_solver_or_is_an_error(
                     assert other in after.values()
 
 
-@pytest.mark.quick
 def test_an_option_that_is_unknown_is_an_error() -> None:
     with pytest.raises(TypeError, match="tolerence"):
         solve(PREFIX, "l2_strategy", tolerence=1e-3)  # type: ignore[call-arg]

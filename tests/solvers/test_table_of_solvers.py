@@ -197,7 +197,6 @@ def test_ctrl_c_while_it_sets_up_is_not_forgotten(monkeypatch: pytest.MonkeyPatc
 TARGETS = Workload.from_matrix(np.tri(3), targets=[1.0, 2.0, 1.0])
 
 
-@pytest.mark.quick
 def test_blocks_follow_one_another_in_the_order_of_the_fields() -> None:
     cones = Cones(2, 3, (3, 4), (2,), 1, (0.3,))
     assert cones.blocks == (

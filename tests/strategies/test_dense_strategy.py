@@ -18,8 +18,6 @@ from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 from tests.strategies.asked import random_asked, with_targets
 
-pytestmark = pytest.mark.quick
-
 REPLACED = Neighbours.of("replace-one")
 
 
@@ -29,6 +27,7 @@ def strategy_for(w: Workload, rng: np.random.Generator, norm: int = 2) -> Strate
     return Strategy(mix @ w.basis, norm)
 
 
+@pytest.mark.quick
 def test_figures_are_those_of_the_definition(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for norm in [1, 2, 2]:
         with subtests.test(norm=norm):
@@ -83,6 +82,7 @@ def test_known_figures() -> None:
     assert Strategy(np.eye(3)).sensitivity_to(REPLACED) == pytest.approx(np.sqrt(2), rel=1e-15)
 
 
+@pytest.mark.quick
 def test_what_is_not_supported_has_no_error() -> None:
     """Of queries of tiny weight too, and next to their size: they lean out of the row space by so much."""
     for size, supported in [(1e-6, False), (1e-7, False), (1e-12, True), (0.0, True)]:

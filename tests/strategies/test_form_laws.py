@@ -118,7 +118,6 @@ def made(rng: np.random.Generator) -> Made:
     return {(name, norm): MADE[name](rng, norm) for name, norm in CASES}
 
 
-@pytest.mark.quick
 def test_the_tables_have_the_same_forms() -> None:
     assert set(MADE) == set(FORMS) and set(ROUNDED) == set(FORMS.values())
     assert all(type(MADE[name](np.random.default_rng(1), 2)) is form for name, form in FORMS.items())
@@ -167,6 +166,7 @@ def test_figures_are_those_of_the_matrix(subtests: pytest.Subtests, made: Made) 
             assert strategy.supports(w)
 
 
+@pytest.mark.quick
 def test_estimates_are_least_squares(subtests: pytest.Subtests, made: Made, rng: np.random.Generator) -> None:
     for (name, norm), strategy in made.items():
         with subtests.test(name, norm=norm):
@@ -224,6 +224,7 @@ def test_saved_and_back(subtests: pytest.Subtests, made: Made, tmp_path) -> None
             assert found.sensitivity == strategy.sensitivity
 
 
+@pytest.mark.quick
 def test_integers_are_the_strategy_and_their_sensitivity_is_exact(
     subtests: pytest.Subtests, made: Made
 ) -> None:

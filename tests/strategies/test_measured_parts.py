@@ -67,6 +67,7 @@ def test_lengths_and_errors_are_those_of_the_parts(
             np.testing.assert_allclose(strategy.squared_error(workload), np.square(inverse).sum(), rtol=1e-8)
 
 
+@pytest.mark.quick
 def test_what_no_query_asks_is_measured_with_next_to_no_weight() -> None:
     """Two queries of an attribute of three values tell two functions of three."""
     few = predicates([np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])])

@@ -24,8 +24,6 @@ from mmopt.workloads.blocks.factor_blocks import identity, prefix
 from mmopt.workloads.encodings import Values
 from tests.numerics.test_participation import patterns
 
-pytestmark = pytest.mark.quick
-
 SETS: dict[str, Any] = {
     "add-remove": "add-remove",
     "replace-one": "replace-one",
@@ -83,6 +81,7 @@ ASKED: dict[str, Callable[[Neighbours], object]] = {
 }
 
 
+@pytest.mark.quick
 def test_a_kind_that_nothing_is_written_for_has_no_figures(
     subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +104,7 @@ def test_words_and_mappings_say_the_same(subtests: pytest.Subtests) -> None:
             assert found.words.endswith("not checked") == (name not in ("add-remove", "replace-one"))
 
 
+@pytest.mark.quick
 def test_the_sensitivity_is_that_of_the_set(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for norm, rule, name in itertools.product([1, 2], ["drop", "refuse"], SETS):
         with subtests.test(norm=norm, rule=rule, name=name):
@@ -149,6 +149,7 @@ def test_the_judge_finds_the_same(subtests: pytest.Subtests, rng: np.random.Gene
                 neighbourhoods.bound_for({**fields, "kind": "fifth"}, arb(1), [])
 
 
+@pytest.mark.quick
 def test_a_bound_on_columns_is_one_on_every_set(rng: np.random.Generator) -> None:
     """``share``: what is known of a weighted mean of squared columns is known of the sensitivity."""
     for _ in range(3):
@@ -204,6 +205,7 @@ def test_what_is_no_set_is_refused(subtests: pytest.Subtests) -> None:
             assert str(error.value) == message
 
 
+@pytest.mark.quick
 def test_steps_are_those_of_one_attribute() -> None:
     two = Domain((Attribute("step", ("0", "1")), Attribute("sex", ("F", "M"))))
     workload = Workload.from_products(two, [Product((identity(2), identity(2)))])
@@ -216,6 +218,7 @@ def test_steps_are_those_of_one_attribute() -> None:
     assert Neighbours.of("rows 2").over(workload) == Neighbours.of("rows 2")
 
 
+@pytest.mark.quick
 def test_a_cell_that_is_no_step_is_refused(subtests: pytest.Subtests) -> None:
     """Rows there are as far from those of the last step as the order of the cells happens to say."""
     for key in ["missing", "outside"]:
@@ -232,6 +235,7 @@ def test_a_cell_that_is_no_step_is_refused(subtests: pytest.Subtests) -> None:
             assert Neighbours.of("rows 2").over(workload) == Neighbours.of("rows 2")
 
 
+@pytest.mark.quick
 def test_a_forged_set_in_a_file_is_an_error(subtests: pytest.Subtests) -> None:
     for forged, message in [
         ({"kind": "none"}, f"neighbours is 'none', {WANTED.splitlines()[0]}"),

@@ -158,7 +158,6 @@ def test_estimates_answer_what_is_supported_only(rng: np.random.Generator) -> No
 TAIL = 8.0  # standard errors that no normal error of thousands is beyond
 
 
-@pytest.mark.quick
 def test_errors_are_those_of_the_weights_however_far_apart(rng: np.random.Generator) -> None:
     """Differences of 1 / λ lost all digits: errors were a thousand times the standard error."""
     for _ in range(12):

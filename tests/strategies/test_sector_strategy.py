@@ -26,7 +26,6 @@ def near(found: object, expected: object) -> None:
     np.testing.assert_allclose(found, expected, rtol=tolerances.RECOMPUTED, atol=tolerances.RECOMPUTED)
 
 
-@pytest.mark.quick
 def test_errors_and_answers_of_equal_attributes_are_those_of_the_matrix(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
@@ -143,7 +142,6 @@ def asked(sizes: tuple[int, ...] = SIZES) -> Workload:
     return Workload.from_products(few_ways(sizes, (1,), prefix).domain, products)
 
 
-@pytest.mark.quick
 def test_variances_and_estimates_are_those_of_least_squares(rng: np.random.Generator) -> None:
     for _ in range(2):
         strategy, workload = drawn(rng), asked()

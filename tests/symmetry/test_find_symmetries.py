@@ -61,7 +61,6 @@ def check_space(space: Space) -> None:
         np.testing.assert_allclose(each, wanted, atol=1e-12)
 
 
-@pytest.mark.quick
 def test_the_root_by_components_is_a_root(rng: np.random.Generator) -> None:
     for workload, found in with_symmetries(rng, False):
         check_space(found.cells)
@@ -153,7 +152,6 @@ FOUND = [
 ]
 
 
-@pytest.mark.quick
 def test_what_is_found(subtests: pytest.Subtests) -> None:
     for workload, text in FOUND:
         with subtests.test(text):
@@ -161,7 +159,6 @@ def test_what_is_found(subtests: pytest.Subtests) -> None:
             assert str(symmetry(workload, True)) == text
 
 
-@pytest.mark.quick
 def test_targets_that_differ_break_a_symmetry() -> None:
     rows = np.vstack([np.eye(4), np.ones((1, 4))])
     assert str(symmetry(Workload.from_matrix(rows, targets=[1, 1, 2, 2, 5]), True)).startswith(
@@ -176,7 +173,6 @@ def test_targets_that_differ_break_a_symmetry() -> None:
     assert str(symmetry(Workload.from_matrix(turned, weights=0.3), False)).startswith("value symmetry")
 
 
-@pytest.mark.quick
 def test_queries_without_a_target() -> None:
     rows = np.vstack([np.eye(3), np.ones((1, 3))])
     found = symmetry(Workload.from_matrix(rows, targets=[2, 2, 2, math.inf]), True)
@@ -307,6 +303,7 @@ def check_exact(workload: Workload, found: SymmetricWorkload) -> None:
             assert not crossed.any()
 
 
+@pytest.mark.quick
 def test_the_group_leaves_the_exact_gram_matrix_alone(rng: np.random.Generator) -> None:
     for perturbed in (False, True):
         hits = 0
@@ -327,7 +324,6 @@ BESIDE = [
 ]
 
 
-@pytest.mark.quick
 def test_small_rows_beside_large_ones(subtests: pytest.Subtests) -> None:
     for rows in BESIDE:
         with subtests.test(str(rows.max())):
@@ -341,6 +337,7 @@ def test_integers_whose_products_no_float_holds() -> None:
     assert symmetry(Workload.from_matrix(rows), False) is None
 
 
+@pytest.mark.quick
 def test_blocks_that_a_small_entry_links_are_one() -> None:
     """Two pairs of nearly parallel columns, linked by what a Gram matrix does not show after rounding."""
     h = 2.0**-27

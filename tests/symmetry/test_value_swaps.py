@@ -16,8 +16,6 @@ from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 from mmopt.workloads.blocks.factor_blocks import Factor
 
-pytestmark = pytest.mark.quick
-
 
 def piece_of(factor: Factor) -> Piece:
     product = Product((factor,), target=1.0)

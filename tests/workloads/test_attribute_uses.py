@@ -40,6 +40,7 @@ def test_attributes_of_a_matrix_are_all_for_queries() -> None:
     assert attribute_uses(Workload.from_matrix(np.ones((1, 3)))) == {"cell": "queries"}
 
 
+@pytest.mark.quick
 def test_one_product_that_tells_cells_apart_is_enough(subtests: pytest.Subtests) -> None:
     for form in ["[x]", "[y]", "identity", "prefix", "{union: [total, [x]]}"]:
         with subtests.test(form):

@@ -12,8 +12,6 @@ from random_workloads import domain_of
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
 
-pytestmark = pytest.mark.quick
-
 SEX = Attribute("sex", ("Female", "Male"))
 AGE = Attribute("age", ("[0, 18)", "[18, 25)", "[25, 115)"), encoding=Bins((0, 18, 25, 115)))
 
@@ -110,6 +108,7 @@ def test_errors(subtests):
             assert str(caught.value) == text
 
 
+@pytest.mark.quick
 def test_a_row_may_be_dropped_by_either_rule_and_where_nothing_is_said(subtests):
     for other in ["refuse", "low"]:
         with subtests.test(other):

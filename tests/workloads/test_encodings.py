@@ -15,8 +15,6 @@ from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
 from mmopt.workloads.calendar_periods import date_of, day_of, later, period_days, period_name
 from mmopt.workloads.query_labels import cell_label, range_labels
 
-pytestmark = pytest.mark.quick
-
 DAY = datetime.date.fromisoformat
 
 

@@ -180,7 +180,6 @@ def test_wishes_come_with_the_numbers_of_their_queries():
     assert wishes(products) == [(slice(3, 6), WISH), (slice(7, 8), Wish(2.0, 0.5))]
 
 
-@pytest.mark.quick
 def test_wishes_that_are_none(subtests):
     for arguments, text in [
         ((0.0,), "the half width is 0, expected a positive number, not infinite"),

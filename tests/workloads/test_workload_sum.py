@@ -139,6 +139,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
 ]
 
 
+@pytest.mark.quick
 def test_refused(subtests: pytest.Subtests) -> None:
     for call, text in WRONG:
         with subtests.test(text):

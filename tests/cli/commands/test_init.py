@@ -12,6 +12,7 @@ from mmopt.request import load_request
 SEX, AGE = "sex={values: [F, M]}", "age={range: [0, 100], width: 50}"
 
 
+@pytest.mark.quick
 def test_a_draft_depends_on_no_row(run: Any, files: Path) -> None:
     drafts = []
     for number, rows in enumerate(("", "F,30\n" * 9, "secret,1\n")):

@@ -29,7 +29,6 @@ def charged(run: Any, saved: Path, *more: object) -> Any:
     return run("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger", *more)
 
 
-@pytest.mark.quick
 def test_a_ledger_is_created_spent_from_and_read(run: Any, files: Path, saved: Path, ledger: Path) -> None:
     done = charged(run, saved, "--out", "out")
     assert done.status == 0, done

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from edited_programs import edited
 
 from mmopt.answers import load_release
@@ -30,7 +29,6 @@ def test_show_reports_what_would_be_refused(run: Any, files: Path) -> None:
     assert "'mmopt solve' would refuse it: 'min_error' with " in done.out
 
 
-@pytest.mark.quick
 def test_check_a_workload(run: Any, files: Path) -> None:
     done = run("check", "total.yaml")
     assert (done.status, done.err) == (0, "")
@@ -99,7 +97,6 @@ def test_check_takes_givens(run: Any) -> None:
     assert done.status == 0 and "weak duality of 'query_weighting' holds" in done.out
 
 
-@pytest.mark.quick
 def test_show_a_release_and_what_is_wrong_with_it(run: Any, refused: Any, files: Path, saved: Path) -> None:
     arguments = ("release", "total.yaml", "people.csv", "--strategy", saved, "--simulate", 7, "--out", "out")
     assert run(*arguments).status == 0

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from mmopt.language import Program
 from mmopt.results import Solution
@@ -17,7 +16,6 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.quick
 def test_solve_says_which_program_and_why(run: Any, files: Path) -> None:
     done = run("solve", "targets.yaml")
     assert done.status == 0
@@ -30,7 +28,6 @@ def test_solve_says_which_program_and_why(run: Any, files: Path) -> None:
     assert {"program", "status", "objective", "bound", "gap", "privacy cost", "rmse"} <= set(names)
 
 
-@pytest.mark.quick
 def test_json_is_one_object_with_the_figures(run: Any, files: Path) -> None:
     done = run("solve", "total.yaml", "--program", "query_weighting", "--json", "--verbose", "--threads", "1")
     found = json.loads(done.out)

@@ -23,7 +23,6 @@ def wide(files: Path) -> Path:
     return files
 
 
-@pytest.mark.quick
 def test_what_lists_the_cells_is_refused_before_anything_is_solved(run: Any, wide: Path) -> None:
     exported = run("export", "l2_strategy", "wide.yaml", "--out", "wide.cbf")
     assert (exported.status, exported.err) == (

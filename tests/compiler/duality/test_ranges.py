@@ -53,6 +53,7 @@ def test_ranges_hold_every_feasible_point(rng: Rng) -> None:
                     assert (point[name] <= known.high).all(), (text, name)
 
 
+@pytest.mark.quick
 def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
     text = next(text for text in BASES if "logsumexp(W @ y) + sum(y**2)" in text)
     found = case(text, rng)
@@ -73,6 +74,7 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
         assert (ranges["y"].low <= y).all() and (y <= ranges["y"].high).all()
 
 
+@pytest.mark.quick
 def test_the_reading_is_tangent_to_the_lagrangian(subtests: pytest.Subtests, rng: Rng) -> None:
     """Below it where it has a value, and equal to it where the tangents are taken, whatever multipliers."""
     # Some with lines of matrices, and others.
@@ -125,7 +127,6 @@ def holds(found: Range, value: Fraction) -> bool:
     return (low == -np.inf or Fraction(low) <= value) and (high == np.inf or value <= Fraction(high))
 
 
-@pytest.mark.quick
 def test_what_is_exact_lies_inside(rng: np.random.Generator) -> None:
     for _ in range(200):
         (a, first), (b, last) = interval(rng), interval(rng)
@@ -166,7 +167,6 @@ def test_sums_of_half_known_terms_lose_no_digits(subtests: pytest.Subtests, rng:
             assert side * Fraction(float(both.high if side > 0 else both.low)) >= side * (exact[0] + exact[1])
 
 
-@pytest.mark.quick
 def test_beside_one_unknown_term_nothing_is_known_of_the_others() -> None:
     """Of x + y + z = 3 with x unknown: x follows from the others, which do not follow from it."""
     terms = Range(np.array([-np.inf, 0.0, 1.0]), np.array([np.inf, 2.0, 1.0]))

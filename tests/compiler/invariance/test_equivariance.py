@@ -53,7 +53,6 @@ def test_programs_over_all_strategies(subtests: pytest.Subtests) -> None:
             assert refused(Program.load(name)) == EVERY_STRATEGY[name]
 
 
-@pytest.mark.quick
 def test_a_weight_without_power_of_the_target_lets_queries_be_split() -> None:
     known = equivariance(check(Program.load("weighted_l2")), numbers={"power": 0.0})
     assert not known.faults
@@ -67,7 +66,6 @@ def test_no_other_program_repeats_cells(subtests: pytest.Subtests) -> None:
                 assert refused(program) & {REPEAT_CELLS, CHANGE_BASIS}
 
 
-@pytest.mark.quick
 def test_eigenvectors_and_arrays_from_outside_go_with_nothing() -> None:
     assert refused(Program.load("query_weighting")) == ALL
     passed = equivariance(check(Program.load("l2_strategy")), frozenset({"W"}))
@@ -75,7 +73,6 @@ def test_eigenvectors_and_arrays_from_outside_go_with_nothing() -> None:
     assert passed.why_not(PERMUTE_CELLS) == "the given 'W': passed by the caller (permuting the cells)"
 
 
-@pytest.mark.quick
 def test_a_copy_under_another_name_is_the_same() -> None:
     renamed = edited(
         "l2_strategy", ("X", "Gram"), ("W:", "V:"), ("W @", "V @"), ("W.T)", "V.T)"), called="mine"
@@ -85,7 +82,6 @@ def test_a_copy_under_another_name_is_the_same() -> None:
     assert found == equivariance(check(Program.load("l2_strategy"))).multipliers
 
 
-@pytest.mark.quick
 def test_a_changed_line(subtests: pytest.Subtests) -> None:
     for line, lost, why in [
         ("sum(diag(X)) <= n", {REPEAT_CELLS, DROP_CELLS}, "'sum' counts every copy"),
@@ -104,7 +100,6 @@ def test_a_changed_line(subtests: pytest.Subtests) -> None:
             assert set(known.faults.values()) == ({f"constraint 'sensitivity': {why}"} if why else set())
 
 
-@pytest.mark.quick
 def test_a_limit_per_cell_that_is_passed() -> None:
     limited = edited(
         "l2_strategy", ("choose\n", "    w: vector[n] > 0\nchoose\n"), ("diag(X) <= 1", "diag(X) <= w")
@@ -112,7 +107,6 @@ def test_a_limit_per_cell_that_is_passed() -> None:
     assert refused(limited, frozenset({"w"})) == ALL
 
 
-@pytest.mark.quick
 def test_a_query_of_some_sign() -> None:
     signed = edited(
         "fitness_for_use", ("minimize\n    alpha", "minimize\n    alpha + sum(L @ Sigma @ L[0, :].T)")
@@ -120,7 +114,6 @@ def test_a_query_of_some_sign() -> None:
     assert {PERMUTE_QUERIES, SPLIT_QUERIES} <= refused(signed)
 
 
-@pytest.mark.quick
 def test_a_rotated_basis_has_no_entries() -> None:
     entries = edited("fitness_for_use", ("minimize\n    alpha", "minimize\n    alpha + sum(diag(Sigma))"))
     assert {ROTATE_BASIS, CHANGE_BASIS} <= refused(entries)
@@ -128,14 +121,12 @@ def test_a_rotated_basis_has_no_entries() -> None:
     assert refused(metric) == {CHANGE_BASIS}
 
 
-@pytest.mark.quick
 def test_multipliers_by_constraint() -> None:
     known = equivariance(check(Program.load("fitness_for_use"))).multipliers
     assert [(a.group, a.degree) for a in known["privacy"]] == [("cells", 1.0)]
     assert [(a.group, a.degree) for a in known["accuracy"]] == [("queries", 0.0)]
 
 
-@pytest.mark.quick
 def test_every_atom_has_a_word_or_depends_on_an_order() -> None:
     ordered = {"stack", "used_rows", "row_basis", "consecutive", "leading", "windows", "toeplitz", "support"}
     without = {"entrywise max", "entrywise min", "huber", "rel_entropy"}
@@ -213,7 +204,6 @@ def test_a_changed_objective(subtests: pytest.Subtests) -> None:
             assert (of_blocks(checked).kind, of_factors(checked).kind) == (blocks, factors)
 
 
-@pytest.mark.quick
 def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:
     program = edited("l2_strategy", ("diag(X) <= 1", "trace(X) <= 1"))
     text = program.text.split("certificate")[0]

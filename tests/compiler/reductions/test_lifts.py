@@ -19,8 +19,6 @@ from mmopt.numerics.split_arrays import Level
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks
 
-pytestmark = pytest.mark.quick
-
 # Of parts, of which each is solved to a gap of 1e-8.
 CLOSE = 1e-6
 
@@ -50,6 +48,7 @@ def scaled(value: np.ndarray | Level, size: float) -> np.ndarray | Level:
     return Level(value.space, size * value.values) if isinstance(value, Level) else size * value
 
 
+@pytest.mark.quick
 def test_a_lift_has_the_bound_and_the_strategy(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for name, reduction in itertools.product(["l2_strategy", "fitness_for_use"], REDUCTIONS):
         with subtests.test(reduction.name, name=name):

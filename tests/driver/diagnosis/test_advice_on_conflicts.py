@@ -15,8 +15,6 @@ from mmopt.driver.judge.violations import Violation, violations
 from mmopt.language import check
 from mmopt.solvers import Proof
 
-pytestmark = pytest.mark.quick
-
 WORKLOAD = with_targets(np.tri(4))
 USUAL = " (assignments such as X = X / max(diag(X)), which restores diag(X) <= 1)"
 SHOWN = [
@@ -90,6 +88,7 @@ def test_a_line_of_another_form_gets_the_usual_example() -> None:
         assert repair_for(bind(Program.load(name), WORKLOAD), Violation(line, "constraint", 1.0)) == USUAL
 
 
+@pytest.mark.quick
 def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
     """Beyond, rounding of what is large may hide a point: never "no feasible point" where the numbers are."""
     head = "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\n"

@@ -51,7 +51,6 @@ def test_what_gets_better_without_end(subtests: pytest.Subtests) -> None:
             )
 
 
-@pytest.mark.quick
 def test_an_optimum_that_is_reached_is_none(subtests: pytest.Subtests) -> None:
     for choose, objective, line, sense, value in [
         ("X: psd[n, n]", TRACE, "diag(X) <= 1", "minimize", 6.874144),

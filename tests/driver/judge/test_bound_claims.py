@@ -60,7 +60,6 @@ def test_a_shipped_certificate_proves_under_any_name() -> None:
         )
 
 
-@pytest.mark.quick
 def test_what_survives_is_a_claim() -> None:
     s = solve(PREFIX, edited("l2_strategy", ("    nuclear", "    0.9 * nuclear")))
     assert (s.bound_grade, s.gap_grade, s.status.bound_valid) == ("claimed", "claimed", False)
@@ -76,7 +75,6 @@ def test_a_bound_above_the_objective_names_both_and_the_certificate() -> None:
         assert said in text
 
 
-@pytest.mark.quick
 def test_a_derived_bound_beyond_a_feasible_point_is_refused(subtests: pytest.Subtests) -> None:
     for name, bound, said in [
         ("l2_strategy", 2.0, "the bound 2 derived for 'l2_strategy' is above the objective 1 of"),
@@ -137,12 +135,14 @@ def test_a_file_of_version_0_1_0_is_graded_anew() -> None:
     assert verify(old, PREFIX).holds
 
 
+@pytest.mark.quick
 def test_another_word_for_the_end_of_a_solve_is_found() -> None:
     s = solve(PREFIX, "l2_strategy")
     forged = dataclasses.replace(s, status=dataclasses.replace(s.status, stop="proved optimal"))
     assert [row.what for row in verify(forged, PREFIX).failures] == ["status"]
 
 
+@pytest.mark.quick
 def test_an_objective_is_not_below_the_error_that_it_should_be() -> None:
     program = edited("p_identity", ("    trace(W @", "    0.99 * trace(W @"))
     with pytest.raises(
@@ -151,7 +151,6 @@ def test_an_objective_is_not_below_the_error_that_it_should_be() -> None:
         solve(PREFIX, program, starts=1)
 
 
-@pytest.mark.quick
 def test_a_bound_of_another_workload_is_not_proved() -> None:
     """What the caller passes for the queries changes the objective, and not the bound of the workload."""
     s = solve(PREFIX, "p_identity", givens={"W": 3.0 * PREFIX.root}, starts=1)
@@ -175,6 +174,7 @@ def test_a_program_says_when_its_sensitivity_is_its_own() -> None:
     assert repr(of_solution) == repr(of_strategy)
 
 
+@pytest.mark.quick
 def test_an_error_below_the_bound_on_all_strategies_is_no_error() -> None:
     instance = bind(Program.load("p_identity"), PREFIX)
     assert check_figures(instance, 9.0, None, 9.0, 8.0, 0.0, {}, {}) == (9.0, 9.0)
@@ -209,7 +209,6 @@ def test_points_near_the_repaired_one_test_nothing() -> None:
     assert s.survived == 0 and "by the program's author; not tested" in str(s)
 
 
-@pytest.mark.quick
 def test_figures_for_other_queries_than_the_workload_s_are_claimed() -> None:
     s = solve(PREFIX, "l2_strategy", givens={"W": 1e-3 * PREFIX.root})
     assert (s.objective_grade, s.bound_grade, s.error_bound_grade) == ("claimed", "claimed", "proved")
@@ -234,7 +233,6 @@ def test_a_given_that_a_step_does_not_get_is_refused(subtests: pytest.Subtests) 
                 solve(w, "fitness_refined", givens={name: givens[name]})
 
 
-@pytest.mark.quick
 def test_a_bound_from_above_is_none_of_total_error() -> None:
     """l2_strategy's given and certificate, of something that is maximized."""
     objective = "    trace(W @ inv(X) @ W.T)"
@@ -253,6 +251,7 @@ def test_a_covariance_that_costs_another_than_the_objective_says_so() -> None:
     assert other.own_sensitivity is None and not other.warnings
 
 
+@pytest.mark.quick
 def test_an_objective_below_a_derived_bound_is_refused_without_a_section_to_name() -> None:
     """A file may say so of a program that has neither a certificate nor a section 'bound'."""
     instance = bind(Program.parse(PATTERNS), PREFIX, {"U": np.eye(4)})

@@ -80,6 +80,7 @@ def test_what_is_far_from_them_is_not(rng: Rng) -> None:
         assert all(by <= 1e-4 * max(1.0, np.abs(off["x"]).max()) for by in moved)
 
 
+@pytest.mark.quick
 def test_no_point_of_a_shipped_program_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restored_lines, "nearby", None)
     instance = bind(Program.load("a_optimal_design"), as_workload(np.eye(3)))
@@ -183,7 +184,6 @@ def test_singular_optima_are_solved_and_proved(rng: np.random.Generator, subtest
             assert name != "least trace" or found.objective == pytest.approx(2.0, rel=1e-8)
 
 
-@pytest.mark.quick
 def test_restored_lines_hold(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
     for line in ["diag(X) == 1", "X[0, 1] >= 1", "trace(X) <= 2"]:
         with subtests.test(line):
@@ -200,7 +200,6 @@ def test_restored_lines_hold(rng: np.random.Generator, subtests: pytest.Subtests
                 assert left <= 1e-14 if missed > 0.0 else (after["X"] == before["X"]).all()
 
 
-@pytest.mark.quick
 def test_a_matrix_is_lifted_where_it_is_inverted_alone(rng: np.random.Generator) -> None:
     plain = Program.parse(MAX_CUT)
     inverse = MAX_CUT.replace("maximize", "minimize").replace("C @ X", "C.T @ inv(X) @ C")

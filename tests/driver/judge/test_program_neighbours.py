@@ -62,6 +62,7 @@ def pairs(n: int, separation: int) -> np.ndarray:
     return np.array(rows)
 
 
+@pytest.mark.quick
 def test_k_rows_of_a_person_cost_k_squared_times_as_much(tmp_path: Path) -> None:
     """Of the shipped program's optimum: there is nothing better for a person than for each of the rows."""
     k = 5
@@ -198,7 +199,6 @@ def test_nothing_is_reduced_by_columns_where_they_do_not_decide() -> None:
     assert s.error == pytest.approx(9 * solve(w, "l2_strategy").error, rel=1e-5)
 
 
-@pytest.mark.quick
 def test_what_the_numbers_or_the_workload_cannot_be_is_refused_with_the_place() -> None:
     with pytest.raises(OptionError) as error:
         bind(person("k - 3"), PREFIX)

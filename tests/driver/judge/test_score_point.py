@@ -32,7 +32,6 @@ def test_a_feasible_point_stays_where_it_is() -> None:
     assert 10.0 <= found.objective <= 10.0 * (1 + ROUNDING)
 
 
-@pytest.mark.quick
 def test_the_repair_scales_and_fills_the_diagonal(
     rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:
@@ -98,7 +97,6 @@ def test_bounds_at_multipliers_that_say_nothing() -> None:
         assert bound_of(inst, multipliers) == 0.0
 
 
-@pytest.mark.quick
 def test_without_multipliers_zero_bounds_only_what_has_no_negative_value() -> None:
     """By the form of the objective: in fitness_for_use it is a variable, of either sign."""
     inst = instance(np.tri(3), "fitness_for_use")
@@ -237,7 +235,6 @@ def test_strategies_of_low_rank_have_an_error_bound(
                 assert seen[-1][1]
 
 
-@pytest.mark.quick
 def test_limits_are_rounded_up(rng: np.random.Generator) -> None:
     """What ``repair`` sets to the largest cost is at least that, in exact numbers."""
     rows = rng.normal(size=(4, 4))
@@ -316,7 +313,6 @@ def test_rows_as_they_are_cost_a_bound_nothing() -> None:
     assert 1e-15 < 1 - five / (5 * one) < 1e-12
 
 
-@pytest.mark.quick
 def test_an_objective_holds_for_queries_whose_root_the_condition_amplifies(subtests: pytest.Subtests) -> None:
     for large, proved in [(10.0, True), (1e8, False)]:
         with subtests.test(large=large, proved=proved):

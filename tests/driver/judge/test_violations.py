@@ -111,6 +111,7 @@ def test_what_a_line_does_not_use_has_to_have_a_value(subtests: pytest.Subtests)
             )
 
 
+@pytest.mark.quick
 def test_nor_has_an_objective_a_value_without() -> None:
     text = "program own\nchoose\n    y: vector[2]\nmaximize\n    sqrt(y)[0]\nsubject to\n    high: y <= 9\n"
     with pytest.raises(OptionError) as error:

@@ -162,6 +162,7 @@ def test_limits_of_time_and_iterations() -> None:
     assert few.status.stop == "iteration limit" and few.iterations == 3
 
 
+@pytest.mark.quick
 def test_ctrl_c_keeps_the_best() -> None:
     seen = []
 
@@ -235,7 +236,6 @@ def test_a_start_from_a_strategy(tmp_path: Path, subtests: pytest.Subtests) -> N
     assert np.array_equal(from_file.strategy.matrix, found["identity"].strategy.matrix)
 
 
-@pytest.mark.quick
 def test_where_the_search_starts() -> None:
     """Without a step, it is the strategy itself; its own optimum is where it ends."""
     started = solve(FOUR, SMOOTH, start="haar", max_iterations=1)

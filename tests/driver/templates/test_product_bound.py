@@ -17,8 +17,6 @@ from mmopt.testing.census_workloads import domain_of, marginals
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as f
 
-pytestmark = pytest.mark.quick
-
 
 def two(n: int, *rows: tuple[str, str]) -> Workload:
     blocks = {"R": f.all_range, "P": f.prefix, "I": f.identity, "T": f.total}
@@ -28,6 +26,7 @@ def two(n: int, *rows: tuple[str, str]) -> Workload:
     )
 
 
+@pytest.mark.quick
 def test_the_bound_is_below_the_optimum_and_the_product_above(rng: np.random.Generator) -> None:
     for _ in range(2):
         workload = random_products(rng)
@@ -72,6 +71,7 @@ def test_the_bound_is_the_optimum_of_marginals(subtests: pytest.Subtests) -> Non
             assert bound == pytest.approx(optimum.objective, rel=tolerances.GAP_INTERIOR)
 
 
+@pytest.mark.quick
 def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     """As of too many cells, on a few: the bound is no more than the optimum, and meets it for one product."""
     workload = two(6, ("P", "R"))

@@ -17,7 +17,6 @@ from mmopt.workloads.blocks.factor_blocks import prefix
 MANY = (7,) * 5  # more cells than a matrix has rows
 
 
-@pytest.mark.quick
 def test_the_strategy_has_the_error_that_was_found(
     rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:

@@ -149,7 +149,6 @@ def test_structured_forms_are_the_dense_ones(rng: np.random.Generator, root_of: 
             np.testing.assert_allclose(dense(found), truth, rtol=1e-9, atol=close, err_msg=atom)
 
 
-@pytest.mark.quick
 @ROOTS
 def test_balls_contain_the_plain_value_and_are_small(rng: np.random.Generator, root_of: RootOf) -> None:
     """The midpoint is the plain value up to the radius, and the radius is one of rounding."""
@@ -180,7 +179,6 @@ def flat(value: Any) -> np.ndarray:
     return np.ravel(value.values if isinstance(value, Level) else value)
 
 
-@pytest.mark.quick
 @ROOTS
 def test_wide_balls_contain_every_value(rng: np.random.Generator, root_of: RootOf) -> None:
     """Parts that are only known to a radius: any parts within it give a result within the result's radius."""
@@ -256,7 +254,6 @@ NO_FORM = [
 ]
 
 
-@pytest.mark.quick
 def test_what_has_no_form_is_refused_by_name(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     root = drawn(rng)
     known = {"x": psd(rng, root.columns), "u": level(rng, root.columns), "1": 1.0, "a": np.ones(3)}

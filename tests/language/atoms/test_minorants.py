@@ -127,6 +127,7 @@ SPREAD = ("entrywise max", "entrywise min", "rel_entropy")
 FEW = 10
 
 
+@pytest.mark.quick
 def test_law(rng: Rng, subtests: pytest.Subtests) -> None:
     for name, atom in ATOMS.items():
         with subtests.test(name):
@@ -144,7 +145,6 @@ def test_law_of_every_kind(name: str, rng: Rng) -> None:
     law(ATOMS[name], rng)
 
 
-@pytest.mark.quick
 def test_far_points_and_slopes_warn_of_nothing(subtests: pytest.Subtests) -> None:
     """numpy's warnings, which the tests take for errors: the rules clip what overflows."""
     for name in ("entrywise max", "entrywise min", "lambda_max", "lambda_min"):

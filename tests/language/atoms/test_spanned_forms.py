@@ -68,7 +68,6 @@ def parsed(text: str) -> Any:
     return parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS)
 
 
-@pytest.mark.quick
 def test_a_line_is_that_of_the_dense_matrices(rng: np.random.Generator) -> None:
     case = Case(rng)
     w = case.workload.matrix
@@ -140,6 +139,7 @@ def test_nothing_that_is_claimed_is_beside_a_profile(rng: np.random.Generator) -
     )
 
 
+@pytest.mark.quick
 def test_a_point_of_the_program_is_worth_what_it_is_densely(rng: np.random.Generator) -> None:
     case = Case(rng)
     instance = bind(shipped("l2_strategy"), case.workload, {}, {"workload.root": case.root})
@@ -169,6 +169,7 @@ def test_a_measure_is_not_negative(rng: np.random.Generator) -> None:
     assert refused.value.message == "a measure has one weight for each product, and a row in every factor"
 
 
+@pytest.mark.quick
 def test_radii_move_the_largest_entry(rng: np.random.Generator) -> None:
     case = Case(rng)
     column = case.rows.basis[:, int(case.profile.argmax())]

@@ -12,8 +12,6 @@ from mmopt.language.atoms.argument_types import Curvature
 from mmopt.language.check.index_types import KEEPS_ZEROS
 from mmopt.language.check.infer_types import Scope, infer
 
-pytestmark = pytest.mark.quick
-
 TEXT = """program trial
 given
     W: matrix[m, n] = workload.matrix
@@ -174,6 +172,7 @@ def test_matrices_are_convex_in_their_order(subtests: pytest.Subtests) -> None:
                 assert least >= -1e-9 * (np.abs(left).max() + np.abs(right).max()), f"seed {seed}"
 
 
+@pytest.mark.quick
 def test_rejected_expressions(subtests: pytest.Subtests) -> None:
     for expression, why in REJECTED:
         with subtests.test(expression):

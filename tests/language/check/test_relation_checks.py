@@ -75,7 +75,6 @@ strategy
 """
 
 
-@pytest.mark.quick
 def test_only_the_logarithm_of_what_is_chosen_makes_an_objective_one(subtests: pytest.Subtests) -> None:
     for sense, objective, is_one in LOGARITHMS:
         with subtests.test(objective):

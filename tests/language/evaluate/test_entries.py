@@ -82,6 +82,7 @@ def test_entries_stand_in_their_places(rng: np.random.Generator) -> None:
     )
 
 
+@pytest.mark.quick
 def test_an_index_beyond_the_entries_is_an_error(rng: np.random.Generator) -> None:
     with pytest.raises(OptionError) as error:
         evaluate(parse("sum(X[i, j + 1] for i, j in n if i == j)"), drawn(rng))

@@ -14,8 +14,6 @@ from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint
 from mmopt.numerics import matrix_functions
 
-pytestmark = pytest.mark.quick
-
 
 def constraint(text: str) -> Constraint:
     names = ("W: matrix[m, n]", "u: vector[m]", "v: vector[n]", "X: symmetric[n, n]", "c: scalar")
@@ -46,6 +44,7 @@ AMOUNTS = [
 ]
 
 
+@pytest.mark.quick
 def test_violation(subtests: pytest.Subtests) -> None:
     u, x, w = np.array([1.0, 2.0, 3.0, 4.0]), np.diag([2.0, -1.0]), np.full((4, 2), np.nan)
     for text, amount in AMOUNTS:
@@ -109,6 +108,7 @@ def test_a_memo_changes_nothing_and_is_used(
     assert worst(line, other, memo) == worst(line, other) and len(solves) == 3
 
 
+@pytest.mark.quick
 def test_errors_of_evaluation_are_part_of_what_may_be_missed(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
@@ -125,6 +125,7 @@ def test_errors_of_evaluation_are_part_of_what_may_be_missed(
             assert excess_with_errors(constraint(text), {**env, "u": env["u"] + 1.0}) == 0.0
 
 
+@pytest.mark.quick
 def test_what_is_missed_by_next_to_nothing_is_missed(rng: np.random.Generator) -> None:
     """Beside an entry so much larger that the ratio is no float."""
     small, large = 10.0 ** rng.uniform(-300, -200), 10.0 ** rng.uniform(150, 250)
@@ -139,6 +140,7 @@ def test_what_is_missed_by_next_to_nothing_is_missed(rng: np.random.Generator) -
     assert excess_with_errors(constraint("W @ v <= u"), {**env, "v": -env["v"]}) == 0.0
 
 
+@pytest.mark.quick
 def test_a_matrix_line_is_proved_or_nothing_is_known_of_it(subtests: pytest.Subtests) -> None:
     for least, found in ((1e-3, 0.0), (0.0, np.inf), (-1e-14, np.inf)):
         with subtests.test(str(least)):
@@ -147,6 +149,7 @@ def test_a_matrix_line_is_proved_or_nothing_is_known_of_it(subtests: pytest.Subt
             assert excess_with_errors(constraint("X >> 0"), {"X": (x + x.T) / 2, "n": 3}) == found
 
 
+@pytest.mark.quick
 def test_nearly_zero_entries_are_cleared_where_a_line_says_so() -> None:
     x = np.array([[1.0, 1e-9, 0.5], [1e-9, 2.0, 1e-8], [0.5, 1e-8, 3.0]])
     env = {"n": 3, "X": x}

@@ -12,7 +12,6 @@ from mmopt.language.evaluate.undefined_parts import undefined_in
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint, Name
 
-pytestmark = pytest.mark.quick
 CHOSEN = {"y"}
 
 
@@ -34,6 +33,7 @@ LINES = [
 ]
 
 
+@pytest.mark.quick
 def test_one_entry_out_of_the_domain_is_seen(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     env: dict[str, Any] = {"m": 2, "n": 4, "W": np.eye(2, 4), "u": np.ones(4), "c": 1.0}
     for atom in ("sqrt", "log", "entropy"):

@@ -100,7 +100,6 @@ def test_every_public_name_is_there() -> None:
     assert "Program" in names
 
 
-@pytest.mark.quick
 def test_a_program_is_shown_by_its_name() -> None:
     text = "program least\nchoose\n    x: scalar\nminimize\n    x**2\n"
     assert str(Program.parse(text)) == repr(Program.parse(text)) == "Program(least: minimize x**2)"

@@ -26,7 +26,6 @@ def drawn_marginals(rng: np.random.Generator) -> MarginalStrategy:
     return MarginalStrategy(SIZES, weights)
 
 
-@pytest.mark.quick
 def test_marginals_are_estimated_as_by_least_squares(rng: np.random.Generator) -> None:
     for _ in range(2):
         workload, strategy = drawn_workload(), drawn_marginals(rng)

@@ -81,7 +81,6 @@ def test_differences_over_several_blocks():
     assert found == pytest.approx((squares[:, None] + squares - 2 * floats.T @ floats).max(), rel=1e-12)
 
 
-@pytest.mark.quick
 def test_empty_and_extreme():
     assert integer_product(np.zeros((0, 3), dtype=np.int64), np.zeros((3, 2), dtype=np.int64)).shape == (0, 2)
     assert largest_squared_norm(np.zeros((0, 3), dtype=np.int64)) == 0
@@ -89,7 +88,6 @@ def test_empty_and_extreme():
     assert largest_entry(np.array([[-(2**63), 5]])) == 2**63
 
 
-@pytest.mark.quick
 @given(st.integers(0, 2**130))
 def test_root_above(squared):
     root = Fraction(root_above(squared))

@@ -22,8 +22,6 @@ from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks.factor_blocks import all_range, identity, total
 from mmopt.workloads.blocks.kronecker_products import Kron
 
-pytestmark = pytest.mark.quick
-
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")
 UNSUPPORTED = (
@@ -90,6 +88,7 @@ def before(strategy: Strategy, neighbours: str) -> float:
     return max(strategy.sensitivity, replaced)
 
 
+@pytest.mark.quick
 def test_gaussian_rounding_keeps_the_answers_the_cost_and_the_variances(subtests: pytest.Subtests) -> None:
     for (name, workload), neighbours in itertools.product(CASES.items(), SETS):
         with subtests.test(name, neighbours=neighbours):
@@ -201,6 +200,7 @@ def test_what_nobody_asks_for_is_not_measured_and_what_is_asked_together_is_coun
     assert (rounded.matrix == pairs.queries).all() and rounded.relative == pytest.approx(1)
 
 
+@pytest.mark.quick
 def test_refusals(subtests: pytest.Subtests) -> None:
     prefixes, both, cells = CASES["prefix"], marginals(), Workload.from_matrix(np.eye(2))
     rng = np.random.default_rng(0)

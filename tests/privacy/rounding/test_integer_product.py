@@ -85,7 +85,6 @@ def dense_parts(integer: object, cells: int = 30) -> list[np.ndarray]:
     return np.split(rows, np.cumsum([part.rows for part in integer.parts])[:-1])
 
 
-@pytest.mark.quick
 def test_a_plan_has_exact_integers_the_allowed_cost_and_the_errors_of_least_squares(
     subtests: pytest.Subtests,
 ) -> None:

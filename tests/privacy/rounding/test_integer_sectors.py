@@ -78,7 +78,6 @@ def test_rounding_of_equal_attributes_is_charged_to_magnitudes(rng: np.random.Ge
     assert turned.form.rounding == pytest.approx(core.form.rounding, rel=tolerances.ROUNDING)
 
 
-@pytest.mark.quick
 def test_of_other_attributes(rng: np.random.Generator) -> None:
     sizes, sets = (2, 3, 4, 2), [(0, 1), (1, 2), (2, 3)]
     own = layout(rng, sizes, sets)
@@ -86,6 +85,7 @@ def test_of_other_attributes(rng: np.random.Generator) -> None:
     check(strategy_of(own, core), prefixes(sizes, sets), rng)
 
 
+@pytest.mark.quick
 def test_tables_of_columns_have_the_largest_one(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +101,7 @@ def test_tables_of_columns_have_the_largest_one(
         assert exact <= found <= exact * (1 + LOOSE)
 
 
+@pytest.mark.quick
 def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measured by one row a value: the same Gram matrix as of an orthonormal basis."""
     strategy, workload = with_rests(rng)
@@ -111,6 +112,7 @@ def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.Mon
     assert exact.squared_sensitivity <= found.squared_sensitivity <= exact.squared_sensitivity * (1 + LOOSE)
 
 
+@pytest.mark.quick
 def test_other_neighbours(rng: np.random.Generator) -> None:
     strategy, workload = strategy_of(pairs(rng, 3, 2), equal_operator(rng, 3, 1)), prefixes((2,) * 3)
     one = round_sectors(strategy, workload, ADD_REMOVE)
@@ -147,6 +149,7 @@ class Tables:
         return found
 
 
+@pytest.mark.quick
 def test_over_cells_that_cannot_be_counted(rng: np.random.Generator) -> None:
     """10^12: answers from tables; their estimates are the counts, whatever the cells hold."""
     k, d = 12, 10

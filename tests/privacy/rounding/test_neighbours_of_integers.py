@@ -26,11 +26,10 @@ from mmopt.workloads.blocks.factor_blocks import identity, total
 from tests.numerics.test_participation import block, patterns
 from tests.strategies.test_neighbours import SETS, changes, stream
 
-pytestmark = pytest.mark.quick
-
 APART = "participation separation 2 at most 3"
 
 
+@pytest.mark.quick
 def test_no_change_of_counts_is_beyond_it(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     for norm, rule, name in itertools.product([1, 2], ["drop", "refuse"], SETS):
         with subtests.test(norm=norm, rule=rule, name=name):
@@ -54,6 +53,7 @@ def test_no_change_of_counts_is_beyond_it(subtests: pytest.Subtests, rng: np.ran
                     assert found == max(int(lengths[list(steps)].sum()) for steps in patterns(n, 2, 3)) ** 2
 
 
+@pytest.mark.quick
 def test_sums_beyond_64_bits_are_rounded_up(subtests: pytest.Subtests) -> None:
     """Quotients of them are added: a part in 2^50 more."""
     for norm in [1, 2]:
@@ -64,6 +64,7 @@ def test_sums_beyond_64_bits_are_rounded_up(subtests: pytest.Subtests) -> None:
             assert exact <= found <= exact + exact // 2**48
 
 
+@pytest.mark.quick
 def test_what_is_measured_is_hidden(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Means of the measured rows on neighbouring tables are never further apart than is claimed."""
     for norm, name in itertools.product([1, 2], SETS):
@@ -84,6 +85,7 @@ def test_what_is_measured_is_hidden(subtests: pytest.Subtests, rng: np.random.Ge
                     assert size <= part.squared_sensitivity
 
 
+@pytest.mark.quick
 def test_k_rows_of_one_person_are_k_times_one_row_in_every_form(subtests: pytest.Subtests) -> None:
     for norm in [1, 2]:
         with subtests.test(norm=norm):
@@ -108,6 +110,7 @@ def test_k_rows_of_one_person_are_k_times_one_row_in_every_form(subtests: pytest
                 assert not any(part.is_one_count for part in two.parts)
 
 
+@pytest.mark.quick
 def test_of_a_total_a_replaced_row_may_be_one_that_is_left_out() -> None:
     w = Workload.from_products(stream(4).domain, [Product((total(4),))])
     for norm in (1, 2):
@@ -136,6 +139,7 @@ def test_of_a_set_of_attributes_each_decides(subtests: pytest.Subtests) -> None:
                 assert part.is_one_count is (is_one and name == "add-remove")
 
 
+@pytest.mark.quick
 def test_a_strategy_in_factors_has_no_known_sensitivity_to_a_participation() -> None:
     w: Workload = stream(4)
     steps = MarginalStrategy((4,), np.array([0.0, 1.0]), 2)

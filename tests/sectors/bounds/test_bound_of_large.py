@@ -67,6 +67,7 @@ def test_resolvents_and_means_are_those_over_the_cells(rng: np.random.Generator)
             assert mean == pytest.approx((lengths * outside).sum(axis=axes), rel=1e-6)
 
 
+@pytest.mark.quick
 def test_the_rational_root_is_below_the_root(rng: np.random.Generator) -> None:
     for _ in range(3):
         least = float(10 ** rng.uniform(-6, 0))
@@ -79,6 +80,7 @@ def test_the_rational_root_is_below_the_root(rng: np.random.Generator) -> None:
             assert root.at(np.array([largest])) >= math.sqrt(largest) * (1 - 2 * tolerances.RESOLVENTS)
 
 
+@pytest.mark.quick
 def test_the_rational_root_keeps_off_where_it_touches() -> None:
     """At 1, where a node stands and which is the largest, far above the least: less by its slack alone."""
     found = float(rational_root(1e-30, 1.0).at(np.array([1.0]))[0])

@@ -17,6 +17,7 @@ from mmopt.sectors.plain.plain_space import plain_space
 from mmopt.workloads.blocks.factor_blocks import identity
 
 
+@pytest.mark.quick
 def test_rounding_of_products_and_of_a_basis(rng: np.random.Generator) -> None:
     """Rows whose sum is off, and a basis that is not quite orthonormal, are charged at least that."""
     for _ in range(3):
@@ -33,6 +34,7 @@ def test_rounding_of_products_and_of_a_basis(rng: np.random.Generator) -> None:
         assert off / 2 <= basis_rounding(turned @ basis, np.ones(3)) <= 20 * off
 
 
+@pytest.mark.quick
 def test_rounding_of_a_component(rng: np.random.Generator) -> None:
     """Entries that are off by a share of their rows' and columns' lengths, and a basis that is."""
     for _ in range(3):
@@ -61,6 +63,7 @@ def test_rounding_of_a_basis_where_an_attribute_is_one_of_many() -> None:
     assert wrong <= component_rounding(moved, 0.0, (1.0 + np.sqrt(attributes)) * off, 1)
 
 
+@pytest.mark.quick
 def test_the_mass_is_that_of_the_weights_exactly() -> None:
     """A ball around their sum in floats, whatever is made of it further on."""
     weights = np.array([1.0, 2.0**-60, 2.0**-61])

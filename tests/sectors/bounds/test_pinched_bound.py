@@ -18,7 +18,6 @@ from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
 
-@pytest.mark.quick
 @pytest.mark.draws(5)
 def test_it_is_below_the_certificate_of_its_measure(rng: np.random.Generator) -> None:
     sizes = (2, 3, 4)

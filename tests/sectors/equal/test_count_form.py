@@ -15,7 +15,6 @@ from mmopt.sectors.equal.count_halves import compositions
 from tests.sectors.counted import random_form
 
 
-@pytest.mark.quick
 @pytest.mark.draws(5)
 @pytest.mark.parametrize("degree", [2, 3, 4])
 def test_a_form_is_the_mean_over_all_choices(rng: np.random.Generator, degree: int) -> None:

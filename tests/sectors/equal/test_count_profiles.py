@@ -11,7 +11,6 @@ from mmopt.sectors.measures import Mixture
 from tests.sectors.equal.equal_workloads import all_cells, random_workload
 
 
-@pytest.mark.quick
 @pytest.mark.draws(2)
 @pytest.mark.parametrize(("attributes", "size"), [(2, 3), (3, 2), (3, 3), (4, 2), (5, 3)])
 def test_a_density_has_the_moments_of_its_values(

@@ -17,7 +17,6 @@ from tests.sectors.counted import random_form
 from tests.sectors.equal.equal_workloads import all_cells
 
 
-@pytest.mark.quick
 @pytest.mark.draws(3)
 @pytest.mark.parametrize("degree", [2, 3, 4])
 def test_a_cut_density_has_the_law_of_its_cells(rng: np.random.Generator, degree: int) -> None:

@@ -41,7 +41,6 @@ def _random_parts(rng: np.random.Generator, space: EqualAttributes) -> tuple[Arr
     return tuple(half @ half.T / len(half) for half in halves)
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize(("attributes", "size"), SHAPES)
 def test_bound_and_lengths_are_those_of_the_matrix(
     rng: np.random.Generator, attributes: int, size: int
@@ -219,6 +218,7 @@ def test_what_is_not_equal_is_refused() -> None:
     )
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("share", [0.0, 2.0])
 def test_rounding_is_charged_to_magnitudes(rng: np.random.Generator, share: float) -> None:
     """Of two values contrasts are ±1, so that all magnitudes are sums of those of coefficients.

@@ -15,7 +15,6 @@ from mmopt.workloads.blocks.modified_blocks import RowWeighted
 from tests.sectors.equal.equal_workloads import of_one_and_two, random_workload
 
 
-@pytest.mark.quick
 @pytest.mark.draws(3)
 def test_any_order_of_products_and_attributes_is_told(rng: np.random.Generator) -> None:
     k = int(rng.integers(2, 6))

@@ -18,7 +18,6 @@ from mmopt.sectors.equal.largest_by_counts import largest_by_counts
 from tests.sectors.counted import exact_value, random_form
 
 
-@pytest.mark.quick
 @pytest.mark.draws(8)
 @pytest.mark.parametrize("degree", [2, 3, 4])
 def test_upper_is_no_less_than_any_exact_value(rng: np.random.Generator, degree: int) -> None:

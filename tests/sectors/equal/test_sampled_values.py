@@ -16,7 +16,6 @@ from mmopt.sectors.measures import Mixture
 from tests.sectors.equal.equal_workloads import random_mixture
 
 
-@pytest.mark.quick
 @pytest.mark.draws(3)
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 6])
 def test_law_is_the_mean_over_orders(rng: np.random.Generator, attributes: int) -> None:

@@ -83,6 +83,7 @@ def test_without_time_the_bound_is_one(rng: np.random.Generator, monkeypatch: py
     assert late.upper > largest_of_tables((6,) * 8, many, 0.0, 60.0).upper > late.lower - 1e-9
 
 
+@pytest.mark.quick
 def test_the_rounding_of_the_tables_is_charged() -> None:
     tables = {(0,): np.array([0.25, 0.5]), (1,): np.array([0.0, 0.25])}
     exact, wide = (largest_of_tables((2, 2), tables, off, 60.0) for off in (0.0, 0.125))
@@ -112,7 +113,6 @@ def test_no_table_no_attribute_and_no_number() -> None:
     assert unknown.upper == np.inf and not unknown.is_closed
 
 
-@pytest.mark.quick
 def test_what_is_done_to_tables_leaves_their_sum_but_for_what_is_counted(rng: np.random.Generator) -> None:
     for _ in range(10):
         shape = shape_of(rng)

@@ -85,6 +85,7 @@ def over_cells(rows: PlainSpace, parts: Sequence[np.ndarray]) -> np.ndarray:
     return total
 
 
+@pytest.mark.quick
 def test_values_that_are_swapped_in_squares_alone_are_refused() -> None:
     """Rows turned into each other have the same Gram matrix, and no two queries are each other's image."""
     turned = f.predicates(np.array([[3.0, 4.0], [4.0, -3.0]]))

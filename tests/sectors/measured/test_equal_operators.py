@@ -26,7 +26,6 @@ def near(found: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerances.RECOMPUTED)
 
 
-@pytest.mark.quick
 @pytest.mark.draws(2)
 def test_blocks_and_components_are_one_matrix(rng: np.random.Generator, shape: tuple[int, int]) -> None:
     k, c = shape

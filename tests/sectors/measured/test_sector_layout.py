@@ -13,7 +13,6 @@ from mmopt.workloads.blocks.matrix_blocks import Dense
 SIZES = (2, 3, 4)
 
 
-@pytest.mark.quick
 def test_queries_are_combinations_of_functions(rng: np.random.Generator) -> None:
     for _ in range(2):
         own, workload = layout(rng, SIZES, [(0, 1), (2,)]), prefixes(SIZES, [(0, 1), (2,)])
@@ -43,6 +42,7 @@ def test_what_a_query_looks_at() -> None:
     assert not own.asked(0, total(4)).varies.any() and own.asked(0, identity(4)).rest.any(axis=1).all()
 
 
+@pytest.mark.quick
 def test_a_small_difference_is_looked_at() -> None:
     own = SectorLayout((np.arange(2),), (np.array([[0.0, 1.0]]),), ((), (0,)))
     assert own.asked(0, Dense.read([[1e10, 1e10 + 1.0], [0.1, 0.1]])).varies.tolist() == [True, False]

@@ -67,6 +67,7 @@ def test_a_measure_is_worth_what_it_is_in_the_dense_matrix(name: str, rng: np.ra
     assert profile.max() <= largest.upper <= (1 + SHAPE) * profile.max()
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", MIXED)
 def test_a_proved_bound_is_hardly_below_the_computed_one(name: str, rng: np.random.Generator) -> None:
     space = plain_space(few_ways(*MIXED[name]))
@@ -153,6 +154,7 @@ def test_marginals_over_10_to_the_50_cells() -> None:
     assert spectrum(space, space.moments(uniform)).bound == pytest.approx(2.26899e11, rel=PRINTED)
 
 
+@pytest.mark.quick
 def test_tables_say_what_the_functions_say(rng: np.random.Generator) -> None:
     """The largest length is proved from the tables alone. Values are alike within two classes of them."""
     classes = predicates(np.vstack([np.eye(5), [1, 1, 0, 0, 0]]))
@@ -167,6 +169,7 @@ def test_tables_say_what_the_functions_say(rng: np.random.Generator) -> None:
         assert off <= 2 * space.tables_rounding(parts)  # both are rounded
 
 
+@pytest.mark.quick
 def test_moments_in_a_basis_that_is_off_are_charged(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
@@ -184,6 +187,7 @@ def test_moments_in_a_basis_that_is_off_are_charged(
                 assert 1e-8 < np.linalg.norm(found - truth, 2) <= off
 
 
+@pytest.mark.quick
 def test_the_rounding_of_factors_and_of_their_triangles_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """A product of two factors, one of whose roots is off by 1e-6, and decompositions by as much."""
     factor = predicates(np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]]))

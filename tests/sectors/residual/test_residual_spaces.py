@@ -173,7 +173,6 @@ def bases_of(rng: np.random.Generator, sizes: tuple[int, ...]) -> tuple[np.ndarr
     return tuple(1.2 * rng.dirichlet(np.ones(n)) - 0.2 / n for n in sizes)
 
 
-@pytest.mark.quick
 def test_as_sectors_alone_where_queries_of_an_attribute_are_the_same(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:

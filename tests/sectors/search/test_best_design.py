@@ -48,7 +48,6 @@ def good_design(space: RowSpace, found: Iterator[Design]) -> Design:
     return design
 
 
-@pytest.mark.quick
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", MIXED)
 def test_designs_get_better_and_say_what_they_are(name: str) -> None:

@@ -31,7 +31,6 @@ def asked_of(workload: Workload, beside: float = 0.0) -> tuple[RowSpace, AskedSh
     return space, AskedShares(queries.parts, queries.rows.labels, queries.rows.sizes, targets, beside)
 
 
-@pytest.mark.quick
 @pytest.mark.some(1)
 @pytest.mark.parametrize("sizes", [(4, 4, 4, 4), (2, 3, 4)], ids=["equal", "plain"])
 @pytest.mark.parametrize("beside", [0.0, 0.1])

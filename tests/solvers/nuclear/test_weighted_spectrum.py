@@ -106,7 +106,6 @@ def test_the_polar_factor_is_orthonormal(subtests: pytest.Subtests, rng: np.rand
             np.testing.assert_allclose(k @ z.T, z @ k.T, atol=tolerances.FINE)
 
 
-@pytest.mark.quick
 def test_there_is_no_polar_factor_far_from_full_rank(rng: np.random.Generator) -> None:
     rows = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 8))
     assert polar_of(whole(rows), iterate(whole(rows), [None], np.full(8, 0.125), None)) is None

@@ -107,7 +107,6 @@ def test_the_general_search_by_name_and_what_is_refused() -> None:
         solve(w, "l2_strategy", solver="p_identity")
 
 
-@pytest.mark.quick
 def test_few_cells() -> None:
     """The identity is the best that is known there."""
     for n in [1, 2, 3]:
@@ -128,6 +127,7 @@ def test_the_value_is_total_error(subtests: pytest.Subtests, rng: np.random.Gene
             assert Objective.of(w.T @ w).value(theta) == pytest.approx(dense(w.T @ w, theta), rel=RECOMPUTED)
 
 
+@pytest.mark.quick
 def test_the_gradient(rng: np.random.Generator) -> None:
     for block in [1, 3]:
         w = rng.normal(size=(9, 11))

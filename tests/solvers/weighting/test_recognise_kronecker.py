@@ -15,8 +15,6 @@ from mmopt.solvers.weighting import Kronecker, entrywise, needs, points, recogni
 from mmopt.solvers.weighting.recognise_kronecker import costs_of, factors_of, is_likely_product, places_of
 from mmopt.solvers.weighting.shipped_programs import SHIPPED
 
-pytestmark = pytest.mark.quick
-
 POWERS = [1, 2]
 SHAPES = [[(8, 8), (8, 8)], [(6, 9), (10, 4)], [(4, 4), (6, 5), (8, 8)], [(5, 5), (7, 7), (3, 2)]]
 
@@ -33,6 +31,7 @@ def product(rng: np.random.Generator, shapes: list[tuple[int, int]]) -> np.ndarr
     return reduce(np.kron, [rng.normal(size=shape) for shape in shapes])
 
 
+@pytest.mark.quick
 def test_products_are_recognised(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
     """Whatever the signs and the sizes of their rows."""
     for shapes, power in itertools.product(SHAPES, POWERS):

@@ -89,7 +89,6 @@ def check_errors(workload: Workload, norm: int) -> None:
             assert cost.rmse == pytest.approx(rmse, rel=FINE)
 
 
-@pytest.mark.quick
 def test_only_what_says_so_depends_on_the_norm(rng: np.random.Generator) -> None:
     """Other rows are built once and judged in both norms."""
     for _ in range(2):

@@ -23,7 +23,6 @@ def error(name: str, workload: Workload) -> float:
     return cost.error
 
 
-@pytest.mark.quick
 def test_prefixes_are_query_smasher(subtests: pytest.Subtests) -> None:
     """What its own program prints is reached by a search, and so a little larger."""
     for sizes, theirs in [

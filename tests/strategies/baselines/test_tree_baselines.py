@@ -16,8 +16,6 @@ from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 from tests.strategies.asked import line, marginals_of
 
-pytestmark = pytest.mark.quick
-
 KINDS = {"prefix": f.prefix, "all ranges": f.all_range}
 
 
@@ -106,6 +104,7 @@ def one_attribute(rng: np.random.Generator) -> Workload:
     return Workload.from_products(domain_of(n), products)
 
 
+@pytest.mark.quick
 def test_queries_that_are_constant_on_a_block(rng: np.random.Generator) -> None:
     for _ in range(6):
         workload = one_attribute(rng)

@@ -158,7 +158,6 @@ def test_the_largest_norm_of_products_needs_no_number_per_cell(rng, monkeypatch)
             assert stack.largest_column_norm(norm) == largest
 
 
-@pytest.mark.quick
 def test_the_largest_norm_without_products_is_a_bound(monkeypatch):
     """The largest columns of the two blocks are different ones."""
     stack = Stack([Dense.read([[3.0, 1.0, 0.0]]), f.predicates([[0.0, 1.0, 2.0]])])

@@ -96,13 +96,13 @@ def kinds(base: type[Implicit]) -> Iterator[type[Implicit]]:
             yield kind
 
 
-@pytest.mark.quick
 def test_every_kind_of_block_has_its_law(rng):
     assert {kind.__name__ for kind in kinds(Implicit)} == set(LAWS)
     for name, make in LAWS.items():
         assert type(make(rng, 4)[0]).__name__ == name
 
 
+@pytest.mark.quick
 def test_a_block_is_its_matrix(subtests, rng):
     for kind, make in LAWS.items():
         with subtests.test(kind):
