@@ -1,6 +1,6 @@
 """A release that is charged: what comes before, what after, and what is said when it fails between.
 
-Guards one_call.py.
+Guards one_call.py, mechanism/measurement.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Refined answers: rules that hold, errors that do not grow, optima that are proved, folders that say so.
 
-Guards nearest_counts.py.
+Guards nearest_counts.py, read_folder.py.
 """
 
 import itertools

@@ -1,4 +1,7 @@
-"""``Release``: its answers, its picture, its covariances, its folder and the way back."""
+"""``Release``: its answers, its picture, its covariances, its folder and the way back.
+
+Guards report/displays.py.
+"""
 
 import importlib.util
 import os

@@ -1,4 +1,7 @@
-"""Givens become numbers: where they come from, and every way in which they do not fit."""
+"""Givens become numbers: where they come from, and every way in which they do not fit.
+
+Guards numerics/arrays.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """Counts, rules and type traps of ``mmopt.data.data_vector``.
 
-Guards row_rules.py.
+Guards row_rules.py, cell_codes.py.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""A value is in the bin that holds it as written: casts cut and never round, in every source and unit."""
+"""A value is in the bin that holds it as written: casts cut and never round, in every source and unit.
+
+Guards cell_codes.py, spelled_values.py.
+"""
 
 import datetime
 import sqlite3

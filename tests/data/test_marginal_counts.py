@@ -1,6 +1,6 @@
 """Counts by few attributes: those of the data vector, and over domains that have none.
 
-Guards grouped_sets.py.
+Guards grouped_sets.py, row_rules.py.
 """
 
 import itertools

@@ -1,4 +1,7 @@
-"""Of each person at most k rows are counted, whoever else is in the table."""
+"""Of each person at most k rows are counted, whoever else is in the table.
+
+Guards answers/counted_data.py.
+"""
 
 import sqlite3
 from collections import Counter

@@ -1,7 +1,7 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
 Guards compiler/duality/lower_apart.py, derive.py, driver/judge/charge_for_root.py,
-driver/judge/derived_bound.py, solve_convex.py.
+driver/judge/derived_bound.py, solve_convex.py, compiler/duality/nodes.py, proof/recheck.py.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Queries of few of many attributes: solved, judged, saved, verified and explained in their own space."""
+"""Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
+
+Guards sectors/measured/asked_queries.py.
+"""
 
 import json
 import math

@@ -1,6 +1,6 @@
 """Files for other programs: read back by readers that share nothing with the writers, to an equal optimum.
 
-Guards cbf.py, file_parts.py, mps.py, npz.py, sdpa.py.
+Guards cbf.py, file_parts.py, mps.py, npz.py, sdpa.py, solvers/conic_problem.py.
 """
 
 import io

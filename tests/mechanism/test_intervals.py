@@ -1,6 +1,6 @@
 """The printed coverage against the law that is drawn: exactly where it can be summed, else by releases.
 
-Guards accuracy.py.
+Guards accuracy.py, measurement.py, privacy/table_of_noises.py.
 """
 
 import csv

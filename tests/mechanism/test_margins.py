@@ -1,4 +1,7 @@
-"""What is claimed lies above the exact cost, by the room left for the library that draws the noise."""
+"""What is claimed lies above the exact cost, by the room left for the library that draws the noise.
+
+Guards noise_for_targets.py, privacy/calibration.py, privacy/noise.py, privacy/rounding/integer_arithmetic.py.
+"""
 
 from fractions import Fraction
 

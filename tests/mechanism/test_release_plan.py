@@ -1,4 +1,7 @@
-"""A plan of a release: its cost is at most what is allowed, and its errors are the strategy's."""
+"""A plan of a release: its cost is at most what is allowed, and its errors are the strategy's.
+
+Guards privacy/rounding/integer_strategy.py.
+"""
 
 import itertools
 import math

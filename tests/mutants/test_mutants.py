@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -46,6 +47,23 @@ def test_rows_are_true_to_the_code(subtests: pytest.Subtests) -> None:
                 path, _, name = node.partition("::")
                 function = f"{name.partition('[')[0]}(" if name else "test_"
                 assert f"def {function}" in read(f"tests/{path}"), node
+
+
+def test_a_module_that_notices_an_edit_names_the_file(subtests: pytest.Subtests) -> None:
+    """So that a line's test is found: by its folder and name, or by the docstring of the test's module."""
+    for mutant in MUTANTS:
+        if not mutant.file.endswith(".py") or not mutant.file.startswith("mmopt/"):
+            continue
+        path = Path(mutant.file).relative_to("mmopt")
+        with subtests.test(str(mutant)):
+            modules = {node.partition("::")[0] for node in mutant.tests}
+            said = "\n".join(ast.get_docstring(ast.parse(read(f"tests/{name}"))) or "" for name in modules)
+            folders = re.findall(r"all of ``mmopt/([\w/]+)``", said)
+            assert (
+                path.with_name(f"test_{path.name}").as_posix() in modules
+                or path.name in said
+                or any(path.is_relative_to(folder) for folder in folders)
+            )
 
 
 def test_there_are_enough_and_none_is_there_twice() -> None:

@@ -1,4 +1,8 @@
-"""What is claimed against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits."""
+"""What is claimed against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits.
+
+Guards guarantee.py, privacy/rounding/integer_dense.py, privacy/rounding/integer_marginals.py,
+privacy/rounding/integer_union.py, privacy/rounding/rounded_rows.py, table_of_noises.py.
+"""
 
 import math
 from decimal import Decimal

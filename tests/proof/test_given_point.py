@@ -1,4 +1,7 @@
-"""Points from elsewhere: by name, as columns of an exported file, with and without multipliers."""
+"""Points from elsewhere: by name, as columns of an exported file, with and without multipliers.
+
+Guards certify.py, driver/judge/score_point.py.
+"""
 
 import json
 from pathlib import Path

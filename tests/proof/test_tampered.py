@@ -1,4 +1,7 @@
-"""Any change of a saved result's claims is found by a recheck."""
+"""Any change of a saved result's claims is found by a recheck.
+
+Guards numerics/split_arrays.py, recheck.py.
+"""
 
 import copy
 from collections.abc import Iterator

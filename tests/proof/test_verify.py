@@ -1,6 +1,6 @@
 """A saved result is rechecked without a solver, and any change of a claim is found.
 
-Guards recheck.py.
+Guards recheck.py, compiler/same_program.py.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named.
 
-Guards stop_reasons.py.
+Guards stop_reasons.py, table_of_solvers.py.
 """
 
 import math

@@ -1,6 +1,8 @@
 """What solvers tell of their iterations: seen, logged, or read from what they print.
 
 Nothing of a C library reaches standard output, where JSON is printed.
+
+Guards solver_protocol.py.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 """The law of the solvers: every row of the tables takes the cones and the options that it claims.
 
-Guards choose_solver.py.
+Guards choose_solver.py, conic_solvers.py, cvxpy_solvers.py, table_of_solvers.py.
 """
 
 import ctypes

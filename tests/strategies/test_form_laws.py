@@ -1,4 +1,8 @@
-"""The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix."""
+"""The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
+
+Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_union.py, product_strategy.py,
+strategy_form.py, union_strategy.py.
+"""
 
 import itertools
 from collections.abc import Callable

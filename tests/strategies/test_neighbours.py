@@ -1,4 +1,7 @@
-"""Sets of neighbours: their words, and the sensitivity to each against all changes, one by one."""
+"""Sets of neighbours: their words, and the sensitivity to each against all changes, one by one.
+
+Guards privacy/rounding/integer_arithmetic.py, strategy_form.py.
+"""
 
 import itertools
 import re

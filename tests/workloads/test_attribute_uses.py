@@ -1,4 +1,7 @@
-"""Which columns a workload needs: exactly those that can change an answer, or drop a row."""
+"""Which columns a workload needs: exactly those that can change an answer, or drop a row.
+
+Guards query_product.py.
+"""
 
 import itertools
 

@@ -1,4 +1,7 @@
-"""Every set of neighbours, from the workload file through a release to what is read of it."""
+"""Every set of neighbours, from the workload file through a release to what is read of it.
+
+Guards answers/least_budget.py.
+"""
 
 import json
 from pathlib import Path

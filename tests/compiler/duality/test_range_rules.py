@@ -1,6 +1,8 @@
 """Every rule of ranges, at any scale: no range leaves out a point that satisfies the lines exactly.
 
 Points, coefficients and limits are floats from 1e-300 to 1e300; fractions decide what a line says of them.
+
+Guards intervals.py, ranges.py.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Shipped certificates prove; an author's are claims, which feasible points that no repair touched refute."""
+"""Shipped certificates prove; an author's are claims, which feasible points that no repair touched refute.
+
+Guards mechanism/make_plan.py, proof/recheck.py.
+"""
 
 import dataclasses
 from pathlib import Path

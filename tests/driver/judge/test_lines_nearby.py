@@ -1,6 +1,6 @@
 """Points that miss lines of one's own program by a solver's tolerance are moved to where they hold.
 
-Guards restored_lines.py.
+Guards restored_lines.py, score_point.py.
 """
 
 from collections.abc import Mapping

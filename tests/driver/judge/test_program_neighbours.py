@@ -1,4 +1,8 @@
-"""A program with neighbours of its own: what it is solved for is what is judged, verified and released."""
+"""A program with neighbours of its own: what it is solved for is what is judged, verified and released.
+
+Guards bound_on_total_error.py, compiler/bind.py, compiler/reductions/reduction_step.py,
+mechanism/make_plan.py, point_meaning.py, proof/recheck.py.
+"""
 
 import dataclasses
 from pathlib import Path

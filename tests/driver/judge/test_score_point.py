@@ -1,4 +1,7 @@
-"""Scoring a point: repair, feasibility, the objective rounded up, the certificate rounded down."""
+"""Scoring a point: repair, feasibility, the objective rounded up, the certificate rounded down.
+
+Guards compiler/bind.py, point_meaning.py.
+"""
 
 import itertools
 from fractions import Fraction

@@ -1,6 +1,6 @@
 """The bound by multipliers that are products is below the optimum.
 
-Guards attribute_strategy.py.
+Guards attribute_strategy.py, every_template.py.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Every structured form of an atom gives the components of what the dense form gives on the dense value."""
+"""Every structured form of an atom gives the components of what the dense form gives on the dense value.
+
+Guards numerics/split_arrays.py.
+"""
 
 import functools
 import itertools

@@ -1,4 +1,7 @@
-"""Arrays by index: the numbers that a loop gives, in every reading of the tree."""
+"""Arrays by index: the numbers that a loop gives, in every reading of the tree.
+
+Guards compiler/lower.py, evaluator.py.
+"""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """The sensitivity of integers to each set of neighbours, against all changes of the counts, one by one.
 
-Guards integer_marginals.py.
+Guards integer_marginals.py, integer_arithmetic.py, integer_dense.py.
 """
 
 import itertools
