@@ -39,7 +39,7 @@ def test_no_rounding_is_nearer(rng: np.random.Generator) -> None:
         found = whole_counts(counts, queries, np.empty((0, 4)), np.empty(0))
 
         def distances(x: np.ndarray) -> np.ndarray:
-            """Of each row."""
+            """By row, how far it is from the counts and from the answers."""
             return np.abs((x - counts) @ np.vstack([np.eye(4), queries]).T).sum(axis=1)  # noqa: B023
 
         every = np.floor(counts) + np.array(list(itertools.product((0, 1), repeat=4)))

@@ -190,11 +190,12 @@ def tried(trees: Trees, tree: Path, mutant: Mutant, nodes: Sequence[str], marks:
 
 
 def calling(calls: dict[str, list[str]], mutant: Mutant) -> list[str]:
-    """The tests that call the function of a row, first those in files that it names; all for a table or a
-    program, which functions read.
+    """The tests that call the function of a row, those in files that it names first; all tests for a table or
+    a program, which functions read.
     """
     called = f"{mutant.file} {mutant.function.rpartition('.')[2]}"
-    is_function = mutant.file.endswith(".py") and any(called in names for names in calls.values())
+    defined = f"def {mutant.function.rpartition('.')[2]}("
+    is_function = mutant.file.endswith(".py") and defined in (ROOT / mutant.file).read_text(encoding="utf-8")
     nodes = [node for node, names in calls.items() if not is_function or called in names]
     files = {node.partition("::")[0] for node in mutant.tests}
     return sorted(

@@ -148,4 +148,4 @@ def checked(case: Case, inputs: Mapping[str, str], record: bool) -> str:
         kept.parent.mkdir(exist_ok=True)
         kept.write_text(new, encoding="utf-8")
         return ""
-    return wrong and f"{case.name}: {wrong}\nIf it is meant: pytest tests/record --record, and say why."
+    return wrong and f"{case.name}: {wrong}\nIf it is meant: pytest tests/record --record -m '', and say why."
