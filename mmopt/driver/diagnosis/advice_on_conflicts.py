@@ -159,14 +159,14 @@ def _largest(instance: Instance) -> float:
 
 
 def _relaxed(r: Relaxation) -> str:
+    """What is enough, as a solver found; that less is not is nowhere proved."""
     if r.how == "factor":
-        way = "at least" if r.amount >= 1.0 else "at most"
-        return f"relax '{r.name}' to {way} {r.amount:.3g} times its limit"
+        return f"relax '{r.name}' to {r.amount:.3g} times its limit"
     if r.kind == "sign":
-        return f"declare '{r.name}' without >= 0 (it has to go down to -{r.amount:.3g})"
+        return f"declare '{r.name}' without >= 0 (down to -{r.amount:.3g} is enough)"
     if r.kind == "psd":
-        return f"declare '{r.name}' symmetric (it has to have eigenvalues down to -{r.amount:.3g})"
-    return f"let '{r.name}' be missed by at least {r.amount:.3g}"
+        return f"declare '{r.name}' symmetric (eigenvalues down to -{r.amount:.3g} are enough)"
+    return f"let '{r.name}' be missed by up to {r.amount:.3g}"
 
 
 def infeasible_by_certificate(program: str, solver: str, raw: str, proof: Proof) -> SolverError:
@@ -224,9 +224,9 @@ def unbounded(instance: Instance, growth: Growth) -> SolverError:
     falls = "falls" if instance.program.sense == "minimize" else "rises"
     shown = _together([_cap(instance, name, way) for name, way in ways.items()], "or")
     return SolverError(
-        f"'{instance.program.name}' seems unbounded: nothing keeps {names} from {verb}{together}; every "
-        f"constraint holds on the way, while the objective {falls} from {growth.first:.3g} to "
-        f"{growth.last:.3g} (followed to entries of {growth.reach:.0e})",
+        f"'{instance.program.name}' seems unbounded: every constraint holds with {names} {verb}{together}, "
+        f"while the objective {falls} from {growth.first:.3g} to {growth.last:.3g} (followed to entries of "
+        f"{growth.reach:.0e})",
         hint=f"add a constraint such as {shown}, or check the sign of the objective",
     )
 
@@ -255,8 +255,8 @@ def not_attained(instance: Instance, growth: Growth) -> SolverError:
         hint += f", or turn '{turned[0].name}' round: is {op} meant?"
     return SolverError(
         f"'{program.name}' seems to have no {least} value that is reached: the objective {changes} from "
-        f"{growth.first:.3g} to {growth.last:.3g} and on while {names} {verb}, and no line keeps "
-        f"that from it (followed to entries of {growth.reach:.0e})",
+        f"{growth.first:.3g} to {growth.last:.3g} while {names} {verb}, and no line was in the way as far "
+        f"as that was followed (to entries of {growth.reach:.0e})",
         hint=hint,
     )
 

@@ -12,6 +12,7 @@ from mmopt.driver.diagnosis import advice_on_conflicts
 from mmopt.driver.diagnosis.conflicts_and_growth import find_conflict, find_growth
 from mmopt.driver.diagnosis.elastic_form import LEAST_REACH, Probe, everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
+from mmopt.driver.diagnosis.unattained import has_end
 from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
@@ -68,7 +69,7 @@ def _shown(
     """What can be shown without believing the solver."""
     if last.stop == Stop.UNBOUNDED:
         growth = find_growth(lines, instance, scaling, clock)
-        if growth is not None:
+        if growth is not None and not has_end(instance, growth.directions):
             return advice_on_conflicts.unbounded(instance, growth)
     conflict = find_conflict(lines, scaling, clock)
     return advice_on_conflicts.infeasible(instance, lines, conflict) if conflict is not None else None

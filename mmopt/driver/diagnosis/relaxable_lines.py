@@ -48,7 +48,6 @@ class RelaxableLine:
     ``limit`` holds the side that does not depend on what is chosen, and ``unit`` (positive, a number or
     one per row) is the size in which a violation is counted: that of the limit, else 1. ``sides`` has the
     lengths of both sides, 0 for a number.
-    ``sides`` are the lengths of both sides (0: a number).
     """
 
     key: str
@@ -170,7 +169,7 @@ def _part(instance: Instance, c: Constraint) -> RelaxableLine:
         size = np.abs(limit)
         if relation.op in ("<<", ">>"):
             unit = np.asarray(np.linalg.norm(limit, 2) if limit.ndim == 2 else 1.0)
-        elif size.ndim == 1 and (size > 0).all():
+        elif size.ndim == 1 and relation.op != "==" and ((limit > 0).all() or (limit < 0).all()):
             unit = size
         else:
             unit = np.asarray(size.max())

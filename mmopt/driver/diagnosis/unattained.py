@@ -3,7 +3,8 @@
 A solver ends somewhere on the way and calls that its optimum; from a forgotten 'subject to', or a constraint
 the wrong way round, comes a value near 0 that means nothing. From the point that it found, simple directions
 are tried: each variable growing or falling (a matrix by multiples of the identity), or as it is, and all
-together. An optimum that is reached cannot be bettered along any of them by more than its tolerance.
+together. An optimum that is reached cannot be bettered along any of them by more than its tolerance. Along a
+direction in which the ranges of the variables end, however far away, nothing is endless.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.diagnosis.conflicts_and_growth import Growth, ends_of, gets_better, objectives
+from mmopt.driver.judge.derived_bound import reader
 from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics.matrix_functions import Array
 
-__all__ = ["find_endless"]
+__all__ = ["find_endless", "has_end"]
 
 # How far the program is evaluated: in sizes of the point, and, for exponentials, in units.
 STEPS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -41,9 +43,21 @@ def find_endless(instance: Instance, point: Mapping[str, Any]) -> Growth | None:
                 continue
             far = objectives(instance, start, whole, FAR)
             sign = 1.0 if program.sense == "minimize" else -1.0
-            if far is not None and all(sign * value <= sign * found[-1] for value in far):
+            goes_on = far is not None and all(sign * value <= sign * found[-1] for value in far)
+            if far is not None and goes_on and not has_end(instance, direction):
                 return Growth(direction, found[0], found[-1], ends_of(far, start, whole, FAR)[-1])
     return None
+
+
+def has_end(instance: Instance, direction: Mapping[str, Array]) -> bool:
+    """Whether the lines are known to keep an entry from moving so for ever."""
+    origin = {d.name: np.zeros(d.shape(instance.sizes())) for d in instance.program.choose}
+    ranges = reader(instance, origin, np.inf).ranges
+    ends = [
+        np.where(moved > 0, ranges[name].high, np.where(moved < 0, -ranges[name].low, np.inf))
+        for name, moved in direction.items()
+    ]
+    return any(bool(np.isfinite(end).any()) for end in ends)
 
 
 def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> Iterator[dict[str, Array]]:

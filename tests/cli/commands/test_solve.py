@@ -107,12 +107,12 @@ def test_a_program_without_a_solution(files: Path, refused: Any) -> None:
             "trace(W @ inv(X) @ W.T)",
             "low: diag(X) >= 2\n    high: diag(X) <= 1",
             "error: 'own' has no feasible point: 'low' (cell 'sex=F, age in [0, 18)') and 'high' "
-            "(cell 'sex=F, age in [0, 18)') cannot hold together\n  relax 'low' to at most 0.498 times ",
+            "(cell 'sex=F, age in [0, 18)') cannot hold together\n  relax 'low' to 0.498 times ",
         ),
         (
             "-trace(X)",
             "low: diag(X) >= 1",
-            "error: 'own' seems unbounded: nothing keeps 'X' from growing; every constraint holds on ",
+            "error: 'own' seems unbounded: every constraint holds with 'X' growing, ",
         ),
     ):
         (files / "own.program").write_text(OWN.format(objective=objective, line=line), encoding="utf-8")

@@ -45,8 +45,8 @@ def test_what_gets_better_without_end(subtests: pytest.Subtests) -> None:
             least, moves = ("least", "falls") if sense == "minimize" else ("largest", "rises")
             assert re.fullmatch(
                 rf"'t' seems to have no {least} value that is reached: the objective {moves} from {number} to {number} "
-                rf"and on while {re.escape(way)}, and no line keeps that from it "
-                rf"\(followed to entries of [1-9]e\+\d\d\)\n  {re.escape(hint)}",
+                rf"while {re.escape(way)}, and no line was in the way as far as that was followed "
+                rf"\(to entries of [1-9]e\+\d\d\)\n  {re.escape(hint)}",
                 str(error.value),
             )
 
@@ -66,6 +66,15 @@ def test_an_optimum_that_is_reached_is_none(subtests: pytest.Subtests) -> None:
         with subtests.test(choose=choose, objective=objective):
             found = solve(W, program(choose, objective, line, sense))
             assert found.objective == pytest.approx(value, rel=1e-5, abs=1e-6)
+
+
+def test_what_ends_far_away_is_not_said_to_go_on(subtests: pytest.Subtests) -> None:
+    """Beyond where the program was followed."""
+    lines = ["abs(x) <= 1e10", "norm(x) <= 1e9", "sum(x**2) <= 1e18", "norm(x, 1) <= 1e9", "x >= -1e10"]
+    for line in [*lines, "max(abs(x)) <= 1e8"]:
+        with subtests.test(line):
+            found = solve(W, program("x: vector[n]", "1e-8 * sum(x)", f"far: {line}"))
+            assert found.bound is not None and found.bound <= found.objective
 
 
 TEXT = """program t
