@@ -23,7 +23,7 @@ from mmopt.data import data_vector
 from mmopt.errors import DataError
 
 Rng = np.random.Generator
-FIRST, LAST = np.datetime64("1960-01-01"), np.datetime64("2030-01-01")
+FIRST, LAST = np.datetime64("1966-01-01"), np.datetime64("1974-01-01")
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 # Before and after the start of a month: half a microsecond is where rounding turns.
 NEAR = (0, -1, 1, -499, -500, -501, -1000, -500_000, -1_000_000, -499_999_999, -500_000_000, -(10**9))
@@ -41,53 +41,47 @@ def month_counts(values: np.ndarray, unit: str) -> list[int]:
     """By Python's calendar."""
     days = [int(v) * NANOSECONDS[unit] // (86_400 * 10**9) for v in values]
     dates = [datetime.date(1970, 1, 1) + datetime.timedelta(days=d) for d in days]
-    return np.bincount([12 * (d.year - 1960) + d.month - 1 for d in dates], minlength=840).tolist()
+    return np.bincount([12 * (d.year - 1966) + d.month - 1 for d in dates], minlength=96).tolist()
 
 
 def stamps(values: np.ndarray, unit: str) -> np.ndarray:
     return values.astype(f"datetime64[{unit}]")
 
 
-def arrow(values: np.ndarray, unit: str) -> pa.Table:
-    return pa.table({"day": pa.array(stamps(values, unit), pa.timestamp(unit))})
-
-
-def csv(values: np.ndarray, unit: str, folder: Path) -> str:
-    (folder / "t.csv").write_text(
-        "day\n" + "\n".join(map(str, stamps(values, unit))) + "\n", encoding="utf-8"
-    )
+def csv(column: np.ndarray, folder: Path) -> str:
+    (folder / "t.csv").write_text("x\n" + "\n".join(map(str, column)) + "\n", encoding="utf-8")
     return str(folder / "t.csv")
 
 
-def parquet(values: np.ndarray, unit: str, folder: Path) -> str:
-    pq.write_table(arrow(values, unit), folder / "t.parquet")
+def parquet(column: np.ndarray, folder: Path) -> str:
+    pq.write_table(pa.table({"x": column}), folder / "t.parquet")
     return str(folder / "t.parquet")
 
 
-def duckdb_file(values: np.ndarray, unit: str, folder: Path) -> str:
-    table = arrow(values, unit)
+def duckdb_file(column: np.ndarray, folder: Path) -> str:
     with duckdb.connect(str(folder / "t.duckdb")) as connection:
-        connection.register("given", table)
+        connection.register("given", pa.table({"x": column}))
         connection.execute("create table t as select * from given")
     return str(folder / "t.duckdb")
 
 
-def sqlite_file(values: np.ndarray, unit: str, folder: Path) -> str:
+def sqlite_file(column: np.ndarray, folder: Path) -> str:
     connection = sqlite3.connect(folder / "t.sqlite")
-    connection.execute("create table t (day timestamp)")
-    rows = [(str(value).replace("T", " "),) for value in stamps(values, unit)]
+    is_day = column.dtype.kind == "M"
+    connection.execute(f"create table t (x {'timestamp' if is_day else 'real'})")
+    rows = [(str(value).replace("T", " ") if is_day else float(value),) for value in column]
     connection.executemany("insert into t values (?)", rows)
     connection.commit()
     connection.close()
     return str(folder / "t.sqlite")
 
 
-SOURCES: dict[str, Callable[[np.ndarray, str, Path], Any]] = {
-    "arrow": lambda values, unit, _: arrow(values, unit),
-    "numpy": lambda values, unit, _: {"day": stamps(values, unit)},
-    "pandas": lambda values, unit, _: pd.DataFrame({"day": stamps(values, unit)}),
-    "polars": lambda values, unit, _: pl.from_arrow(arrow(values, unit)),
-    "text": lambda values, unit, _: {"day": [str(value) for value in stamps(values, unit)]},
+SOURCES: dict[str, Callable[[np.ndarray, Path], Any]] = {
+    "arrow": lambda column, _: pa.table({"x": column}),
+    "numpy": lambda column, _: {"x": column},
+    "pandas": lambda column, _: pd.DataFrame({"x": column}),
+    "polars": lambda column, _: pl.from_arrow(pa.table({"x": column})),
+    "text": lambda column, _: {"x": [str(value) for value in column]},
     "csv": csv,
     "parquet": parquet,
     "duckdb": duckdb_file,
@@ -97,16 +91,27 @@ SOURCES: dict[str, Callable[[np.ndarray, str, Path], Any]] = {
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_an_instant_is_in_its_month(source: str, rng: Rng, tmp_path: Path) -> None:
-    domain = Domain.of(day={"range": ["1960-01-01", "2030-01-01"], "width": "month"})
+    domain = Domain.of(x={"range": ["1966-01-01", "1974-01-01"], "width": "month"})
     for unit in NANOSECONDS:
         values = instants(rng, unit)
         folder = tmp_path / unit
         folder.mkdir()
-        counts = data_vector(SOURCES[source](values, unit, folder), domain).counts
+        counts = data_vector(SOURCES[source](stamps(values, unit), folder), domain).counts
         assert counts.tolist() == month_counts(values, unit), unit
 
 
 EDGES = (-3.0, 0.1, 0.3, 1.0, 2.5, 7.0, 9e15, 2.0**53 + 2)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_float_is_in_the_bin_that_holds_it(source: str, rng: Rng, tmp_path: Path) -> None:
+    domain = Domain.of(x={"bins": ["open", *EDGES, "open"]})
+    edges = np.array(EDGES)
+    near = [edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf), rng.uniform(-5, 10, 20)]
+    column = np.concatenate(near)
+    counts = data_vector(SOURCES[source](column, tmp_path), domain).counts
+    exact = np.bincount(np.searchsorted(edges, column, side="right"), minlength=len(edges) + 1)
+    assert counts.tolist() == exact.tolist()
 
 
 def decimals(scale: int, rng: Rng) -> tuple[list[Decimal], list[int]]:

@@ -225,7 +225,7 @@ def test_an_instant_and_a_decimal_are_where_they_are_as_written(
         "price": ("numeric(38, 20)", "decimal(38, 20)", [(one,) for one in prices]),
     }
     months = Workload.of(
-        domain={"seen": {"range": ["1960-01-01", "2030-01-01"], "width": "month"}},
+        domain={"seen": {"range": ["1966-01-01", "1974-01-01"], "width": "month"}},
         workload=[{"marginal": ["seen"]}],
     )
     bins = Workload.of(
