@@ -83,9 +83,11 @@ def test_gradients_and_hessian_are_told_from_the_printed_ones(rng: np.random.Gen
 def test_a_reason_is_given_only_where_a_figure_differs() -> None:
     tables, Row = reproduce.pvldb2021_tables, reproduce.item.Row
     same, other = Row("IP", "36.56", 36.561), Row("IP", "36.56", 41.8)
-    assert tables.why_of(4, 0, same, "IP").why == ""
-    assert "14 % above the optimum" in tables.why_of(4, 0, other, "IP").why
-    assert tables.why_of(5, 64, other, "IP").why == "" and not other.is_accounted_for
+    assert tables.excused(same, "a reason").why == "" and tables.excused(other, "a reason").why == "a reason"
+    assert not tables.excused(other, "").is_accounted_for
+    ip, *others = tables.rows_of(10, 2, "1.1")
+    assert ip.why == "SM-II ended 0.7 % above the optimum (errata)"
+    assert [row.why for row in others] == [""] * 6
 
 
 def test_every_reason_is_of_a_printed_figure() -> None:

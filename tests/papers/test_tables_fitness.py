@@ -3,11 +3,11 @@
 A column is a method's privacy cost, scaled until every target holds, over the optimum's: the largest
 variance relative to its target, times the squared sensitivity, over alpha. IP is independent noise on the
 cells, CA the least total error, wCA-I and wCA-II the weighted ones (section 7). Where the text and the tables
-differ, programs/ERRATA.md says what fits.
-
-Tables 5 to 8 and 11 print one random draw each, of a seed that is not known. Ours are other draws of the
-same kind, so the tolerance of those figures is the spread of a few draws, not an accuracy.
+differ, programs/ERRATA.md says what fits. Column IP shows the alpha that SM-II had reached; the others are
+compared at that one, within what their two decimals and CA's own solver leave open.
 """
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,15 +16,16 @@ from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 from mmopt import Strategy, Workload, solve
 from mmopt.results.rows_and_json import levels
 from mmopt.testing.known_optima import Figure, holds
-from mmopt.testing.query_matrices import random_ranges
 from tests.examples.scripts import scripts
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))
-cost, costs, printed, PRINTED = study.cost, study.costs, tables.printed, tables.PRINTED
+THETA, cost, costs, printed, PRINTED = study.THETA, study.cost, study.costs, tables.printed, tables.PRINTED
 OPTIMA_OF_CUBES, TOTAL_ERROR = tables.OPTIMA_OF_CUBES, tables.TOTAL_ERROR
 age_pyramids, cubes, draw, pl94 = own.age_pyramids, own.cubes, own.draw, own.pl94
 
-COLUMNS = ("IP", "CA", "wCA-I", "wCA-II")  # HM: tests/examples/test_fitness_study.py
+COLUMNS = ("IP", "CA", "wCA-I", "wCA-II")
+NEAR = 0.01
+nightly = pytest.mark.nightly
 
 
 def columns(w: Workload, alpha: float, names: tuple[str, ...] = COLUMNS) -> dict[str, float]:
@@ -45,38 +46,44 @@ def test_table_2_at_64_prefix_sums() -> None:
 # -- Table 10: all one- and two-way marginals; the printed ratios stand on an alpha above the optimum
 
 
-@pytest.mark.some(2)
-@pytest.mark.parametrize("t", PRINTED[10])
+@pytest.mark.some(2)  # t = 8: dense, over 512 cells
+@pytest.mark.parametrize("t", [pytest.param(t, marks=[nightly] * (t == 8)) for t in PRINTED[10]])
 def test_table_10(t: int) -> None:
-    ip, ca, alpha = printed(10, t)["IP"], printed(10, t)["CA"], OPTIMA_OF_CUBES.get(t)
-    w = cubes(t)
-    s = solve(w, "fitness_for_use")
-    assert s.bound is not None and s.gap is not None and s.gap <= GAP_INTERIOR
+    w, alpha = cubes(t), OPTIMA_OF_CUBES.get(t)
+    line, s = study.line_of(10, t), solve(w, "fitness_for_use")
+    assert s.bound is not None and line.gap <= GAP_INTERIOR
     if alpha is not None:
         assert s.bound <= alpha * (1 + FITNESS) and s.objective >= alpha * (1 - FITNESS)
-    found = {"IP": t * t / s.objective, "CA": cost(solve(w, "l2_strategy").strategy, w) / s.objective}
-    assert holds(Figure("Table 10, IP: SM-II had not reached the optimum", "lower", ip, 0), found["IP"])
-    assert holds(Figure("the same", "exact", ip, 0.02), found["IP"])
-    # CA at its own optimum and at the true alpha: both were missed, for t = 16 by 6 %.
-    assert holds(Figure("Table 10, CA", "exact", ca, 0.07), found["CA"])
-    assert found["CA"] == pytest.approx(symmetric_ca(t) / s.objective, rel=GAP_INTERIOR**0.5)
+    assert 1.007 < line.excess < 1.017
+    fits(line, dict.fromkeys(("HM", "CA", "wCA-I", "wCA-II"), NEAR))
+    ca = line.ratios["CA"] * s.objective
+    assert ca == pytest.approx(symmetric_ca(t, THETA), rel=GAP_INTERIOR**0.5)
+    if t >= 4:  # the least total error itself is not what is printed
+        assert symmetric_ca(t, 0.0) / s.objective / line.excess < (1 - NEAR) * printed(10, t)["CA"]
     # All cells are alike: noise of least privacy cost costs everybody the same.
     profile = levels(s.profile)[0]
     np.testing.assert_allclose(profile, profile[0], rtol=GAP_INTERIOR**0.5)
 
 
-def symmetric_ca(t: int) -> float:
+def fits(line: Any, room: dict[str, float]) -> None:
+    """Columns at the printed alpha are print, but for so much; both are rounded to two decimals."""
+    for name, within in room.items():
+        figure = printed(line.table, line.size)[name]
+        assert abs(line.at_print[name] - figure) <= within * figure + 0.005, (name, line.at_print)
+
+
+def symmetric_ca(t: int, theta: float) -> float:
     """Largest variance of the best strategy for total error, the symmetric root of the Gram matrix.
 
     The sums of J ⊗ J ⊗ I and J ⊗ I ⊗ I over their places have the eigenvalues 3 t² + 3 t, t² + 2 t and t,
-    once, 3 (t - 1) and 3 (t - 1)² times.
+    once, 3 (t - 1) and 3 (t - 1)² times; the other eigenvalues are 0. All diagonal entries are 6.
     """
-    roots = np.sqrt([3.0 * t**2 + 3.0 * t, t**2 + 2.0 * t, float(t)])
-    copies = np.array([1.0, 3.0 * (t - 1), 3.0 * (t - 1) ** 2])
+    roots = np.sqrt(np.array([3.0 * t**2 + 3.0 * t, t**2 + 2.0 * t, float(t), 0.0]) + 6 * theta)
+    copies = np.array([1.0, 3.0 * (t - 1), 3.0 * (t - 1) ** 2, (t - 1.0) ** 3])
     # A query has the squared length t² (one way) or t (two ways) of which so much lies on each eigenspace.
     one_way = np.array([t, t * (t - 1.0), 0.0])
     two_way = np.array([1.0, 2.0 * (t - 1), (t - 1.0) ** 2]) / t
-    return float(max((own / roots).sum() for own in (one_way, two_way)) * (copies * roots).sum() / t**3)
+    return float(max((own / roots[:3]).sum() for own in (one_way, two_way)) * (copies * roots).sum() / t**3)
 
 
 # -- Table 4: PL94
@@ -93,123 +100,97 @@ def test_table_4_with_three_races() -> None:
     assert 1.0 < s.error / ca.error < 2.07
 
 
-@pytest.mark.slow
 def test_table_4() -> None:
-    """252 cells, 319 queries. SM-II stopped 14 % above the optimum, so the printed ratios are too small."""
-    w, paper = pl94(), printed(4)
-    assert w.queries.shape == (319, 252)
-    s = solve(w, "fitness_for_use")
-    assert s.bound is not None and s.gap is not None and s.gap <= GAP_INTERIOR
-    assert s.bound <= 3.0134322 * (1 + PUBLISHED) and s.objective >= 3.0134322 * (1 - PUBLISHED)
-    assert s.objective <= 126 / paper["IP"]  # alpha as column IP has it
-    found = columns(w, s.objective, ("IP", "CA"))
-    assert holds(Figure("Table 4, IP", "lower", paper["IP"], 0), found["IP"])
-    assert holds(Figure("Table 4, CA", "lower", paper["CA"], 0), found["CA"])
-    # Their quotient is free of alpha.
-    quotient = paper["IP"] / paper["CA"]
-    assert holds(Figure("Table 4, IP / CA", "exact", quotient, 2e-3), found["IP"] / found["CA"])
-    ca = solve(w, "l2_strategy")
-    figure = Figure("section 7.3, total error of SM-II over CA", "upper", TOTAL_ERROR[4], 0)
-    assert holds(figure, s.error / ca.error)
+    """252 cells, 319 queries. SM-II stopped 14 % above the optimum."""
+    assert pl94().queries.shape == (319, 252)
+    line = study.line_of(4, 0)
+    assert line.gap <= GAP_INTERIOR and line.excess == pytest.approx(1.1437, abs=1e-4)
+    assert line.ratios["IP"] == pytest.approx(126 / 3.0134322, rel=PUBLISHED)
+    fits(line, dict.fromkeys(("HM", "CA", "wCA-I", "wCA-II"), NEAR))
     # As much of it again as alpha is above the optimum: CA's error falls with alpha, the targets do not.
-    total = s.error / ca.error * 126 / paper["IP"] / s.objective
-    assert holds(Figure("the same, at the printed alpha", "exact", TOTAL_ERROR[4], 0.01), total)
+    least = solve(study.regularised(pl94(), 0.0), "l2_strategy").strategy.total_error(pl94())
+    assert line.error / least < 0.9 * TOTAL_ERROR[4]
+    assert line.error / least * line.excess == pytest.approx(TOTAL_ERROR[4], rel=0.01)
 
 
 # -- Table 9: age pyramids
 
 
 @pytest.mark.slow
-def test_table_9() -> None:
+def test_table_9(subtests: pytest.Subtests) -> None:
     """232 cells, 351 queries: for men, women and all, everyone up to each age, and those of 18 and more."""
-    w, ip = age_pyramids(), printed(9)["IP"]
-    assert w.shape == (351, 232)
-    s = solve(w, "fitness_for_use")
-    assert s.gap is not None and s.gap <= GAP_INTERIOR
-    found = columns(w, s.objective)
-    assert holds(Figure("Table 9, IP: SM-II had not reached the optimum", "lower", ip, 0), found["IP"])
-    assert holds(Figure("the same", "exact", ip, 0.005), found["IP"])
-    # With equal targets the weights are all the same.
-    assert found["CA"] == found["wCA-I"] == found["wCA-II"] == pytest.approx(1.7656, rel=GAP_INTERIOR**0.5)
-    ca = solve(w, "l2_strategy")
-    assert s.error / ca.error == pytest.approx(1.0906, rel=GAP_INTERIOR**0.5)
+    assert age_pyramids().shape == (351, 232)
+    line = study.line_of(9, 0)
+    assert line.gap <= GAP_INTERIOR and line.excess == pytest.approx(1.0035, abs=1e-4)
+    fits(line, {"HM": NEAR})
+    assert line.ratios["CA"] == line.ratios["wCA-II"] == pytest.approx(1.7981, abs=1e-4)  # not explained
+    for copies, found, errors in (
+        ((1, 1, 1), 1.7656, 1.0906),
+        ((2, 2, 2), 1.5750, 1.0866),
+        ((1, 1, 0), 1.3720, 1.0862),
+        ((0, 0, 1), 1.8564, 1.0901),
+        ((0, 0, 0), 1.4017, 1.0812),
+    ):
+        with subtests.test(str(copies)):
+            rows = np.vstack(
+                [block[[*range(116), *[116] * k]] for block, k in zip(PYRAMIDS, copies, strict=True)]
+            )
+            w = Workload.from_matrix(rows, targets=1.0)
+            s, ca = solve(w, "fitness_for_use"), solve(w, "l2_strategy")
+            assert cost(ca.strategy, w) / s.objective == pytest.approx(found, abs=1e-3)
+            assert s.error / ca.error == pytest.approx(errors, abs=1e-3)
+
+
+PYRAMIDS = age_pyramids().queries.reshape(3, 117, 232)
+"""Of men, women and all: everyone up to each age, and the voting age."""
 
 
 # -- Tables 5 to 8 and 11
 
 
-# The spread of draws around what is printed. At d = 64 eight to ten draws gave
-#   Table 5: IP 10.1 to 11.3, CA 1.25 to 1.38; Table 7: 1.14, 1.09 to 1.14;
-#   Table 8: IP 2.4 to 3.0, CA 2.3 to 2.7, wCA-I 1.15 to 1.19, wCA-II 1.56 to 1.81;
-#   Table 11: IP 3.7 to 5.1 (the printed 3.51 is below all of them), CA 1.25 to 1.53;
-# and four of Table 6: IP 11.7 to 18.5, CA 2.0 to 2.2, wCA-I 1.4 to 1.6, wCA-II 1.65 to 1.86.
-TABLES: list[tuple[int, int, dict[str, float]]] = [
-    (5, 64, {"IP": 0.15, "CA": 0.12}),
-    (6, 64, {"IP": 0.35, "CA": 0.25, "wCA-I": 0.2, "wCA-II": 0.2}),
-    (7, 64, {"IP": 0.01, "CA": 0.05}),
-    (8, 64, {"IP": 0.2, "CA": 0.15, "wCA-I": 0.05, "wCA-II": 0.15}),
-    (11, 64, {"IP": 0.5, "CA": 0.2}),
-    (11, 256, {"IP": 0.15, "CA": 0.15}),
-]
-# Over 256 cells these take seconds.
-LONG: list[tuple[int, int, dict[str, float]]] = [
-    (5, 256, {"IP": 0.05, "CA": 0.06}),
-    (6, 256, {"IP": 0.2, "CA": 0.13, "wCA-I": 0.09, "wCA-II": 0.08}),
-    (7, 256, {"IP": 0.01, "CA": 0.02}),
-    (8, 256, {"IP": 0.07, "CA": 0.05, "wCA-I": 0.02, "wCA-II": 0.03}),
+CASES: list[tuple[int, int, dict[str, float]]] = [
+    (5, 64, {"HM": NEAR, "CA": NEAR}),
+    (5, 128, {"CA": NEAR}),
+    (5, 256, {"HM": NEAR, "CA": NEAR}),
+    *((table, d, dict.fromkeys(("HM", "CA", "wCA-I", "wCA-II"), NEAR)) for table, d in ((6, 64), (6, 128))),
+    (6, 256, {"HM": NEAR, "CA": NEAR, "wCA-I": 0.05, "wCA-II": 0.02}),  # CA's own solver stopped early
+    *((7, d, {"CA": NEAR}) for d in (64, 128, 256)),
+    *((8, d, dict.fromkeys(("HM", "CA", "wCA-I", "wCA-II"), NEAR)) for d in (64, 128, 256)),
+    *((11, d, {"HM": NEAR, "CA": NEAR}) for d in (64, 128, 256)),
 ]
 
 
-def cases(tables: list[tuple[int, int, dict[str, float]]], *marks: pytest.MarkDecorator) -> list[object]:
-    return [pytest.param(*row, id=f"Table {row[0]}, d = {row[1]}", marks=marks) for row in tables]
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize(("table", "d", "spreads"), [*cases(TABLES), *cases(LONG, pytest.mark.nightly)])
-def test_tables_of_random_queries(table: int, d: int, spreads: dict[str, float], seed: int) -> None:
-    w = draw(table, d, seed)
-    s = solve(w, "fitness_for_use")
-    assert s.gap is not None and s.gap <= GAP_INTERIOR
-    found = columns(w, s.objective, tuple(spreads))
-    for name, spread in spreads.items():
-        figure = Figure(f"Table {table}, {name}", "exact", printed(table, d)[name], spread)
-        assert holds(figure, found[name]), (name, found)
-        assert found[name] >= 1 - GAP_INTERIOR
+@pytest.mark.some(3)
+@pytest.mark.parametrize(
+    ("table", "d", "room"),
+    [
+        pytest.param(*row, id=f"Table {row[0]}, d = {row[1]}", marks=[nightly] * (row[1] == 256))
+        for row in CASES
+    ],
+)
+def test_tables_of_random_queries(table: int, d: int, room: dict[str, float]) -> None:
+    """Those of seed 0 are the printed ones."""
+    line = study.line_of(table, d)
+    assert line.gap <= GAP_INTERIOR
+    assert 1 < line.excess < (1.09 if table == 11 else 1.03)
+    fits(line, room)
     if table in TOTAL_ERROR:
-        ca = solve(w, "l2_strategy")
-        figure = Figure(f"Table {table}, total error", "upper", TOTAL_ERROR[table], 0.03)
-        assert holds(figure, s.error / ca.error)
+        w = draw(table, d)
+        least = solve(study.regularised(w, 0.0), "l2_strategy").strategy.total_error(w)
+        assert line.error / least * line.excess < TOTAL_ERROR[table] * (1 + NEAR)
 
 
 def test_column_hm_of_table_7_has_two_levels_at_64_and_128(subtests: pytest.Subtests) -> None:
-    """HM over IP is free of the optimum."""
+    """HM over IP is free of the optimum: 2 where a query sums to 0, and the total does not help it."""
     for d in (64, 128, 256):
         with subtests.test(str(d)):
-            w = draw(7, d, 0)
+            w = draw(7, d)
             ip = costs(w, ("IP",))["IP"]
-            three = costs(w, ("HM",))["HM"] / ip
             two = cost(Strategy(np.vstack([np.ones(d), np.eye(d)])), w) / ip
+            three = costs(w, ("HM",))["HM"] / ip
             quotient = printed(7, d)["HM"] / printed(7, d)["IP"]
-            assert holds(Figure("Table 7, HM / IP", "exact", quotient, 0.03), three if d == 256 else two)
-            assert abs(three - two) > 0.4 * two
-            assert holds(
-                Figure("Table 8, HM / IP", "exact", printed(8, d)["HM"] / printed(8, d)["IP"], 0.03), three
-            )
-
-
-@pytest.mark.parametrize(
-    "seed", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.nightly)]
-)
-def test_table_6_has_integer_targets_too(seed: int) -> None:
-    """With targets between the integers the column is a sixth above print, at d = 256."""
-    rng = np.random.default_rng(seed)
-    rows = random_ranges(256, 512, rng)
-    figure = Figure("Table 6, wCA-I", "exact", printed(6, 256)["wCA-I"], 0.11)
-    for targets, fits in ((rng.integers(1, 10, size=512), True), (rng.uniform(1, 10, size=512), False)):
-        w = Workload.from_matrix(rows, targets=targets)
-        found = columns(w, solve(w, "fitness_for_use").objective, ("wCA-I",))
-        assert holds(figure, found["wCA-I"]) is fits, found
+            assert two == pytest.approx(2.0) and three > 2.9
+            assert quotient == pytest.approx(three if d == 256 else two, rel=NEAR)
 
 
 # -- Figure 2
