@@ -8,7 +8,7 @@ values for one counts too much, which is safe; never too little. A text is read 
 - a number: with a point or a comma before its decimals, thousands set apart (``1 000``, ``1'000``, ``1,000``,
   which may also be 1), an exponent, or a fraction (``½``, ``1 1/2``); in 15 digits, as spreadsheets keep it;
 - a day or a moment: the year first, or the day or the month first and a year of four digits, with a time of
-  24 or of 12 hours and a zone, or in the basic form of ISO 8601; as written and in UTC. Midnight is the day;
+  24 or of 12 hours and a zone, or in the basic form of ISO 8601; as written and in UTC; a day is midnight;
 - else as itself.
 
 All of it in one spelling of letters, great and small, wide and composed (Unicode's NFKD, case folded), of
@@ -51,9 +51,8 @@ def readings(value: str) -> frozenset[str]:
     )
     text = " ".join(_folded(apart).split())
     bare = text.replace(" ", "")
-    found = {f"{number + 0.0:.15g}" for number in (*_numbers(bare), *_fractions(text))}
-    found |= {moment.removesuffix("T00:00:00") for moment in _moments(text)}
-    return frozenset(found or {_TRUTH.get(bare, bare)})
+    numbers = {f"{number + 0.0:.15g}" for number in (*_numbers(bare), *_fractions(text))}
+    return frozenset(numbers | _moments(text) or {_TRUTH.get(bare, bare)})
 
 
 def _folded(text: str) -> str:
@@ -84,7 +83,7 @@ def _fractions(text: str) -> list[float]:
 
 
 def _moments(text: str) -> set[str]:
-    """As ISO 8601 has them, without a zone: as written, and in UTC."""
+    """As ISO 8601 has them, a day with its midnight, without a zone: as written, and in UTC."""
     date, spelled, found = _DATE.match(text), [text], set()
     if date is not None:
         orders = (date.group(*order) for order in ((1, 2, 3), (3, 2, 1), (3, 1, 2)))
