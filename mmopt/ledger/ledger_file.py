@@ -283,8 +283,8 @@ def _write(connection: sqlite3.Connection, account: Account, first: int) -> None
         first = 1
     declared, *sums, seal = chain(account.terms, account.entries)
     rows = [[*entry_row(entry), own] for entry, own in zip(account.entries, sums, strict=True)]
-    places = ", ".join("?" * 10)
     connection.executemany(
-        f"INSERT OR REPLACE INTO entries ({ENTRIES}, checksum) VALUES ({places})", rows[first - 1 :]
+        f"INSERT OR REPLACE INTO entries ({ENTRIES}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        rows[first - 1 :],
     )
     connection.execute("UPDATE terms SET checksum = ?, entries = ?, seal = ?", [declared, len(rows), seal])

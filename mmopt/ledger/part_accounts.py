@@ -36,7 +36,7 @@ _ALIKE = {
 _TRUTH = dict.fromkeys(("true", "t", "yes", "y", "on"), "1") | dict.fromkeys(
     ("false", "f", "no", "n", "off"), "0"
 )
-_FRACTION = re.compile(r"([+-]?) ?(?:(\d+) )?(\d+)/(\d+)")
+_FRACTION = re.compile(r"^([+-]?) ?(?:(\d+) )?(\d+)/(0*[1-9]\d*)$")
 _THOUSANDS = r"(?<=\d)[{0}](?=(?:\d{{2,3}}[{0}])*\d{{3}}(?!\d))"
 _DATE = re.compile(r"(\d{1,4})[-./ ](\d{1,2})[-./ ](\d{1,4})(?![-./\d])")
 _TIME = re.compile(r"^(\S+?)[t ](\d{1,2})(:\d\d[\d:.,]*)\s*(?:([ap])\.?m\.?)?\s*")
@@ -49,10 +49,9 @@ def readings(value: str) -> frozenset[str]:
         f" {c}" if len(unicodedata.normalize("NFKC", c)) > 1 and unicodedata.category(c) == "No" else c
         for c in value
     )
-    text = " ".join(_folded(apart).split())
+    text = _FRACTION.sub(_in_decimals, " ".join(_folded(apart).split()))
     bare = text.replace(" ", "")
-    numbers = {f"{number + 0.0:.15g}" for number in (*_numbers(bare), *_fractions(text))}
-    return frozenset(numbers | _moments(text) or {_TRUTH.get(bare, bare)})
+    return frozenset(_numbers(bare) | _moments(text) or {_TRUTH.get(bare, bare)})
 
 
 def _folded(text: str) -> str:
@@ -63,23 +62,21 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(seen)).translate(_ALIKE)
 
 
-def _numbers(text: str) -> list[float]:
+def _in_decimals(found: re.Match[str]) -> str:
+    """A fraction with more decimals than can be thousands."""
+    return f"{found[1]}{int(found[2] or 0) + int(found[3]) / int(found[4]):.40f}"
+
+
+def _numbers(text: str) -> set[str]:
     """With a point for decimals, and with a comma."""
-    found = []
+    found = set()
     for mark, others in ((".", ",'_"), (",", ".'_")):
         try:
-            found.append(float(re.sub(_THOUSANDS.format(others), "", text).replace(mark, ".")))
+            number = float(re.sub(_THOUSANDS.format(others), "", text).replace(mark, "."))
+            found.add(f"{number + 0.0:.15g}")
         except ValueError:  # no number
             continue
     return found
-
-
-def _fractions(text: str) -> list[float]:
-    found = _FRACTION.fullmatch(text)
-    if found is None or not int(found[4]):
-        return []
-    size = int(found[2] or 0) + int(found[3]) / int(found[4])
-    return [-size if found[1] == "-" else size]
 
 
 def _moments(text: str) -> set[str]:
@@ -91,7 +88,7 @@ def _moments(text: str) -> set[str]:
         spelled = [day + text[date.end() :] for day in days]
     for each in spelled:
         try:
-            moment = datetime.fromisoformat(_TIME.sub(_of_24_hours, each).replace("utc", "z").upper())
+            moment = datetime.fromisoformat(_TIME.sub(_in_24_hours, each).replace("utc", "z").upper())
             in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
             found |= {one.replace(tzinfo=None).isoformat() for one in (moment, in_utc)}
         except (ValueError, OverflowError):  # no day, or one beyond the calendar
@@ -99,7 +96,7 @@ def _moments(text: str) -> set[str]:
     return found
 
 
-def _of_24_hours(found: re.Match[str]) -> str:
-    day, hour, rest, half = found.groups()
-    hours = int(hour) if half is None else int(hour) % 12 + 12 * (half == "p")
-    return f"{day}T{hours:02}{rest}"
+def _in_24_hours(found: re.Match[str]) -> str:
+    """A day and its time, whose hour may be of 12."""
+    hour = int(found[2]) % (12 if found[4] else 24) + 12 * (found[4] == "p")
+    return f"{found[1]}T{hour:02}{found[3]}"
