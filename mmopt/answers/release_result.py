@@ -252,14 +252,15 @@ class Release(Tabular):
 def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
     """A release from the folder that ``Release.save`` or 'mmopt release' wrote, also of version 0.1.0.
 
-    Its files must be those that the manifest lists, unchanged. With the workload that was asked, its plan is
-    there again, and with it ``covariance``.
+    Its files must be those that the manifest lists, unchanged, and its figures those that follow from them;
+    ``unchecked`` lists what of it nothing there confirms. With the workload that was asked, its plan is there
+    again, and with it ``covariance``.
 
     Raises
     ------
-    ResultError : no release, half of one, a file that was changed, files that say other things than the
-        manifest, or another workload than was asked; with the workload also a claim that the noise of the
-        manifest does not prove.
+    ResultError : no release, half of one, a file that was changed, files from which other things follow than
+        the manifest says, or another workload than was asked; with the workload also a claim that the noise
+        of the manifest does not prove.
     """
     path = Path(folder)
     manifest = read_manifest(path)

@@ -90,6 +90,12 @@ def test_a_list_of_files_that_is_none(folder, subtests):
             assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
 
 
+def test_a_folder_with_a_parquet_file_is_none_of_version_0_1_0(folder):
+    """Else less of it would be compared."""
+    changed(folder, format="mmopt release 1")
+    assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
+
+
 @pytest.mark.quick
 def test_a_file_that_was_changed_or_lost_is_named(again, subtests):
     for name in ["answers.csv", "answers.parquet", "answers.svg", "strategy.npz"]:
@@ -222,6 +228,7 @@ def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtes
         ("strategy norm", "L1", "L2", BY_ANSWERS),
         ("strategy rows", 1, 6, BY_ANSWERS),
         ("workload queries", 9, 8, BY_ANSWERS),
+        ("workload queries", 8.0, 8, BY_ANSWERS),
         ("warning", "none", "", BY_ANSWERS),
         ("privacy unit", "a person", "one row", BY_ANSWERS),
         ("program title", "mine", None, "its strategy"),
@@ -287,13 +294,14 @@ def test_figures_of_refined_answers_follow_from_them(folder, tmp_path, subtests)
     about = json.loads((refined / "manifest.json").read_text())["refined"]
     unchecked = load_release(refined).unchecked
     assert "refined.bound" in unchecked and not {"refined.gap", "refined.objective"} & set(unchecked)
-    for name, told in (
-        ("gap", about["gap"] + 1),
-        ("objective", about["objective"] + 1),
-        ("bound", about["bound"] - 1),
-        ("program", "mine"),
-        ("of", {"answers_sha256": "0" * 64}),
+    assert about["bound"] == 0.0 <= about["objective"] < 1e-15
+    for told in (
+        {"gap": 1.0},
+        {"objective": 1.0, "gap": 1.0},
+        {"bound": -1.0},
+        {"program": "mine"},
+        {"of": {"answers_sha256": "0" * 64}},
     ):
-        with subtests.test(name):
-            changed(refined, refined={**about, name: told})
+        with subtests.test(str(told)):
+            changed(refined, refined={**about, **told})
             assert refusal(refined).startswith(f"'{refined}' contradicts itself: refined ")
