@@ -28,7 +28,7 @@ from mmopt.ledger.part_accounts import readings
 DOMAIN = mmopt.Domain.of(sex=["F", "M"])
 
 # Groups of texts that may be the same value, one a line; 1,000 may also be 1, and 20200101 a number. The
-# eighth is of copies that went through doubles, or through a spreadsheet.
+# ninth is of copies that went through doubles, or through a spreadsheet.
 SPELLINGS = [
     line.split("|")
     for line in """\
@@ -36,6 +36,7 @@ true|TRUE|True|tRuE|t|yes|Y|on|1|01|+1|1.0|1,0|1e0|1.000|\uff11|\uff34\uff32\uff
 false|F|no|n|OFF|0|-0|0.0|0,00|0e5|\u2060false|\uff10
 1,5|1.5|1½|1 1/2|3/2|3⁄2|15e-1|01,50|\uff11\uff0e\uff15|1٫5|1.5\xa0|\ufeff1.5
 ½|0.5|0,5|.5|,5|1/2|1⁄2|5e-1|2/4|2⁄4
+⅓|1/3|0.333333333333333|0,33333333333333331|2/6
 -½|-0.5|−0.5|–0,5|﹣0.5|\uff0d½
 1000|1,000|1 000|1.000|1'000|1’000|1\u202f000|1e3|1_000|1000.0
 1234567.5|1,234,567.5|1.234.567,5|1 234 567,5|12,34,567.5|1'234'567.5
@@ -59,7 +60,7 @@ north|north\ufe0f|\u3164north""".splitlines()
 ]
 
 APART = """\
-2|-1|1.5|15|150|0.15|10|100|north|south|a+|a-|c|c++|c#|11/2|1/11|inf|cafe|café|m|w|01x|x01
+2|-1|1.5|15|150|0.15|10|100|north|south|a+|a-|c|c++|c#|11/2|1/11|inf|cafe|café|m|w|01x|x01|1/8|125
 2020-01-01|2020-01-02|2020-12-31|2020-01-01T00:00:01""".replace("\n", "|").split("|")
 """Texts that spell no value together."""
 
