@@ -14,7 +14,7 @@
 - ``refined_figures.py``: what is proved of refined answers as they are written
 - ``whole_counts.py``: counts rounded to whole numbers so that totals and hierarchies still add up
 - ``read_folder.py``: the folder of a release, read back and checked against its manifest
-- ``saved_plan.py``: the plan of a saved release again, and whether its files say what follows from it
+- ``derived_figures.py``: what a manifest says that follows from what stands beside it, with the plan of it
 """
 
 from mmopt.answers.accuracy_at_privacy import Accuracy, accuracy

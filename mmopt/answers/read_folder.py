@@ -27,7 +27,7 @@ from mmopt.report.saved_release import release_rows
 from mmopt.results import Frame
 from mmopt.results.npz_file import UNREADABLE
 
-__all__ = ["CHANGED", "HINT", "is_release", "read_answers", "read_manifest"]
+__all__ = ["CHANGED", "FORMATS", "HINT", "is_release", "read_answers", "read_manifest"]
 
 CHANGED = "it was changed since; copy it again from where it was released"
 HINT = "name a folder that 'mmopt release --out' or Release.save wrote"
@@ -91,7 +91,13 @@ def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
     is_list = isinstance(listed, dict) and all(
         isinstance(entry, dict) and (is_old or "sha256" in entry) for entry in listed.values()
     )
-    if not is_list or not least <= set(listed) or any(Path(name).name != name for name in listed):
+    # Version 0.1.0 wrote no Parquet file.
+    if (
+        not is_list
+        or not least <= set(listed)
+        or is_old > (PARQUET_FILE not in listed)
+        or any(Path(name).name != name for name in listed)
+    ):
         raise ResultError(f"'{folder / MANIFEST_FILE}' does not say which files belong to it", hint=HINT)
     for name, entry in listed.items():
         try:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mmopt.answers.derived_figures import derived
 from mmopt.answers.read_folder import read_answers, read_manifest
-from mmopt.answers.saved_plan import saved_plan
 from mmopt.errors import OptionError, suggest
 from mmopt.ledger import Charge, charge_in_errors
 from mmopt.mechanism.answer_columns import answers_frame
@@ -60,6 +60,7 @@ class Release(Tabular):
     solution : the strategy that was used, with its certificate; None where a folder does not hold it.
     charge : what it has spent from a ledger, to which ``save`` says where it stands; None without one, and
         where it was loaded.
+    unchecked : where it was loaded, the places of the manifest that nothing beside it was found to confirm.
     """
 
     answers: Frame
@@ -67,6 +68,7 @@ class Release(Tabular):
     plan: Plan | None = None
     solution: AnySolution | None = None
     charge: Charge | None = None
+    unchecked: tuple[str, ...] = ()
 
     @staticmethod
     def of(
@@ -250,22 +252,24 @@ class Release(Tabular):
 def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
     """A release from the folder that ``Release.save`` or 'mmopt release' wrote, also of version 0.1.0.
 
-    Its files must be those that the manifest lists, unchanged. With the workload that was asked, its plan is
-    there again, and with it ``covariance``.
+    Its files must be those that the manifest lists, unchanged, and its figures those that follow from them;
+    ``unchecked`` lists what of it nothing there confirms. With the workload that was asked, its plan is there
+    again, and with it ``covariance``.
 
     Raises
     ------
-    ResultError : no release, half of one, a file that was changed, files that say other things than the
-        manifest, or another workload than was asked; with the workload also a claim that the noise of the
-        manifest does not prove.
+    ResultError : no release, half of one, a file that was changed, files from which other things follow than
+        the manifest says, or another workload than was asked; with the workload also a claim that the noise
+        of the manifest does not prove.
     """
     path = Path(folder)
     manifest = read_manifest(path)
     answers = read_answers(path, manifest)
     strategy = path / STRATEGY_FILE
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
-    plan = None if workload is None else saved_plan(path, manifest, answers, as_workload(workload), solution)
-    return Release(answers, manifest, plan, solution)
+    asked = None if workload is None else as_workload(workload)
+    plan, unchecked = derived(path, manifest, answers, asked, solution)
+    return Release(answers, manifest, plan, solution, unchecked=unchecked)
 
 
 def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:

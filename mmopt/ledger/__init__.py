@@ -1,6 +1,7 @@
 """What releases of one data set have cost in all, kept in a file that no release can spend more from.
 
 - ``account.py``: what a ledger declares and what was spent from it, as values
+- ``part_accounts.py``: the values that the name of a part may spell: one account for each
 - ``composition.py``: what a release costs, and what many cost together
 - ``explanation.py``: why the total holds, in words
 - ``ledger_file.py``: the file: read, spent from and written in transactions of SQLite

@@ -13,7 +13,7 @@ from typing import Any
 from mmopt.errors import Error, LedgerError, OptionError, PrivacyError
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import Account, Entry, checked_name
-from mmopt.ledger.composition import above, below, cost_in, left, shown
+from mmopt.ledger.composition import above, below, cost_in, left, same_account, shown
 
 __all__ = ["Bill", "Charge", "charge_in_errors"]
 
@@ -115,7 +115,10 @@ class Bill:
         if cost > remaining:
             what = terms.measure
             least = f"{what} {shown(remaining, is_left=True)} is left" if remaining > 0 else "nothing is left"
+            others = [] if self.part is None else same_account(account.entries, self.part)
             where = "" if self.part is None else f" for the part '{self.part}'"
+            if others:  # the same rows, as another copy of the table may spell their value
+                where += f" (one account with {', '.join(map(repr, others))})"
             raise PrivacyError(
                 f"the release costs {what} {shown(cost)}, and {least} of {what} {shown(terms.total)}"
                 f"{where} in '{self.path}'",

@@ -18,32 +18,33 @@ of another value has the same law on both tables: it costs this pair nothing, so
 was spent on the whole table and on the part of its row, at most the largest of these sums over the parts
 (McSherry 2009, Theorem 4, for ε). A row without a value is in no part. Rows of one person may stand in
 several parts, and a row that is replaced may move from one to another: there parts do not compose so, and a
-ledger of other units has no partition. Parts are told apart by their text; texts that are the same number
-(``1``, ``01``, ``1.0``) share one account, as another copy of the table may write them so.
+ledger of other units has no partition. Another copy of the table may spell a row's value otherwise (``1``,
+``1.0``, ``true``): each part has the ``readings`` of its text, and the row's value is one of them. So the
+pair's walk costs at most what was spent on the whole table and on the parts that share a reading, at the
+reading of which most was.
 """
 
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
-from decimal import Decimal
 from fractions import Fraction
 
 from mmopt.errors import PrivacyError
 from mmopt.ledger.account import Account, Entry, Measure
+from mmopt.ledger.part_accounts import readings
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.guarantee import float_above, zcdp_epsilon
 
 __all__ = [
     "above",
-    "account_of_part",
     "below",
     "cost_in",
     "epsilon_of",
     "left",
     "left_for_new_part",
+    "same_account",
     "shown",
     "spent",
     "total_spent",
@@ -75,33 +76,27 @@ def cost_in(measure: Measure, rho: float | None, epsilon: float | None) -> Fract
     return Fraction(cost)
 
 
-def account_of_part(value: str) -> str:
-    """Parts of the same account have the same: the number that a text spells, or the text without spaces
-    around it, in one spelling of letters, great and small (Unicode's NFKC, case folded). To take two parts
-    for one never counts too little.
-    """
-    text = unicodedata.normalize("NFKC", value.strip()).casefold()
-    try:
-        number = Decimal(text)
-        return str(number.normalize() or Decimal(0)) if number.is_finite() else text
-    except ArithmeticError:  # no number, or none that decimals reach
-        return text
-
-
 def spent(entries: Iterable[Entry], part: str | None) -> Fraction:
     """What a release of this part adds to: what was spent on the whole table, and on the part.
 
-    Of the whole table (None): on the whole table, and on the part of which most was.
+    Of the whole table (None): on the whole table, and on the parts of which most was. Parts that may be one
+    value count together.
     """
     whole, parts = Fraction(0), defaultdict[str, Fraction](Fraction)
     for entry in entries:
         if entry.part is None:
             whole += entry.spent
         else:
-            parts[account_of_part(entry.part)] += entry.spent
-    if part is None:
-        return whole + max(parts.values(), default=Fraction(0))
-    return whole + parts[account_of_part(part)]
+            for reading in readings(entry.part):
+                parts[reading] += entry.spent
+    counted = parts if part is None else readings(part)
+    return whole + max((parts.get(reading, Fraction(0)) for reading in counted), default=Fraction(0))
+
+
+def same_account(entries: Iterable[Entry], part: str) -> list[str]:
+    """Other spellings of which releases were made that may be the value of this part."""
+    names = {entry.part for entry in entries if entry.part is not None}
+    return sorted(name for name in names - {part} if readings(name) & readings(part))
 
 
 def total_spent(account: Account) -> Fraction:

@@ -52,8 +52,9 @@ def explanation(account: Account) -> list[str]:
             f"Releases of rows with one value of '{terms.partition}' compose in parallel: a row that is "
             "added or removed stands in one part, and releases of other parts do not depend on it. So what "
             "counts is what was spent on the whole table, and the most that was spent on one part (McSherry "
-            "2009, Theorem 4; for rho by the same argument). It rests on that column being the same for a "
-            "row wherever the data set is read from. The names of parts are published in this ledger."
+            "2009, Theorem 4; for rho by the same argument). It rests on that column having the same value "
+            "for a row wherever the data set is read from. Names that may spell one value share an account: "
+            "true and 1, 1,5 and 1.5, a day and its midnight. They are published in this ledger."
         )
     if zcdp:
         for name, rho in (("What is spent", used), ("The total", terms.total)):

@@ -3,8 +3,9 @@
 Whoever spends holds the file's only write lock from before he reads what was spent until that is on disk
 (``BEGIN IMMEDIATE``, ``synchronous=EXTRA``), so of two processes the second sees what the first spent. A
 process that is killed leaves a journal, with which the next one undoes what was not committed. Each row has a
-checksum of what it holds, since SQLite's own check looks at the structure alone: what was damaged is refused,
-not read. Nothing is held between calls.
+checksum of what it holds and of the row before, since SQLite's own check looks at the structure alone: what
+was damaged is refused, not read. A file of the first format is read as it is; the transaction that changes it
+makes it one of this. Nothing is held between calls.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ from mmopt.ledger.account import Account, Entry, Terms
 from mmopt.ledger.ledger_rows import (
     DAMAGED,
     ENTRIES,
+    ROOT,
     TERMS,
     amount_text,
+    chain,
     checksum,
     entry_of,
     entry_row,
+    stored_path,
     terms_of,
     terms_row,
 )
@@ -38,7 +42,7 @@ from mmopt.ledger.ledger_rows import (
 __all__ = ["BUSY_SECONDS", "FORMAT", "confirm", "create", "now", "read", "spend"]
 
 APPLICATION = 0x6D6D6C67
-FORMAT = 1
+FORMAT = 2
 BUSY_SECONDS = 10.0
 """How long another process is waited for."""
 
@@ -49,7 +53,7 @@ BEGIN;
 CREATE TABLE terms (
     one INTEGER PRIMARY KEY CHECK (one = 1), data_set TEXT NOT NULL, measure TEXT NOT NULL,
     neighbours TEXT NOT NULL, partition TEXT, declared TEXT NOT NULL, created TEXT NOT NULL,
-    checksum TEXT NOT NULL, total TEXT NOT NULL, entries INTEGER NOT NULL
+    checksum TEXT NOT NULL, total TEXT NOT NULL, entries INTEGER NOT NULL, seal TEXT NOT NULL
 );
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY, time TEXT NOT NULL, spent TEXT NOT NULL, workload TEXT NOT NULL,
@@ -78,7 +82,7 @@ def create(path: Path, terms: Terms) -> None:
             f"'{path}' exists already; a ledger is written to a new file",
             hint="what was spent from a ledger stays spent: choose another name for another data set",
         )
-    row, total = terms_row(terms), amount_text(terms.total)
+    row = [*terms_row(terms), amount_text(terms.total)]
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         connection = sqlite3.connect(part, isolation_level=None)
@@ -86,10 +90,11 @@ def create(path: Path, terms: Terms) -> None:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.executescript(_SCHEMA)
             connection.execute(
-                f"INSERT INTO terms ({TERMS}, checksum, total, one, entries) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 0)",
-                [*row, checksum(row), total],
+                f"INSERT INTO terms ({TERMS}, total, one, checksum, entries, seal) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, 1, '', 0, '')",
+                row,
             )
+            _write(connection, Account(terms), 1)
         finally:
             connection.close()
         os.link(part, path)  # unlike a rename it replaces nothing
@@ -130,14 +135,10 @@ def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account
     with _opened(path) as connection, _transaction(connection, "BEGIN IMMEDIATE"):
         account = _read(connection, path)
         check(account)
-        added = replace(entry, number=len(account.entries) + 1, time=now())
-        row = entry_row(added)
-        places = ", ".join("?" * (len(row) + 1))
-        connection.execute(
-            f"INSERT INTO entries ({ENTRIES}, checksum) VALUES ({places})", [*row, checksum(row)]
-        )
-        connection.execute("UPDATE terms SET entries = ?", [added.number])
+        workload = stored_path(entry.workload)
+        added = replace(entry, number=len(account.entries) + 1, time=now(), workload=workload)
         after = Account(account.terms, (*account.entries, added))
+        _write(connection, after, added.number)
         if _read(connection, path) != after:  # before anything is said to be spent
             raise LedgerError(
                 f"'{path}' does not hold what was written to it; nothing was spent", hint=DAMAGED
@@ -154,17 +155,16 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
     LedgerError : as ``read``; the file cannot be written, or has no such entry.
     """
     with _opened(path) as connection, _transaction(connection, "BEGIN IMMEDIATE"):
-        entries = _read(connection, path).entries
-        held = entries[entry.number - 1] if entry.number <= len(entries) else None
+        account = _read(connection, path)
+        at = entry.number - 1
+        held = account.entries[at] if at < len(account.entries) else None
         if held is None or (held.time, held.spent) != (entry.time, entry.spent):
             raise LedgerError(f"'{path}' has no entry {entry.number} of {entry.time}; was it replaced?")
         if held.state == "released":
             return
-        row = entry_row(replace(held, state="released", folder=folder, manifest_hash=manifest_hash))
-        connection.execute(
-            "UPDATE entries SET state = ?, folder = ?, manifest_hash = ?, checksum = ? WHERE number = ?",
-            [*row[-3:], checksum(row), held.number],
-        )
+        told = replace(held, state="released", folder=stored_path(folder), manifest_hash=manifest_hash)
+        entries = (*account.entries[:at], told, *account.entries[at + 1 :])
+        _write(connection, Account(account.terms, entries), held.number)
         _commit(connection, path)
 
 
@@ -246,9 +246,9 @@ def _read(connection: sqlite3.Connection, path: Path) -> Account:
     if application != APPLICATION:
         raise LedgerError(f"'{path}' is no ledger: it is an SQLite database of something else")
     ((version,),) = connection.execute("PRAGMA user_version").fetchall()
-    if version != FORMAT:
+    if version not in (1, FORMAT):
         raise LedgerError(
-            f"'{path}' is a ledger of format {version}, this version reads format {FORMAT}",
+            f"'{path}' is a ledger of format {version}, this version reads formats 1 and {FORMAT}",
             hint="use the version of mmopt that wrote it, or a later one",
         )
     if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
@@ -260,9 +260,31 @@ def _read(connection: sqlite3.Connection, path: Path) -> Account:
     rows = connection.execute(f"SELECT {ENTRIES}, checksum FROM entries ORDER BY number").fetchall()
     if len(terms) != 1:
         raise LedgerError(f"'{path}' is damaged: it declares no total", hint=DAMAGED)
-    declared = terms_of(path, terms[0])
-    entries = tuple(entry_of(path, number, row) for number, row in enumerate(rows, 1))
-    ((count,),) = connection.execute("SELECT entries FROM terms").fetchall()
+    before = None if version == 1 else ROOT
+    declared, before = terms_of(path, terms[0], before), before and terms[0][-2]
+    entries = []
+    for number, row in enumerate(rows, 1):
+        entries.append(entry_of(path, number, row, before))
+        before = before and row[-1]
+    seal = "entries, NULL" if version == 1 else "entries, seal"
+    ((count, sealed),) = connection.execute(f"SELECT {seal} FROM terms").fetchall()
     if count != len(rows):
         raise LedgerError(f"'{path}' is damaged: it has {len(rows)} entries of {count}", hint=DAMAGED)
-    return Account(declared, entries)
+    if sealed != (before and checksum([count], before)):
+        raise LedgerError(f"'{path}' is damaged: entries after its last were taken away", hint=DAMAGED)
+    return Account(declared, tuple(entries))
+
+
+def _write(connection: sqlite3.Connection, account: Account, first: int) -> None:
+    """Write the entries from this number on and the chain; of a file of the first format, all of them."""
+    if connection.execute("PRAGMA user_version").fetchall() == [(1,)]:
+        connection.execute("ALTER TABLE terms ADD COLUMN seal TEXT NOT NULL DEFAULT ''")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        first = 1
+    declared, *sums, seal = chain(account.terms, account.entries)
+    rows = [[*entry_row(entry), own] for entry, own in zip(account.entries, sums, strict=True)]
+    connection.executemany(
+        f"INSERT OR REPLACE INTO entries ({ENTRIES}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        rows[first - 1 :],
+    )
+    connection.execute("UPDATE terms SET checksum = ?, entries = ?, seal = ?", [declared, len(rows), seal])

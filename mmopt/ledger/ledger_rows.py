@@ -1,4 +1,9 @@
-"""The rows of a ledger's file: what is declared and what was spent as texts with a checksum, and back."""
+"""The rows of a ledger's file: what is declared and what was spent as texts with a checksum, and back.
+
+The checksums are a chain: that of an entry covers the one before, that of the first what is declared, and a
+last one, the seal, the last of them and their number. So no entry can be taken away, or come from elsewhere,
+without computing all that follow. In the first format each row had its own alone.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +23,36 @@ from mmopt.ledger.account import MEASURES, Entry, State, Terms
 __all__ = [
     "DAMAGED",
     "ENTRIES",
+    "ROOT",
     "TERMS",
     "amount_text",
+    "chain",
     "checksum",
     "entry_of",
     "entry_row",
+    "stored_path",
     "terms_of",
     "terms_row",
 ]
 
 TERMS = "data_set, measure, neighbours, partition, declared, created"
 ENTRIES = "number, time, spent, workload, workload_hash, part, state, folder, manifest_hash"
+ROOT = "mmopt ledger 2"
+"""What the chain of checksums begins with."""
+
 DAMAGED = "put back a copy of it that is whole; releases made since count too"
 DIGITS = 2000  # a double squared has 650
 _FRACTION = re.compile(rf"[0-9]{{1,{DIGITS}}}(/[1-9][0-9]{{0,{DIGITS - 1}}})?")
 
 
-def terms_of(path: Path, row: Sequence[Any]) -> Terms:
-    """What is declared, of a row of ``TERMS``, its checksum and the total; LedgerError where changed."""
+def terms_of(path: Path, row: Sequence[Any], before: str | None) -> Terms:
+    """What is declared, of a row of ``TERMS``, its checksum and the total; LedgerError where changed.
+
+    before : as for ``checksum``.
+    """
     *held, digest, total = row
     data_set, measure, neighbours, partition, declared, created = held
-    if digest != checksum(held) or measure not in MEASURES:
+    if digest != checksum(held, before) or measure not in MEASURES:
         raise LedgerError(f"'{path}' is damaged: what it declares was changed", hint=DAMAGED)
     allowed = _amount(path, declared)
     amount = _amount(path, total)
@@ -50,10 +64,13 @@ def terms_of(path: Path, row: Sequence[Any]) -> Terms:
     return Terms(data_set, measure, amount, neighbours, partition, allowed, created)
 
 
-def entry_of(path: Path, number: int, row: Sequence[Any]) -> Entry:
-    """The entry of this number, of a row of ``ENTRIES`` and its checksum; LedgerError where it is another."""
+def entry_of(path: Path, number: int, row: Sequence[Any], before: str | None) -> Entry:
+    """The entry of this number, of a row of ``ENTRIES`` and its checksum; LedgerError where it is another.
+
+    before : as for ``checksum``.
+    """
     *held, digest = row
-    if held[0] != number or digest != checksum(held) or held[6] not in get_args(State):
+    if held[0] != number or digest != checksum(held, before) or held[6] not in get_args(State):
         raise LedgerError(f"'{path}' is damaged: entry {number} is missing or was changed", hint=DAMAGED)
     _, time, cost, *rest = held
     return Entry(number, time, _amount(path, cost), *rest)
@@ -91,20 +108,31 @@ def entry_row(entry: Entry) -> list[Any]:
     """What stands in the columns ``ENTRIES``; LedgerError as ``amount_text``."""
     return [
         *(entry.number, entry.time, amount_text(entry.spent)),
-        *(_path_text(entry.workload), entry.workload_hash, entry.part),
-        *(entry.state, _path_text(entry.folder), entry.manifest_hash),
+        *(entry.workload, entry.workload_hash, entry.part),
+        *(entry.state, entry.folder, entry.manifest_hash),
     ]
 
 
-def _path_text(path: str) -> str:
+def stored_path(path: str) -> str:
     """A path as a text that can be stored: bytes that are no UTF-8 are spelled out."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def checksum(row: Sequence[Any]) -> str:
-    """SHA-256 of a row; against damage, not against those who can compute it."""
+def chain(terms: Terms, entries: Sequence[Entry]) -> list[str]:
+    """The checksums of what is declared and of each entry, and the seal."""
+    found = [ROOT]
+    for row in (terms_row(terms), *map(entry_row, entries), [len(entries)]):
+        found.append(checksum(row, found[-1]))
+    return found[1:]
+
+
+def checksum(row: Sequence[Any], before: str | None) -> str:
+    """SHA-256 of a row and of the checksum before it; against damage, not against those who can compute it.
+
+    before : None in the first format, whose rows are not chained.
+    """
     try:
-        held = json.dumps(list(row), ensure_ascii=True)
+        held = json.dumps([*row] if before is None else [before, *row], ensure_ascii=True)
     except TypeError:  # of a type that was never written
         return ""
     return hashlib.sha256(held.encode()).hexdigest()

@@ -17,7 +17,6 @@ from mmopt.ledger import ledger_file
 from mmopt.ledger.account import MEASURES, Account, Entry, Measure, Terms, checked_name
 from mmopt.ledger.composition import (
     above,
-    account_of_part,
     below,
     left,
     left_for_new_part,
@@ -25,6 +24,7 @@ from mmopt.ledger.composition import (
     total_spent,
 )
 from mmopt.ledger.explanation import epsilon_deltas, explanation
+from mmopt.ledger.part_accounts import readings
 from mmopt.notebook import Tabular
 from mmopt.results import Frame
 from mmopt.results.whole_file import write_whole
@@ -170,10 +170,10 @@ class Ledger(Tabular):
 
     def _parts(self) -> list[str]:
         """Those of which releases were made, one name of each."""
-        names: dict[str, str] = {}
+        names: dict[frozenset[str], str] = {}
         for entry in self.account.entries:
             if entry.part is not None:
-                names.setdefault(account_of_part(entry.part), entry.part)
+                names.setdefault(readings(entry.part), entry.part)
         return list(names.values())
 
     def frame(self) -> Frame:

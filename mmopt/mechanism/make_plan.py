@@ -95,7 +95,7 @@ def plan(
             delta=own_delta,
             epsilon=epsilon,
             allowed=allowed,
-            theorem=composed(theorem, integer),
+            theorem=composed(theorem, integer.parts),
             standard_errors=errors,
             chosen_for=strategy.neighbours,
         )

@@ -21,6 +21,7 @@ from mmopt.errors import OptionError
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.measurement import Answers
 from mmopt.mechanism.release_plan import Plan
+from mmopt.privacy.noise import Noise
 from mmopt.resources import version as own_version
 from mmopt.results import Frame
 
@@ -33,6 +34,7 @@ __all__ = [
     "STRATEGY_FILE",
     "build_manifest",
     "guarantee",
+    "noise_words",
     "stated",
     "write_release",
 ]
@@ -45,10 +47,11 @@ STRATEGY_FILE = "strategy.npz"
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
-def stated(plan: Plan) -> dict[str, dict[str, Any]]:
-    """What a manifest says of workload, strategy and privacy: all of it follows from the plan."""
+def stated(plan: Plan, private: bool) -> dict[str, Any]:
+    """What a manifest says that follows from the plan, for private or simulated noise."""
     integer = plan.integer
     return {
+        "warning": plan.warning,
         "workload": {"hash": plan.workload.hash, "queries": plan.workload.m, "cells": plan.workload.n},
         "strategy": {
             "hash": integer.hash,
@@ -73,7 +76,18 @@ def stated(plan: Plan) -> dict[str, dict[str, Any]]:
             "not_covered": plan.not_covered,
             "set_by": plan.set_by,
         },
+        "noise": {
+            **noise_words(plan.law, private),
+            "scale": math.ldexp(plan.scale, plan.fineness),
+            "scale_at_unit_strategy": plan.noise,
+        },
     }
+
+
+def noise_words(law: Noise, private: bool) -> dict[str, str]:
+    """What a manifest says of the kind of noise, and of what draws it."""
+    kind, sampler = (f"discrete {law.name}", law.sampler) if private else ("simulated, not private", "numpy")
+    return {"kind": kind, "sampler": sampler}
 
 
 def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
@@ -87,14 +101,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     manifest: dict[str, Any] = {
         "format": "mmopt release 2",
         "private": answers.private,
-        "warning": plan.warning,
-        **stated(plan),
-        "noise": {
-            "kind": plan.kind if answers.private else "simulated, not private",
-            "sampler": plan.law.sampler if answers.private else "numpy",
-            "scale": math.ldexp(plan.scale, plan.fineness),
-            "scale_at_unit_strategy": plan.noise,
-        },
+        **stated(plan, answers.private),
         "accuracy": {
             "rmse": plan.rmse,
             "confidence": answers.confidence,

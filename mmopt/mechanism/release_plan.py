@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -206,7 +207,7 @@ def claim(
     return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, asked)
 
 
-def composed(theorem: str, integer: Measured) -> str:
+def composed(theorem: str, parts: Sized) -> str:
     """The theorem, with what makes one claim of several measurements."""
-    count = len(integer.parts)
+    count = len(parts)
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"

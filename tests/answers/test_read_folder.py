@@ -1,4 +1,7 @@
-"""Folders that are releases, changed ones, old ones, none (read_folder.py); their plans (saved_plan.py)."""
+"""Folders that are releases, changed ones, old ones, none (read_folder.py), and figures that do not follow.
+
+Guards derived_figures.py. That no edit of one place is read is ``tests/judge/test_records.py``.
+"""
 
 import hashlib
 import json
@@ -85,6 +88,12 @@ def test_a_list_of_files_that_is_none(folder, subtests):
         with subtests.test(str(listed)):
             changed(folder, files=listed)
             assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
+
+
+def test_a_folder_with_a_parquet_file_is_none_of_version_0_1_0(folder):
+    """Else less of it would be compared."""
+    changed(folder, format="mmopt release 1")
+    assert refusal(folder) == f"'{folder}/manifest.json' does not say which files belong to it{HINT}"
 
 
 @pytest.mark.quick
@@ -185,24 +194,113 @@ def test_another_strategy_than_was_measured_is_not_believed(folder):
     )
 
 
-def test_with_the_workload_whatever_follows_from_the_plan_is_compared(folder, subtests):
+BY_ANSWERS, BY_PLAN = "its answers and its other figures", "its strategy and noise"
+
+
+@pytest.mark.quick
+def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtests):
+    """Without the workload; with it, also what follows from the plan."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    rho, scale = manifest["privacy"]["rho"], manifest["noise"]["scale"]
-    assert load_release(folder).plan is None and load_release(folder, ASKED).plan is not None
-    for part, name, told, said in (
-        ("noise", "scale", scale / 2, f"this noise costs rho {4 * rho!r}, the release claims {rho!r}"),
-        ("noise", "scale", 2 * scale, "the noise of its manifest has other standard errors than its answers"),
-        ("strategy", "sensitivity", 1.0, None),
-        ("strategy", "norm", "L1", None),
-        ("strategy", "parts", [], None),
-        ("strategy", "rows", 1, None),
-        ("privacy", "theorem", "magic", None),
-        ("privacy", "sensitivity", "none", None),
-        ("privacy", "not_covered", "", None),
-        ("privacy", "scaled", "down", None),
+    noise, accuracy, strategy = manifest["noise"], manifest["accuracy"], manifest["strategy"]
+    rmse, unit = accuracy["rmse"], noise["scale_at_unit_strategy"]
+    least = float(load_release(folder).answers["coverage"].min())
+    simulated = "simulated, not private"
+    alone, whole = load_release(folder), load_release(folder, ASKED)
+    assert alone.plan is None and whole.plan is not None
+    assert alone.unchecked == (
+        *("workload.hash", "workload.cells", "strategy.hash", "strategy.parts", "strategy.bias"),
+        *("strategy.rounding_loss", "privacy.theorem", "privacy.sensitivity", "privacy.not_covered"),
+        *("privacy.set_by", "accuracy.coverage.kind", "versions", "time"),
+    )
+    assert whole.unchecked == ("privacy.set_by", "accuracy.coverage.kind", "versions", "time")
+    assert released(3).unchecked == ()
+    for place, told, fact, by in (
+        ("accuracy rmse", rmse / 10, None, BY_ANSWERS),
+        ("accuracy rmse", str(rmse), None, BY_ANSWERS),
+        ("accuracy coverage least", 0.99, least, BY_ANSWERS),
+        ("accuracy coverage largest", 0.99, least, BY_ANSWERS),
+        ("noise kind", "discrete Gaussian", simulated, BY_ANSWERS),
+        ("noise sampler", "opendp make_gaussian", "numpy", BY_ANSWERS),
+        ("noise scale_at_unit_strategy", 2 * unit, unit, BY_ANSWERS),
+        ("noise scale", noise["scale"] / 2, None, BY_ANSWERS),
+        ("strategy sensitivity", strategy["sensitivity"] / 2, None, BY_ANSWERS),
+        ("strategy norm", "L1", "L2", BY_ANSWERS),
+        ("strategy rows", 1, 6, BY_ANSWERS),
+        ("workload queries", 9, 8, BY_ANSWERS),
+        ("workload queries", 8.0, 8, BY_ANSWERS),
+        ("warning", "none", "", BY_ANSWERS),
+        ("privacy unit", "a person", "one row", BY_ANSWERS),
+        ("program title", "mine", None, "its strategy"),
+        ("program sha256", "0" * 64, None, "its strategy"),
+        ("strategy bias", 0.5, strategy["bias"], BY_PLAN),
+        ("strategy rounding_loss", 2.0, strategy["rounding_loss"], BY_PLAN),
+        ("strategy parts 0 relative_noise", 2.0, 1.0, BY_PLAN),
+        ("workload cells", 7, 6, BY_PLAN),
+        ("privacy theorem", "magic", None, BY_PLAN),
+        ("privacy sensitivity", "none", "largest L2 norm of a column", BY_PLAN),
+        ("privacy not_covered", "", None, BY_PLAN),
+        ("privacy scaled", "down", "missing", BY_PLAN),
     ):
-        with subtests.test(f"{name}, {told}"):
-            changed(folder, **{**manifest, part: {**manifest[part], name: told}})
-            found = refusal(folder, ASKED)
-            said = said or f"{part} {name} is {told!r} by its manifest, "
-            assert found.startswith(f"'{folder}' contradicts itself: {said}") and found.endswith(CHANGED)
+        with subtests.test(f"{place}, {told}"):
+            edited = json.loads(json.dumps(manifest))
+            inside, (*way, name) = edited, place.split()
+            for step in way:
+                inside = inside[int(step) if step.isdecimal() else step]
+            inside[name] = told
+            (folder / "manifest.json").write_text(json.dumps(edited))
+            found = refusal(folder, ASKED if by == BY_PLAN else None)
+            if by == BY_PLAN:
+                assert load_release(folder).manifest == edited
+            assert found.startswith(f"'{folder}' contradicts itself: ") and found.endswith(f"{by}{CHANGED}")
+            if name not in ("scale", "sensitivity"):  # which are compared with one another
+                said = repr(fact) if fact is not None else ""
+                assert f": {place} is {told!r} by its manifest, {said}" in found
+
+
+def test_noise_that_is_not_that_of_the_answers_is_refused(folder):
+    """Both figures of a scale, its bits and its sensitivity changed together: the plan has other errors."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    strategy, noise, rho = manifest["strategy"], manifest["noise"], manifest["privacy"]["rho"]
+    half = {name: value / 2 if "scale" in name else value for name, value in noise.items()}
+    changed(folder, noise=half, strategy={**strategy, "sensitivity": strategy["sensitivity"] / 2})
+    assert load_release(folder).plan is None
+    claim = f"this noise costs rho {4 * rho!r}, the release claims {rho!r}"
+    assert refusal(folder, ASKED) == f"'{folder}' contradicts itself: {claim}{CHANGED}"
+    twice = {name: value * 2 if "scale" in name else value for name, value in noise.items()}
+    changed(folder, noise=twice, strategy={**strategy, "sensitivity": strategy["sensitivity"] * 2})
+    assert refusal(folder, ASKED) == (
+        f"'{folder}' contradicts itself: the noise of its manifest has other standard errors than its answers"
+        f"{CHANGED}"
+    )
+
+
+def test_what_was_spent_from_a_ledger_follows_from_the_cost(folder, subtests):
+    rho = PRIVACY["rho"]
+    entry = {"data_set": "people", "entry": 1, "measure": "rho", "spent": rho, "total": 1.0, "left": 0.5}
+    changed(folder, ledger=entry)
+    assert {"ledger.left", "ledger.total", "ledger.entry"} < set(load_release(folder).unchecked)
+    for name, told, fact in (("spent", rho / 2, rho), ("measure", "epsilon", "rho")):
+        with subtests.test(name):
+            changed(folder, ledger={**entry, name: told})
+            assert refusal(folder) == (
+                f"'{folder}' contradicts itself: ledger {name} is {told!r} by its manifest, {fact!r} by "
+                f"{BY_ANSWERS}{CHANGED}"
+            )
+
+
+def test_figures_of_refined_answers_follow_from_them(folder, tmp_path, subtests):
+    refined = load_release(folder, ASKED).refine().save(tmp_path / "refined")
+    about = json.loads((refined / "manifest.json").read_text())["refined"]
+    unchecked = load_release(refined).unchecked
+    assert "refined.bound" in unchecked and not {"refined.gap", "refined.objective"} & set(unchecked)
+    assert about["bound"] == 0.0 <= about["objective"] < 1e-15
+    for told in (
+        {"gap": 1.0},
+        {"objective": 1.0, "gap": 1.0},
+        {"bound": -1.0},
+        {"program": "mine"},
+        {"of": {"answers_sha256": "0" * 64}},
+    ):
+        with subtests.test(str(told)):
+            changed(refined, refined={**about, **told})
+            assert refusal(refined).startswith(f"'{refined}' contradicts itself: refined ")

@@ -1,14 +1,15 @@
 """Releases charged to a ledger, killed: at every write boundary, at random moments; and two at once.
 
-    python tests/ledger/many_kills.py boundaries FOLDER
+    python tests/ledger/many_kills.py boundaries FOLDER EVERY
+    python tests/ledger/many_kills.py upgrade FOLDER EVERY
     python tests/ledger/many_kills.py random FOLDER 500 [SEED]
     python tests/ledger/many_kills.py pairs FOLDER 200
 
 Each prints one JSON object of what became of them, once everything is found to be consistent: the ledger
 opens, its sums hold, each folder is a whole release that one entry knows or has not confirmed, none is torn.
 A release is a process of its own, forked once everything is imported and planned: it charges the ledger,
-draws the noise, writes the folder, confirms. Linux: boundaries are found by ptrace, which stops the process
-before each system call that changes a file or folder.
+draws the noise, writes the folder, confirms. With ``upgrade`` the ledger is one of the first format. Linux:
+boundaries are found by ptrace, which stops the process before each system call that changes a file or folder.
 """
 
 import contextlib
@@ -33,6 +34,7 @@ from mmopt.answers.one_call import measured
 from mmopt.data import DataVector
 from mmopt.ledger import Bill
 from mmopt.ledger.composition import total_spent
+from tests.ledger.first_format import made_before
 
 WORKLOAD = mmopt.Domain.of(sex=["F", "M"], age=["child", "adult"]).marginal("sex", "age")
 COST = 0.125
@@ -152,7 +154,7 @@ def boundaries(pid: int, inside: Path) -> Iterator[str]:
                     yield f"file {call}"
 
 
-def kill_at_every_boundary(folder: Path, every: int = 1) -> dict[str, int]:
+def kill_at_every_boundary(folder: Path, every: int = 1, is_first: bool = False) -> dict[str, int]:
     """A release is killed before its first, second, … change, or so many further; what became of them."""
     warmed_up(folder)
     seen = Counter[str]()
@@ -163,7 +165,10 @@ def kill_at_every_boundary(folder: Path, every: int = 1) -> dict[str, int]:
         releases = inside / "releases"
         releases.mkdir(parents=True)
         ledger = inside / "people.ledger"
-        mmopt.Ledger.create(ledger, "people", rho=COST)
+        if is_first:
+            made_before(ledger, [], str(Fraction(COST)), None)
+        else:
+            mmopt.Ledger.create(ledger, "people", rho=COST)
         pid = forked(traced(lambda ledger=ledger, releases=releases: release(ledger, releases / "r")))
         killed = False
         for number, _ in enumerate(boundaries(pid, inside)):
@@ -245,6 +250,8 @@ def main(kind: str, folder: str, number: str = "0", seed: str = "0") -> None:
     match kind:
         case "boundaries":
             found = kill_at_every_boundary(place, every=int(number))
+        case "upgrade":
+            found = kill_at_every_boundary(place, every=int(number), is_first=True)
         case "random":
             found = kill_at_random(place, int(number), int(seed))
         case "pairs":

@@ -9,7 +9,6 @@ from mmopt.errors import PrivacyError
 from mmopt.ledger.account import Account, Entry, Terms
 from mmopt.ledger.composition import (
     above,
-    account_of_part,
     below,
     cost_in,
     epsilon_of,
@@ -95,21 +94,6 @@ def test_a_cost_that_is_none_is_refused(subtests):
                 with pytest.raises(PrivacyError) as caught:
                     cost_in(measure, given_rho, cost)
                 assert str(caught.value) == f"the release costs {cost!r}, which no ledger can add up"
-
-
-@pytest.mark.quick
-def test_parts_that_are_the_same_number_share_an_account():
-    same = [
-        ("1", " 1 ", "01", "1.0", "1e0"),
-        ("0", "-0", "0.0"),
-        ("north", " north ", "North"),
-        ("caf\u00e9", "cafe\u0301", "CAF\u00c9"),
-        ("true", "True"),
-        ("nan",),
-        ("",),
-    ]
-    keys = [{account_of_part(part) for part in group} for group in same]
-    assert all(len(group) == 1 for group in keys) and len(set.union(*keys)) == len(same)
 
 
 @pytest.mark.quick

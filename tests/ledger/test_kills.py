@@ -40,14 +40,15 @@ def test_a_few_random_kills_and_a_pair(tmp_path: Path, rng: np.random.Generator)
     assert found.get("killed", 0) + found.get("ended before", 0) == 3
 
 
+@pytest.mark.parametrize("kind", ["boundaries", "upgrade"])
 @pytest.mark.parametrize(
     ("every", "least"),
     [pytest.param(3, 1, marks=pytest.mark.slow), pytest.param(1, 5, marks=pytest.mark.nightly)],
 )
 def test_a_kill_before_a_change_of_a_file_leaves_both_consistent(
-    tmp_path: Path, every: int, least: int
+    tmp_path: Path, every: int, least: int, kind: str
 ) -> None:
     """Each state is passed through, so each kind of boundary was there: of transaction, folder and so on."""
-    found = ran("boundaries", tmp_path, every)
+    found = ran(kind, tmp_path, every)
     assert set(found) == STATES
     assert min(found[state] for state in STATES - {"released"}) >= least

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from mmopt.errors import LedgerError, PrivacyError
-from mmopt.ledger import ledger_file
+from mmopt.ledger import ledger_file, ledger_rows
 from mmopt.ledger.account import Account, Entry, Terms
+from mmopt.ledger.composition import left, total_spent
+from tests.ledger.first_format import made_before
 
 TERMS = Terms("people", "rho", Fraction(1), "add-remove", None, Fraction(1), "2026-01-01T00:00:00+00:00")
 ENTRY = Entry(0, "", Fraction(0.1), "w.yaml", "ab" * 32, None)
@@ -177,9 +179,9 @@ def test_what_is_no_ledger_is_named(tmp_path: Path) -> None:
 
 
 def test_another_format_is_named(ledger: Path) -> None:
-    edited(ledger, "PRAGMA user_version = 2")
+    edited(ledger, "PRAGMA user_version = 3")
     assert refusal(ledger) == (
-        f"'{ledger}' is a ledger of format 2, this version reads format 1\n"
+        f"'{ledger}' is a ledger of format 3, this version reads formats 1 and 2\n"
         "  use the version of mmopt that wrote it, or a later one"
     )
 
@@ -352,9 +354,103 @@ def test_a_link_is_followed(ledger: Path) -> None:
 
 
 @pytest.mark.quick
-def test_entries_that_were_taken_away_are_missed(ledger: Path) -> None:
+def test_entries_that_were_taken_away_are_missed(ledger: Path, subtests: pytest.Subtests) -> None:
+    """Whatever else is changed with them that no checksum has to be computed for."""
     edited(ledger, "DELETE FROM entries WHERE number = 2")
     assert refusal(ledger) == f"'{ledger}' is damaged: it has 1 entries of 2{WHOLE}"
+    edited(ledger, "UPDATE terms SET entries = 1")
+    taken = f"'{ledger}' is damaged: entries after its last were taken away{WHOLE}"
+    assert refusal(ledger) == taken
+    edited(ledger, "UPDATE terms SET seal = (SELECT checksum FROM entries)")
+    assert refusal(ledger) == taken
+    edited(ledger, "DELETE FROM entries", "UPDATE terms SET entries = 0, seal = checksum")
+    assert refusal(ledger) == taken
+    edited(ledger, "ALTER TABLE terms DROP COLUMN seal", "PRAGMA user_version = 1")
+    assert refusal(ledger) == f"'{ledger}' is damaged: what it declares was changed{WHOLE}"
+
+
+def test_an_entry_covers_those_before_it(ledger: Path, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """One that is whole by itself is refused at another place, and in another ledger."""
+    other = tmp_path / "other.ledger"
+    ledger_file.create(other, replace(TERMS, created="2026-01-02T00:00:00+00:00"))
+    for _ in range(2):
+        ledger_file.spend(other, ENTRY, all_right)
+    whole = ledger.read_bytes()
+    for number in (1, 2):
+        with subtests.test(str(number)):
+            ledger.write_bytes(whole)
+            edited(
+                ledger,
+                f"ATTACH '{other}' AS other",
+                f"REPLACE INTO entries SELECT * FROM other.entries WHERE number = {number}",
+            )
+            assert (
+                refusal(ledger) == f"'{ledger}' is damaged: entry {number} is missing or was changed{WHOLE}"
+            )
+
+
+def content(path: Path) -> tuple[int, list[object]]:
+    """The format, and what was spent on what."""
+    with closing(sqlite3.connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        rows = connection.execute("SELECT number, time, spent, workload, workload_hash, part FROM entries")
+        return version, rows.fetchall()
+
+
+@pytest.mark.quick
+def test_a_ledger_of_the_first_format_is_read_and_upgraded_when_it_is_written(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    for change in ("spend", "confirm"):
+        with subtests.test(change):
+            path = made_before(tmp_path / f"{change}.ledger")
+            before, (version, rows) = path.read_bytes(), content(path)
+            account = ledger_file.read(path)
+            assert path.read_bytes() == before and version == 1
+            assert [str(entry.spent) for entry in account.entries] == ["1/8", "1/3", "1/3"]
+            assert account.terms == replace(TERMS, partition="part")
+            assert left(account, "yes") == Fraction(5, 24)  # of true and 1, which had an account each
+            if change == "spend":
+                ledger_file.spend(path, ENTRY, all_right)
+            else:
+                ledger_file.confirm(path, account.entries[1], "there", "01" * 32)
+            after, (version, kept) = ledger_file.read(path), content(path)
+            assert version == 2 and kept[:3] == rows
+            assert after.entries[0] == account.entries[0] and after.entries[2] == account.entries[2]
+            assert (len(after.entries), after.entries[1].folder) == (
+                (4, "") if change == "spend" else (3, "there")
+            )
+            assert total_spent(after) >= total_spent(account)
+            edited(path, "DELETE FROM entries WHERE number > 2", "UPDATE terms SET entries = 2")
+            assert "entries after its last were taken away" in refusal(path)
+
+
+def test_what_was_changed_in_the_first_format_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for statement, what in (
+        ("UPDATE entries SET spent = '0' WHERE number = 1", "entry 1 is missing or was changed"),
+        ("UPDATE terms SET declared = '2'", "what it declares was changed"),
+        ("DELETE FROM entries WHERE number = 3", "it has 2 entries of 3"),
+        ("DELETE FROM entries WHERE number = 1", "entry 1 is missing or was changed"),
+        ("PRAGMA user_version = 2", "what it declares was changed"),
+    ):
+        with subtests.test(statement):
+            path = made_before(tmp_path / "people.ledger")
+            edited(path, statement)
+            assert refusal(path) == f"'{path}' is damaged: {what}{WHOLE}"
+            path.unlink()
+
+
+def test_an_upgrade_that_is_cut_off_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made_before(tmp_path / "people.ledger")
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(ledger_file, "_commit", full)
+    with pytest.raises(OSError, match="no space"):
+        ledger_file.spend(path, ENTRY, all_right)
+    assert path.read_bytes() == before and ledger_file.read(path).entries[2].part == "1"
 
 
 @pytest.mark.quick
@@ -373,7 +469,10 @@ def test_what_could_undo_a_charge_is_refused(ledger: Path, subtests: pytest.Subt
 @pytest.mark.quick
 def test_what_is_written_is_read_before_it_counts(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, row = ledger.read_bytes(), ledger_file.entry_row
-    monkeypatch.setattr(ledger_file, "entry_row", lambda entry: row(replace(entry, spent=entry.spent / 2)))
+    for module in (ledger_file, ledger_rows):
+        monkeypatch.setattr(
+            module, "entry_row", lambda e: row(replace(e, spent=e.spent / 2) if e.number == 3 else e)
+        )
     with pytest.raises(LedgerError) as caught:
         ledger_file.spend(ledger, ENTRY, all_right)
     assert str(caught.value) == (f"'{ledger}' does not hold what was written to it; nothing was spent{WHOLE}")

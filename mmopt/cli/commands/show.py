@@ -37,7 +37,8 @@ def show(
     """Explain a program: words, formulas, text, what is given; with a workload its size. Or read a release.
 
     Of the folder of a release: what was asked, the guarantee, the accuracy and the first answers, once its
-    files are found to be those that its manifest lists. Of a saved solution: its figures as stated, and its
+    files are found to be those that its manifest lists, and its figures to follow from them; and what of the
+    manifest nothing there confirms. Of a saved solution: its figures as stated, and its
     iterations; 'mmopt verify' checks them.
     """
     path, is_saved = Path(program), program.lower().endswith(".npz")
@@ -113,6 +114,7 @@ def _show_release(folder: Path) -> None:
         if listed is None
         else f"{', '.join(listed)}: as the manifest lists them"
     )
-    put(pairs_table([*found.rows(), ("files", checked)]), "", answers_table(found.answers))
+    rows = [*found.rows(), ("files", checked), ("unchecked", ", ".join(found.unchecked))]
+    put(pairs_table(rows), "", answers_table(found.answers))
     if warning := found.answers.metadata.get("warning"):
         put("", warning)
