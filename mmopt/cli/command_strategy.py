@@ -48,8 +48,12 @@ def planned_accuracy(
         beside a strategy from a file.
     """
     from mmopt.answers import accuracy
+    from mmopt.driver.read_options import CLASSES
+    from mmopt.driver.templates import TEMPLATES
+    from mmopt.solvers import solver_name
 
     solution: AnySolution | None = None
+    solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
         named = {"--program": program, "--given": given, "--solver": solver}
         refuse_with_strategy(named | {f"--{name.replace('_', '-')}": v for name, v in options.items() if v})
@@ -75,6 +79,10 @@ def planned_accuracy(
     )
     if solution is None:
         note(f"chosen: {planned.words} (choose another with --program)")
+        asked = {"solver": solver, **options}
+        unread = [f"--{name.replace('_', '-')}" for name in CLASSES if asked.get(name) is not None]
+        if unread and planned.solution.program.removeprefix("template ") in TEMPLATES:
+            note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
     return planned
 
 

@@ -125,16 +125,8 @@ def _evaluated(instance: Instance, env: Mapping[str, Any]) -> tuple[float, bool]
 
 
 def solve_closed(task: Task) -> Solution:
-    """Evaluate a program of class closed form: nothing is searched, the strategy is a formula.
-
-    Raises
-    ------
-    OptionError : a solver is named, and there is nothing to solve.
-    """
-    instance, program = task.instance, task.program
-    if task.solver is not None:
-        message = f"'{program.name}' is a closed form; nothing is left to {task.solver}"
-        raise OptionError(message, hint="leave out the solver")
+    """Evaluate a program of class closed form: nothing is searched, the strategy is a formula."""
+    instance = task.instance
     objective, proved = _evaluated(instance, instance.env)
     ending = Ending(
         objective=objective,

@@ -298,7 +298,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
     for factor in OTHER_RUNS:
         left = options.max_iterations - used if options.max_iterations else None
         tolerance = max(options.tolerance * factor, 1e-12)
-        chosen = {} if names is None else names(tolerance, replace(options, max_iterations=left))
+        chosen = {} if names is None else names.settings(tolerance, replace(options, max_iterations=left))
         try:
             with warnings.catch_warnings(), _listening(solver, options, clock) as (more, counted):
                 warnings.simplefilter("ignore")  # "may be inaccurate": every point is certified anyway

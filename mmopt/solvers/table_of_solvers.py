@@ -61,6 +61,7 @@ class SolverRow:
     quadratic: bool = False
     function: Callable[[ConicProblem], Any] | None = None
     own_version: str = ""
+    reads: frozenset[str] = frozenset({"max_iterations"})  # of the options that not every solver reads
 
     def __str__(self) -> str:
         return self.name
@@ -86,7 +87,16 @@ SOLVERS: tuple[SolverRow, ...] = (
 )
 
 # Takes no cones: the search of programs of class smooth, by L-BFGS-B of scipy, with their gradients.
-LBFGS = SolverRow("lbfgs", "", "scipy", "scipy", frozenset(), "quasi-Newton", 1e-6)
+LBFGS = SolverRow(
+    "lbfgs",
+    "",
+    "scipy",
+    "scipy",
+    frozenset(),
+    "quasi-Newton",
+    1e-6,
+    reads=frozenset({"max_iterations", "starts", "seed"}),
+)
 
 
 def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
@@ -103,9 +113,6 @@ def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
         from mmopt.solvers.function_solver import imported
 
         return function_row(imported(name), name)
-    if name.lower() == LBFGS.name:
-        message = f"'{LBFGS.name}' searches programs of class smooth; it is no conic solver"
-        raise OptionError(message, hint=f"conic solvers: {', '.join(r.name for r in SOLVERS)}")
     row = next((r for r in SOLVERS if r.name == name.lower()), None)
     if row is None:
         from mmopt.solvers.cvxpy_solvers import cvxpy_row, unknown_solver

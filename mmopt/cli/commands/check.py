@@ -32,8 +32,11 @@ def check(
         typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
     ] = None,
     instances: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Random workloads of a program's weak duality test.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Random workloads of a program's weak duality test. Default: 5."
+        ),
+    ] = None,
     given: Given = None,
 ) -> None:
     """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak duality)."""
@@ -43,8 +46,11 @@ def check(
     if target in names or target.endswith(".program"):
         if cells:
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
-        _check_program(target, seed, instances, given)
+        _check_program(target, seed, instances or 5, given)
         return
+    for option, value in (("--seed", seed), ("--instances", instances), ("--given", given)):
+        if value:
+            raise OptionError(f"{option} is for checks of a program, and '{target}' is a workload file")
     if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
         raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
     _check_workload(target, cells)

@@ -32,7 +32,9 @@ def templates(
             help="identity, product, union, marginals, sectorwise (Gaussian noise). Default: all.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random starts.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Seed of random starts. Default: 0.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -19,6 +19,7 @@ from mmopt.cli.command_options import (
     options_for,
 )
 from mmopt.cli.command_output import Display, answer, live
+from mmopt.errors import OptionError
 
 __all__ = ["tune"]
 
@@ -43,8 +44,9 @@ def tune(
         ),
     ] = "gaussian",
     program: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="A program that minimises total error.")
-    ] = "l2_strategy",
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="A program that minimises total error. Default: l2_strategy."),
+    ] = None,
     solver: SolverName = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
@@ -77,10 +79,15 @@ def tune(
 
         weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
+            if (program, solver, tolerance) != (None, None, None):
+                raise OptionError(
+                    "--program, --solver and --tolerance have no effect with --noise laplace",
+                    hint="strategies are products there, which no program chooses",
+                )
             tuned = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
             ways = {"progress": begin, "solver": solver, **options}
-            tuned = list(tune_subworkload(asked, subworkload, weights, program, **ways))
+            tuned = list(tune_subworkload(asked, subworkload, weights, program or "l2_strategy", **ways))
     rows = []
     for row in tuned:
         stated = None if deviation is None else {part: deviation * unit for part, unit in row.rmse.items()}
