@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mmopt.cli.command_guard import INTERRUPTED
-from mmopt.cli.command_inputs import check_out, check_privacy, read_givens, read_program, refuse_with_strategy
+from mmopt.cli.command_inputs import check_out, check_privacy, read_givens, read_program, refuse_beside
 from mmopt.cli.command_output import note, run_solve
 from mmopt.errors import Error
 
@@ -49,14 +49,14 @@ def planned_accuracy(
     """
     from mmopt.answers import accuracy
     from mmopt.driver.read_options import CLASSES
-    from mmopt.driver.templates import TEMPLATES
     from mmopt.solvers import solver_name
 
     solution: AnySolution | None = None
     solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
         named = {"--program": program, "--given": given, "--solver": solver}
-        refuse_with_strategy(named | {f"--{name.replace('_', '-')}": v for name, v in options.items() if v})
+        named |= {f"--{name.replace('_', '-')}": v for name, v in options.items() if v}
+        refuse_beside("--strategy", named, ", which brings a solution")
         solution = solution_in(strategy, request)
         check_privacy(request, solution.program, solution.by_targets, solution.strategy.norm)
     elif program is not None or given:
@@ -81,7 +81,11 @@ def planned_accuracy(
         note(f"chosen: {planned.words} (choose another with --program)")
         asked = {"solver": solver, **options}
         unread = [f"--{name.replace('_', '-')}" for name in CLASSES if asked.get(name) is not None]
-        if unread and planned.solution.program.removeprefix("template ") in TEMPLATES:
+        if (
+            unread
+            and "template " in planned.solution.program
+            and "p_identity" not in planned.solution.program
+        ):
             note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
     return planned
 

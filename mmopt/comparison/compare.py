@@ -159,8 +159,7 @@ def combinations(
         if gap is not None:
             Options(tolerance=gap)
     was_named = programs is not None
-    if tolerances is not None:
-        _refuse_unread(chosen, ["tolerance"])
+    _refuse_unread(chosen, ["tolerance"] if tolerances is not None else [])
     return [
         Combination(p, solver, gap, was_named)
         for p in chosen

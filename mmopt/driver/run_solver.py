@@ -106,7 +106,7 @@ class Best:
             return Stop.REACHED
         return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if clock.is_over else None
 
-    def tell(self, task: Task, solver: str, seconds: float, iterations: int) -> None:
+    def tell(self, task: Task, solver: str, seconds: float, iterations: int | None) -> None:
         """Report the best point so far."""
         if self.point is not None:
             task.tell(solver, seconds, iterations, self.point.objective, self.bound)

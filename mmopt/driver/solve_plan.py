@@ -256,7 +256,8 @@ def _gigabytes(size: float) -> str:
 class Progress:
     """What a solve has so far; passed to the caller's ``progress`` after each point.
 
-    ``certified`` is False for a kernel's own count, before the program was evaluated. A solve that is
+    ``iterations`` is None where the solver does not count them. ``certified`` is False for a kernel's own
+    count, before the program was evaluated. A solve that is
     predicted to take more than ``run_solver.SECONDS_TO_ANNOUNCE`` says so before it begins: then
     ``predicted`` has the seconds, and there is no objective (NaN).
     """
@@ -264,7 +265,7 @@ class Progress:
     program: str
     solver: str
     seconds: float
-    iterations: int
+    iterations: int | None
     objective: float
     bound: float | None
     sense: str = "minimize"
@@ -333,7 +334,7 @@ class Task:
         self,
         solver: str,
         seconds: float,
-        iterations: int,
+        iterations: int | None,
         objective: float,
         bound: float | None,
         *,

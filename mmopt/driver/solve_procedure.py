@@ -25,6 +25,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, S
 from mmopt.limits import require_memory, require_time
 from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
+from mmopt.solvers import total
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy, as_dense
 
@@ -172,7 +173,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         feasible=all(s.status.feasible for s in steps),
         violation=max(s.status.violation for s in steps),
         options=last.options,
-        iterations=sum(s.iterations for s in steps),
+        iterations=total(s.iterations for s in steps),
         compile=sum(s.seconds["compile"] for s in steps),
         solve=sum(s.seconds["solve"] for s in steps),
         multipliers={**last.multipliers, **starts},

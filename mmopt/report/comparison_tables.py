@@ -126,7 +126,8 @@ def _work(outcome: Outcome) -> tuple[object, ...]:
     if solution is not None:
         took = (solution.seconds[name] for name in ("compile", "solve"))
         seconds = (f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took)
-        figures = [gap(solution.status.violation), *seconds, str(solution.iterations)]
+        iterations = solution.iterations if solution.iterations is not None else "-"
+        figures = [gap(solution.status.violation), *seconds, f"{iterations}"]
     return (*figures, "-" if outcome.memory is None else memory(outcome.memory))
 
 

@@ -31,6 +31,7 @@ from mmopt.report.solution_tables import solution_rows
 from mmopt.request import WorkloadLike
 from mmopt.resources import version
 from mmopt.results import AnySolution, Frame, Solution
+from mmopt.results.rows_and_json import solver_words
 from mmopt.results.whole_file import write_whole
 from mmopt.workloads import Workload
 
@@ -226,7 +227,7 @@ def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
 def _made_with(c: Contents) -> Iterator[str]:
     s, rows = c.solution, [("mmopt", version())]
     if isinstance(s, Solution):
-        rows.append(("solver", f"{s.solver} {s.solver_version}".strip()))
+        rows.append(("solver", solver_words(s)))
         rows.append(("program, SHA-256", s.about_program()["program"]["sha256"]))
     if c.workload is not None:
         rows.append(("queries, hash", c.workload.hash))

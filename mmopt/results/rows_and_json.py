@@ -15,7 +15,7 @@ from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, SectorStrategy
 
-__all__ = ["error_rows", "finite", "levels", "rows", "summary"]
+__all__ = ["error_rows", "finite", "levels", "rows", "solver_words", "summary"]
 
 Solution = Any  # of either kind; their files import this one
 
@@ -46,7 +46,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         scaled = f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
     found = [
         ("program", f"{s.program}: {s.title}" if s.title else s.program),
-        ("solver", _solver_words(s)),
+        ("solver", solver_words(s)),
         *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *(
@@ -195,7 +195,7 @@ def summary(solution: Solution) -> dict[str, Any]:
     found = {
         "program": s.program,
         "solver": s.solver,
-        "solver_version": s.solver_version,
+        "solver_version": s.solver_version or None,
         "givens": sorted(s.givens),
         "status": {
             "stop": s.status.stop,
@@ -255,11 +255,12 @@ def _components(s: Solution) -> dict[str, int] | None:
     return {"orbits": len(cells.sizes), "components": cells.count, "largest": cells.largest}
 
 
-def _solver_words(solution: Solution) -> str:
-    """Name and version; a closed form or a given strategy has neither version nor iterations."""
-    if not solution.solver_version:
+def solver_words(solution: Solution) -> str:
+    """Name, version and iterations, of which a closed form and what was given have none; "-" is not known."""
+    if solution.solver in (Stop.CLOSED, "given"):
         return str(solution.solver)
-    return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
+    iterations = "-" if solution.iterations is None else solution.iterations
+    return f"{solution.solver} {solution.solver_version or '-'}, {iterations} iterations"
 
 
 def finite(number: float | int | bool | str | None) -> float | int | bool | str | None:

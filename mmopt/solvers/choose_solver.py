@@ -75,10 +75,9 @@ def choose_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow
             return claim
     if name is None:
         return conic_solver(instance, None)
-    kernel = next(k for k in KERNELS if k.name == str(name).lower())
     raise UnsuitableError(
-        f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
-        hint=f"it solves {', '.join(kernel.programs)}, under any names",
+        f"the kernel '{name}' does not know '{instance.program.name}' with what is given here",
+        hint="leave out the solver",
     )
 
 

@@ -6,13 +6,13 @@ tolerance and the limit of iterations asked for; the rest run once, as they do b
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from mmopt.errors import OptionError, SolverError, suggest
+from mmopt.resources import version_of
 from mmopt.solvers.solver_protocol import Options
 from mmopt.solvers.table_of_solvers import SOLVERS, SolverRow
 
@@ -28,8 +28,8 @@ KINDS = {
     "ExpCone": "exponential",
     "PowCone3D": "power",
 }
-# Where the package has not the solver's name.
-PACKAGES = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt", "HIGHS": "highspy"}
+MODULES = {"HIGHS": "highspy"}  # where the module has not the solver's name
+THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # what brings a solver, whose own version nobody knows
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,8 @@ def cvxpy_row(name: str) -> SolverRow | None:
             f"the solver '{known.lower()}' is not installed; cvxpy can call it where it is",
             hint=_listed(()),
         )
+    by = THROUGH.get(known, "cvxpy")
     cones = {KINDS[c.__name__] for i in able for c in i.SUPPORTED_CONSTRAINTS if c.__name__ in KINDS}
-    try:
-        version = importlib.metadata.version(PACKAGES.get(known, known.lower()))
-    except importlib.metadata.PackageNotFoundError:
-        version = f"through cvxpy {importlib.metadata.version('cvxpy')}"
     return SolverRow(
         known.lower(),
         known,
@@ -99,7 +96,7 @@ def cvxpy_row(name: str) -> SolverRow | None:
         "by cvxpy",
         1e-6,
         quadratic=any(interface.supports_quad_obj() for interface in able),
-        own_version=version,
+        own_version=version_of(MODULES.get(known, known.lower())) or f"through {by} {version_of(by)}",
         reads=frozenset({"max_iterations"} if known in OPTIONS and OPTIONS[known].max_iterations else ()),
     )
 

@@ -7,7 +7,6 @@ Memory and time are foretold from the cones alone. Fitted to runs on two shared 
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmopt.compiler import Cone
 from mmopt.errors import OptionError, SolverError, TooLargeError
+from mmopt.resources import version_of
 
 if TYPE_CHECKING:
     from mmopt.solvers.conic_problem import ConicProblem
@@ -72,7 +72,8 @@ class SolverRow:
 
     @property
     def version(self) -> str:
-        return importlib.metadata.version(self.package) if self.package else self.own_version
+        """That of the module that runs; "" where it is not known."""
+        return version_of(self.module) if self.package else self.own_version
 
 
 SOLVERS: tuple[SolverRow, ...] = (

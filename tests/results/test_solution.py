@@ -94,7 +94,7 @@ HINT = "save one with --out or Solution.save"
 OTHER_KINDS = [
     ("objective", "36", "its field 'objective' is a str, expected float"),
     ("objective", True, "its field 'objective' is a bool, expected float"),
-    ("iterations", 1.5, "its field 'iterations' is a float, expected int"),
+    ("iterations", 1.5, "its field 'iterations' is a float, expected int | None"),
     ("program", 3, "its field 'program' is a int, expected str"),
     ("variables", {"X": 1.0}, "its field 'variables' is a dict, expected Mapping[str, Value]"),
     ("error_multipliers", None, "its field 'error_multipliers' is a NoneType, expected Value"),

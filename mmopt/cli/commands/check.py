@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_inputs import read_givens, read_request
+from mmopt.cli.command_inputs import read_givens, read_request, refuse_beside
 from mmopt.cli.command_options import Given
 from mmopt.cli.command_output import say, show
 from mmopt.errors import ContradictionError, OptionError, ProgramError, TooLargeError, suggest, whole
@@ -48,9 +48,7 @@ def check(
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
         _check_program(target, seed, instances or 5, given)
         return
-    for option, value in (("--seed", seed), ("--instances", instances), ("--given", given)):
-        if value:
-            raise OptionError(f"{option} is for checks of a program, and '{target}' is a workload file")
+    refuse_beside("a workload file", {"--seed": seed, "--instances": instances, "--given": given or None})
     if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
         raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
     _check_workload(target, cells)

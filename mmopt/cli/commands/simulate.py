@@ -96,8 +96,6 @@ def simulate(
     options = options_for(tolerance=tolerance, time_limit=time_limit, threads=threads)
     files = [Path(name) for name in names_in(strategies, "--strategies")]
     names = names_in(programs, "--programs")
-    if files and not names and (options or both):
-        raise OptionError("nothing is solved with --strategies alone, so options of a solve have no effect")
     solved = _solved(request, names if files or names else [None], both, options)
     labelled = [*_saved(request, files), *solved]
     planned = [(name, one.strategy, _plans(request, one, privacies)) for name, one in labelled]

@@ -32,9 +32,7 @@ def templates(
             help="identity, product, union, marginals, sectorwise (Gaussian noise). Default: all.",
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Seed of random starts. Default: 0.")
-    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random starts.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(

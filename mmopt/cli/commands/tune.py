@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_inputs import read_request
+from mmopt.cli.command_inputs import read_request, refuse_beside
 from mmopt.cli.command_options import (
     Json,
     SolverName,
@@ -19,7 +19,6 @@ from mmopt.cli.command_options import (
     options_for,
 )
 from mmopt.cli.command_output import Display, answer, live
-from mmopt.errors import OptionError
 
 __all__ = ["tune"]
 
@@ -79,11 +78,8 @@ def tune(
 
         weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
-            if (program, solver, tolerance) != (None, None, None):
-                raise OptionError(
-                    "--program, --solver and --tolerance have no effect with --noise laplace",
-                    hint="strategies are products there, which no program chooses",
-                )
+            named = {"--program": program, "--solver": solver, "--tolerance": tolerance}
+            refuse_beside("--noise laplace", named, ", whose strategies are products that no program chooses")
             tuned = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
             ways = {"progress": begin, "solver": solver, **options}

@@ -34,7 +34,7 @@ from mmopt.language.check.relation_checks import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
 from mmopt.limits import uncounted
 from mmopt.results import Solution
-from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run, total
 from mmopt.stop_reasons import Stop
 
 __all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "predicted_search", "solve_rank"]
@@ -140,9 +140,9 @@ class _Search:
     history: list[dict[str, float]] = field(default_factory=list)
 
     @property
-    def used(self) -> int:
+    def used(self) -> int | None:
         """Iterations of the solver, of all rounds."""
-        return int(sum(row["iterations"] for row in self.history))
+        return total(None if (n := row.get("iterations")) is None else int(n) for row in self.history)
 
     @property
     def is_over(self) -> bool:
@@ -175,7 +175,8 @@ class _Search:
                 if self.row.method == "interior point":
                     break  # the first is as accurate as asked for
         found = self.last
-        row["iterations"] = found.iterations
+        if found.iterations is not None:
+            row["iterations"] = found.iterations
         self.history.append(row)
         if len(found.variables) < len(self.task.program.choose):
             return None

@@ -62,16 +62,15 @@ class Template(NamedTuple):
     form: type[StrategyForm]
     search: Callable[..., StrategyForm]
     norms: tuple[int, ...] = (1, 2)
-    draws: bool = True
 
 
 TEMPLATES: Mapping[str, Template] = MappingProxyType(
     {
-        "identity": Template(ProductStrategy, identity, draws=False),
+        "identity": Template(ProductStrategy, identity),
         "product": Template(ProductStrategy, product),
         "union": Template(UnionStrategy, union),
         "marginals": Template(MarginalStrategy, marginal_strategy),
-        "sectorwise": Template(SectorwiseStrategy, sectorwise, norms=(2,), draws=False),
+        "sectorwise": Template(SectorwiseStrategy, sectorwise, norms=(2,)),
     }
 )
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
@@ -138,7 +137,7 @@ def templates(
     norm: int = 2,
     names: Sequence[str] | None = None,
     *,
-    seed: int | None = None,
+    seed: int = 0,
     report: Callable[[str], None] | None = None,
     bound: tuple[float, str] | None = None,
 ) -> Templates:
@@ -147,14 +146,13 @@ def templates(
     Parameters
     ----------
     workload : from products. norm : 1 for Laplace noise (epsilon), 2 for Gaussian (epsilon and delta).
-    names : of ``TEMPLATES``; by default all that have this norm. seed : of random starts, by default 0.
+    names : of ``TEMPLATES``; by default all that have this norm. seed : of random starts.
     report : called with what comes next.
     bound : that of the other noise, where it is known, and where it is from: it is the same.
 
     Raises
     ------
-    OptionError : a workload from a matrix, another norm, a template that there is not, or a seed where
-        nothing is drawn.
+    OptionError : a workload from a matrix, another norm, or a template that there is not.
     """
     products_of(workload)
     check_norm(norm, "the norm")
@@ -166,9 +164,6 @@ def templates(
             raise OptionError(
                 f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
             )
-    if seed is not None and not any(TEMPLATES[name].draws for name in chosen):
-        able = ", ".join(name for name, template in TEMPLATES.items() if template.draws)
-        raise OptionError(f"{' and '.join(chosen)} draws nothing by a seed", hint=f"these do: {able}")
     found, say = [], report or (lambda _: None)
     residual = cache(best_residual_strategy)  # of a template and of the bound, computed once
     for name in chosen:
@@ -176,7 +171,7 @@ def templates(
         search = TEMPLATES[name].search
         if name == "sectorwise":
             search = partial(search, residual=residual)
-        found.append(_candidate(name, search, workload, norm, seed or 0))
+        found.append(_candidate(name, search, workload, norm, seed))
     if bound is None:
         say("bound")
         bound = template_bound(workload, BOUND_GAP, residual)
