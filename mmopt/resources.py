@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from functools import cache
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, packages_distributions, version as installed
-from importlib.util import find_spec
 from pathlib import Path
 
 from mmopt.errors import Error
@@ -52,11 +51,9 @@ def version() -> str:
 
 @cache
 def version_of(module: str) -> str:
-    """The version of a module of others as it is imported: its own word, else that of the only package that
-    has it. "" where that is not certain: two packages may bring one module, and there may be none."""
-    if find_spec(module) is None:
-        return ""
-    own = getattr(import_module(module), "__version__", "")
+    """The version of a module of others: its own word where it is imported, else that of the only package
+    that has it. "" where that is not certain: two packages may bring one module, and there may be none."""
+    own = getattr(sys.modules.get(module), "__version__", "")
     packages = () if own else set(packages_distributions().get(module, ()))
     return str(own) if own else installed(*packages) if len(packages) == 1 else ""
 

@@ -1,5 +1,6 @@
 """The program files and the version are those of the package that is imported."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_a_version_is_that_of_the_module_that_runs(tmp_path: Path, monkeypatch: 
     install(tmp_path, "other_py", "shared_by_two")
     install(tmp_path, "says_py", "says_itself", "__version__ = '7.1'")
     install(tmp_path, "says_too_py", "says_itself", "__version__ = '7.1'")
+    importlib.import_module("says_itself")
     (tmp_path / "of_nobody.py").write_text("", encoding="utf-8")
     found = [version_of(name) for name in ("its_own_name", "shared_by_two", "says_itself", "of_nobody")]
     assert found == ["1.5", "", "7.1", ""]

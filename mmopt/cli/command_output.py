@@ -224,8 +224,10 @@ def _row(progress: Progress) -> str:
     gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
     who = "certified" if p.certified else f"by the count of {p.solver}"
     objective = rounded(p.objective, 6, up=p.sense == "minimize")
-    number = "-" if p.iterations is None else p.iterations
-    return f"{p.program}: {p.seconds:.2f} s, iteration {number}, objective {objective}, {gap}, {who}"
+    return (
+        f"{p.program}: {p.seconds:.2f} s, iteration {'-' if p.iterations is None else p.iterations}, "
+        f"objective {objective}, {gap}, {who}"
+    )
 
 
 @contextlib.contextmanager

@@ -49,13 +49,14 @@ def planned_accuracy(
     """
     from mmopt.answers import accuracy
     from mmopt.driver.read_options import CLASSES
+    from mmopt.driver.templates import TEMPLATES
     from mmopt.solvers import solver_name
 
     solution: AnySolution | None = None
+    asked = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
     solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
-        named = {"--program": program, "--given": given, "--solver": solver}
-        named |= {f"--{name.replace('_', '-')}": v for name, v in options.items() if v}
+        named = {"--program": program, "--given": given, **asked}
         refuse_beside("--strategy", named, ", which brings a solution")
         solution = solution_in(strategy, request)
         check_privacy(request, solution.program, solution.by_targets, solution.strategy.norm)
@@ -79,12 +80,8 @@ def planned_accuracy(
     )
     if solution is None:
         note(f"chosen: {planned.words} (choose another with --program)")
-        asked = {"solver": solver, **options}
-        unread = [f"--{name.replace('_', '-')}" for name in CLASSES if asked.get(name) is not None]
-        if (
-            unread
-            and "template " in planned.solution.program
-            and "p_identity" not in planned.solution.program
+        if planned.solution.program.removeprefix("template ") in TEMPLATES and (
+            unread := [name for name in asked if name[2:].replace("-", "_") in CLASSES]
         ):
             note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
     return planned

@@ -74,17 +74,16 @@ def takes(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
 def unread(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
     """The error for an option that the program's class does not read, or whoever solves it."""
     program, classes = checked.program, CLASSES[option]
+    who = [str(by or row.name) for row in ALL if program.klass in classes and _does(checked, row)]
+    who += [f"what '{program.name}' solves"] * (program.klass == "procedure" and option not in OF_THE_WHOLE)
+    able = [row.name for row in ALL if option in OF_SOLVERS and option in row.reads]
     hint = f"it belongs to class {' and '.join(', '.join(classes).rsplit(', ', 1))}"
-    who = f"'{program.name}' is of class '{program.klass}', which"
-    if program.klass == "procedure" and option not in OF_THE_WHOLE:
-        who = f"what '{program.name}' solves"
-    elif program.klass in classes:
-        who = str(by or next(row.name for row in ALL if _does(checked, row)))
-    if option in OF_SOLVERS and not who.endswith("which"):
-        hint = f"these have it: {', '.join(row.name for row in ALL if option in row.reads)}"
-    elif option == "start" and program.givens:
-        hint += "; a baseline can also be a given (--given NAME=haar)"
-    return OptionError(f"{who} has no option '{option}'", hint=hint)
+    hint = f"these have it: {', '.join(able)}" if who and able else hint
+    hint += "; a baseline can also be a given (--given NAME=haar)" * (
+        option == "start" and bool(program.givens)
+    )
+    who += [f"'{program.name}' is of class '{program.klass}', which"]
+    return OptionError(f"{who[0]} has no option '{option}'", hint=hint)
 
 
 def _reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:

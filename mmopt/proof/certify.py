@@ -182,8 +182,10 @@ def certify(
         None,
         None,
     ):
-        why = f", as '{judge.program.name}' is not convex" if solve else " with --no-solve"
-        raise OptionError(f"--solver, --tolerance and --time-limit have no effect{why}")
+        raise OptionError(
+            "--solver, --tolerance and --time-limit have no effect"
+            + (f", as '{judge.program.name}' is not convex" if solve else " with --no-solve")
+        )
     refuse_unread(judge.checked, as_solver(solver), {})
     try:
         best = repaired = candidate(instance, values)

@@ -31,7 +31,6 @@ from mmopt.report.solution_tables import solution_rows
 from mmopt.request import WorkloadLike
 from mmopt.resources import version
 from mmopt.results import AnySolution, Frame, Solution
-from mmopt.results.rows_and_json import solver_words
 from mmopt.results.whole_file import write_whole
 from mmopt.workloads import Workload
 
@@ -227,7 +226,7 @@ def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
 def _made_with(c: Contents) -> Iterator[str]:
     s, rows = c.solution, [("mmopt", version())]
     if isinstance(s, Solution):
-        rows.append(("solver", solver_words(s)))
+        rows += [row for row in s.rows() if row[0] == "solver"]
         rows.append(("program, SHA-256", s.about_program()["program"]["sha256"]))
     if c.workload is not None:
         rows.append(("queries, hash", c.workload.hash))

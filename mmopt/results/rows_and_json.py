@@ -15,7 +15,7 @@ from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, SectorStrategy
 
-__all__ = ["error_rows", "finite", "levels", "rows", "solver_words", "summary"]
+__all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
 Solution = Any  # of either kind; their files import this one
 
@@ -46,7 +46,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         scaled = f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
     found = [
         ("program", f"{s.program}: {s.title}" if s.title else s.program),
-        ("solver", solver_words(s)),
+        ("solver", _solver_words(s)),
         *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *(
@@ -76,7 +76,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
 def _strategy_rows(s: Solution, scaled: str) -> list[tuple[str, str]]:
     neighbours = s.strategy.neighbours
     return [
-        *error_rows(s, scaled),
+        *error_rows(s, scaled, "" if s.error_bound == s.bound else ", at multipliers of its own"),
         ("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),
         *((("neighbours", neighbours.words),) if neighbours != ADD_REMOVE else ()),
     ]
@@ -255,7 +255,7 @@ def _components(s: Solution) -> dict[str, int] | None:
     return {"orbits": len(cells.sizes), "components": cells.count, "largest": cells.largest}
 
 
-def solver_words(solution: Solution) -> str:
+def _solver_words(solution: Solution) -> str:
     """Name, version and iterations, of which a closed form and what was given have none; "-" is not known."""
     if solution.solver in (Stop.CLOSED, "given"):
         return str(solution.solver)

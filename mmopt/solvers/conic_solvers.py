@@ -69,6 +69,7 @@ class Handover:
             self.lowered.problem.unpack(solution)
         return self.current()
 
+    @np.errstate(all="ignore")  # what is not finite is seen where it is judged
     def current(self) -> Named:
         """The values that the cvxpy problem holds now."""
         lowered = self.lowered
@@ -145,8 +146,7 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
     """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
     handed = hand_over(lowered, row.cvxpy, quadratic=row.quadratic)  # cvxpy keeps it for its own runs
     clock.hand_over()
-    limit = options.max_iterations or MOST_ITERATIONS
-    used: int | None = 0
+    limit, used = options.max_iterations or MOST_ITERATIONS, total([])
     by_name = {"clarabel": _clarabel, "scs": _scs}.get(row.name, _by_cvxpy)
     runs = by_name if row.function is None else partial(_by_function, row)
     for number, found in enumerate(runs(handed, options, clock), 1):

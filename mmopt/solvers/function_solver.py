@@ -208,8 +208,14 @@ def _checked(name: str, returned: Any, problem: ConicProblem, *, is_last: bool =
     is_without = stop is not None and parts["x"] is None
     x = np.zeros(n) if is_without else _vector(name, "x", parts["x"], n, "columns")
     y = _vector(name, "y", parts.get("y"), m, "rows")
-    count = None if iterations is None else int(iterations)
-    return Answer(x, y, count, word or "returned", stop, is_last or stop is not None)
+    return Answer(
+        x,
+        y,
+        None if iterations is None else int(iterations),
+        word or "returned",
+        stop,
+        is_last or stop is not None,
+    )
 
 
 def _vector(name: str, what: str, value: Any, length: int, of: str) -> Array:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import cvxpy
@@ -36,6 +37,7 @@ from mmopt.solvers import (
     predicted,
     run,
 )
+from mmopt.solvers.conic_solvers import Handover
 from mmopt.stop_reasons import Stop
 from tests.solvers.separate import NEEDS, separate
 
@@ -246,3 +248,13 @@ def test_the_search_takes_its_options() -> None:
     one, two = (solve(PREFIX, "p_identity", solver=LBFGS.name, starts=n, seed=1) for n in (1, 3))
     assert (len(one.history), len(two.history)) == (1, 3)
     assert one.bound is not None and one.bound <= one.objective
+
+
+def test_multipliers_beyond_the_range_of_doubles_are_no_warning() -> None:
+    """A warning is an error here; where they are judged, what is not finite proves nothing."""
+    cap = SimpleNamespace(dual_value=np.array([1e300]))
+    lowered: Any = SimpleNamespace(
+        variables={}, constraints={"cap": [cap]}, places={}, rows={"cap": np.array([1e10])}, corners={}
+    )
+    _, multipliers = Handover(lowered, "CLARABEL", {}, None, None).current()
+    assert np.isposinf(multipliers["cap"]).all()

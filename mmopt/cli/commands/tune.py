@@ -78,8 +78,11 @@ def tune(
 
         weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
-            named = {"--program": program, "--solver": solver, "--tolerance": tolerance}
-            refuse_beside("--noise laplace", named, ", whose strategies are products that no program chooses")
+            refuse_beside(
+                "--noise laplace",
+                {"--program": program, "--solver": solver, "--tolerance": tolerance},
+                ", whose strategies are products that no program chooses",
+            )
             tuned = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
             ways = {"progress": begin, "solver": solver, **options}
