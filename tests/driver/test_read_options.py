@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, certify, compare, solve
 from mmopt.driver import solve as solve_module
@@ -203,3 +204,55 @@ def test_compare_refuses_what_no_program_reads() -> None:
         assert refused.value.message == f"no program compared has an option '{option}'"
     one, other = compare(PREFIX, ["singular_value_bound", "l2_strategy"], max_iterations=1, time_limit=20.0)
     assert (one.stop, other.stop, other.solution.iterations) == (Stop.CLOSED, Stop.ITERATIONS, 1)  # type: ignore[union-attr]
+
+
+@pytest.mark.quick
+@pytest.mark.usefixtures("idle")
+def test_who_reads_an_option_is_said(subtests: pytest.Subtests) -> None:
+    for name, options, message in [
+        (
+            "eigen_design",
+            {"derive": True},
+            "'eigen_design' is of class 'procedure', which has no option 'derive'\n"
+            "  it belongs to class convex",
+        ),
+        (
+            "fitness_softmax",
+            {"seed": 0},
+            "what 'fitness_softmax' solves has no option 'seed'\n  these have it: p_identity, lbfgs",
+        ),
+        (
+            "softmax_step",
+            {"starts": 2},
+            "softmax has no option 'starts'\n  these have it: p_identity, lbfgs",
+        ),
+        (
+            "augment",
+            {"tolerance": 1e-3},
+            "'augment' is of class 'closed form', which has no option 'tolerance'\n"
+            "  it belongs to class convex, rank and smooth",
+        ),
+        (
+            "low_rank",
+            {"arrays": "numpy"},
+            "what 'low_rank' solves has no option 'arrays'\n  these have it: nuclear",
+        ),
+        (
+            "l2_strategy",
+            {"solver": "scs", "arrays": "numpy"},
+            "scs has no option 'arrays'\n  these have it: nuclear",
+        ),
+    ]:
+        with subtests.test(message), pytest.raises(OptionError) as refused:
+            solve(PREFIX, name, givens=given_of(name), **options)
+        assert str(refused.value) == message
+
+
+def test_who_is_chosen_by_the_workload_refuses_what_it_does_not_read() -> None:
+    """Of the kernels that know the program another one reads it; this one takes the queries."""
+    with pytest.raises(OptionError) as refused:
+        solve(ways((4,) * 7, order=1), "l2_strategy", solver="sectors", arrays="numpy")
+    assert str(refused.value) == "sectors has no option 'arrays'\n  these have it: nuclear"
+    with pytest.raises(OptionError) as refused:
+        solve(ways((4,) * 7, order=1), "l2_strategy", arrays="numpy")
+    assert refused.value.message == "sectors has no option 'arrays'"
