@@ -1,15 +1,16 @@
-"""What comes with the package: its version, and where the program files are."""
+"""What comes with the package: its version, those of modules beside it, and where the program files are."""
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version as installed
+from importlib.metadata import PackageNotFoundError, packages_distributions, version as installed
 from pathlib import Path
 
 from mmopt.errors import Error
 
-__all__ = ["programs_folder", "version"]
+__all__ = ["programs_folder", "version", "version_of"]
 
 
 @cache
@@ -46,6 +47,15 @@ def version() -> str:
         return installed("mmopt")
     except PackageNotFoundError:  # read from a folder on the path, without any install
         return _version_beside(Path(__file__).resolve().parent)
+
+
+@cache
+def version_of(module: str) -> str:
+    """The version of a module of others: its own word where it is imported, else that of the only package
+    that has it. "" where that is not certain: two packages may bring one module, and there may be none."""
+    own = getattr(sys.modules.get(module), "__version__", "")
+    packages = () if own else set(packages_distributions().get(module, ()))
+    return str(own) if own else installed(*packages) if len(packages) == 1 else ""
 
 
 def _version_beside(package: Path) -> str:

@@ -1,11 +1,12 @@
 """The program files and the version are those of the package that is imported."""
 
+import importlib
 from pathlib import Path
 
 import pytest
 
 import mmopt
-from mmopt.resources import _programs_of, _version_beside, programs_folder
+from mmopt.resources import _programs_of, _version_beside, programs_folder, version_of
 
 
 def put(folder: Path, name: str) -> Path:
@@ -50,3 +51,26 @@ def test_a_checkout_that_is_not_installed_has_the_version_it_states(tmp_path: Pa
     ]:
         (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
         assert _version_beside(package) == version
+
+
+def install(folder: Path, package: str, module: str, text: str = "") -> None:
+    """A package of version 1.5 with a module, as pip leaves it."""
+    (folder / f"{module}.py").write_text(text, encoding="utf-8")
+    about = folder / f"{package}-1.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n", "utf-8")
+    (about / "RECORD").write_text(f"{module}.py,,\n", "utf-8")
+
+
+def test_a_version_is_that_of_the_module_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    install(tmp_path, "alone_py", "its_own_name")
+    install(tmp_path, "one_py", "shared_by_two")
+    install(tmp_path, "other_py", "shared_by_two")
+    install(tmp_path, "says_py", "says_itself", "__version__ = '7.1'")
+    install(tmp_path, "says_too_py", "says_itself", "__version__ = '7.1'")
+    importlib.import_module("says_itself")
+    (tmp_path / "of_nobody.py").write_text("", encoding="utf-8")
+    found = [version_of(name) for name in ("its_own_name", "shared_by_two", "says_itself", "of_nobody")]
+    assert found == ["1.5", "", "7.1", ""]
+    assert version_of("not_there_at_all") == ""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["CALLED", "PACKAGES", "matrix_places"]
+__all__ = ["CALLED", "MODULES", "matrix_places"]
 
 LINEAR = {"zero", "nonnegative"}
 
@@ -188,7 +188,7 @@ sdpa.cones = LINEAR | {"psd"}  # type: ignore[attr-defined]
 CALLED: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {each.__name__: each for each in (clarabel, scs, cvxopt, qoco, sdpa)}
 )
-PACKAGES: Mapping[str, str] = MappingProxyType({**{name: name for name in CALLED}, "sdpa": "sdpa-python"})
+MODULES: Mapping[str, str] = MappingProxyType({**{name: name for name in CALLED}, "sdpa": "sdpap"})
 
 
 def matrix_places(side: int) -> list[tuple[int, int]]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from called_solvers import PACKAGES
+from called_solvers import MODULES
 
 __all__ = ["disturbances", "machine", "versions"]
 
@@ -37,19 +36,15 @@ def machine(threads: int) -> dict[str, Any]:
 
 
 def versions(solvers: Sequence[str]) -> dict[str, str]:
-    """Of mmopt, of what it computes with, and of the solvers that are packages."""
+    """Of mmopt, of what it computes with, and of the solvers, functions among them; "-" is not known."""
     from mmopt import __version__
+    from mmopt.resources import version_of
+    from mmopt.solvers import solver_row
 
-    packages = {name: PACKAGES[name] for name in solvers if name in PACKAGES} | {
-        name: name for name in SYSTEM
-    }
-    found = {"mmopt": __version__}
-    for name, package in packages.items():
-        try:
-            found[name] = version(package)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    modules = {name: MODULES[name] for name in solvers if name in MODULES} | {name: name for name in SYSTEM}
+    found = {name: version_of(module) or "-" for name, module in modules.items()}
+    functions = {name: solver_row(name).version or "-" for name in solvers if ":" in name}
+    return {"mmopt": __version__, **found, **functions}
 
 
 def disturbances() -> Mapping[str, float]:

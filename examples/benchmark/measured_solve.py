@@ -201,7 +201,7 @@ class _Call:
             self.task.program.name,
             self.task.label,
             0.0,
-            int(parts.get("iterations", 0)),
+            None if parts.get("iterations") is None else int(parts["iterations"]),
             math.inf if self.task.program.sense == "minimize" else -math.inf,
             None,
             self.task.program.sense,

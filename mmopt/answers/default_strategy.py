@@ -18,7 +18,7 @@ import numpy as np
 from mmopt.answers.laplace_for_targets import laplace_for_targets
 from mmopt.driver import default_program, solve
 from mmopt.driver.templates import MOST_ATTRIBUTES, TEMPLATES, templates
-from mmopt.errors import Error, PrivacyError, TooLargeError, counted
+from mmopt.errors import Error, OptionError, PrivacyError, TooLargeError, counted
 from mmopt.language import Program
 from mmopt.limits import fits_memory
 from mmopt.mechanism import Plan, plan
@@ -145,6 +145,8 @@ def default_strategy(
             break
         try:
             offers.append(way())
+        except OptionError:  # an option that one of the ways does not read
+            raise
         except Error as error:
             errors.append(error)
         if offers and _is_interrupted(offers[-1]):

@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ParamSpec
@@ -83,7 +84,9 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
 
             WATCH.end = time.monotonic() + hard_limit(limit)
         try:
-            with deadline(limit if isinstance(limit, float) else None):
+            with deadline(limit if isinstance(limit, float) else None), warnings.catch_warnings():
+                # A line of somebody's code says nothing to who asked for a result.
+                warnings.showwarning = lambda message, *_where, **_more: note(f"note: {message}")
                 function(*args, **kwargs)
             if WATCH.pressed:
                 raise typer.Exit(INTERRUPTED)

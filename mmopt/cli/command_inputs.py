@@ -26,7 +26,7 @@ __all__ = [
     "read_givens",
     "read_program",
     "read_request",
-    "refuse_with_strategy",
+    "refuse_beside",
     "stated_in",
 ]
 
@@ -207,11 +207,8 @@ def check_table(data: str, request: Request, part: tuple[str, str] | None = None
     )
 
 
-def refuse_with_strategy(options: Mapping[str, object]) -> None:
-    """Refuse options of the solve (by their names on the command line) beside --strategy."""
+def refuse_beside(what: str, options: Mapping[str, object], why: str = "") -> None:
+    """Refuse options (by their names on the command line) that have no effect with another; ``why``."""
     for name, value in options.items():
         if value is not None and value != []:
-            raise OptionError(
-                f"{name} has no effect with --strategy, which brings a solution",
-                hint=f"leave out {name} or --strategy",
-            )
+            raise OptionError(f"{name} has no effect with {what}{why}", hint=f"leave out {name} or {what}")

@@ -198,7 +198,8 @@ class Display:
         # What was begun may be one of several, and the point that of a step of it.
         step = "" if self._program.startswith(p.program) else f", {p.program}"
         return (
-            f"{self._program}{step}, {p.solver}: {seconds:.0f} s, {p.iterations} iterations, {gap}, "
+            f"{self._program}{step}, {p.solver}: {seconds:.0f} s, "
+            f"{'-' if p.iterations is None else p.iterations} iterations, {gap}, "
             f"objective {rounded(p.objective, 6, up=p.sense == 'minimize')} (Ctrl-C keeps it)"
         )
 
@@ -223,7 +224,10 @@ def _row(progress: Progress) -> str:
     gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
     who = "certified" if p.certified else f"by the count of {p.solver}"
     objective = rounded(p.objective, 6, up=p.sense == "minimize")
-    return f"{p.program}: {p.seconds:.2f} s, iteration {p.iterations}, objective {objective}, {gap}, {who}"
+    return (
+        f"{p.program}: {p.seconds:.2f} s, iteration {'-' if p.iterations is None else p.iterations}, "
+        f"objective {objective}, {gap}, {who}"
+    )
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mmopt.cli.command_guard import INTERRUPTED
-from mmopt.cli.command_inputs import check_out, check_privacy, read_givens, read_program, refuse_with_strategy
+from mmopt.cli.command_inputs import check_out, check_privacy, read_givens, read_program, refuse_beside
 from mmopt.cli.command_output import note, run_solve
 from mmopt.errors import Error
 
@@ -48,11 +48,16 @@ def planned_accuracy(
         beside a strategy from a file.
     """
     from mmopt.answers import accuracy
+    from mmopt.driver.read_options import CLASSES
+    from mmopt.driver.templates import TEMPLATES
+    from mmopt.solvers import solver_name
 
     solution: AnySolution | None = None
+    asked = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
+    solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
-        named = {"--program": program, "--given": given, "--solver": solver}
-        refuse_with_strategy(named | {f"--{name.replace('_', '-')}": v for name, v in options.items() if v})
+        named = {"--program": program, "--given": given, **asked}
+        refuse_beside("--strategy", named, ", which brings a solution")
         solution = solution_in(strategy, request)
         check_privacy(request, solution.program, solution.by_targets, solution.strategy.norm)
     elif program is not None or given:
@@ -75,6 +80,10 @@ def planned_accuracy(
     )
     if solution is None:
         note(f"chosen: {planned.words} (choose another with --program)")
+        if planned.solution.program.removeprefix("template ") in TEMPLATES and (
+            unread := [name for name in asked if name[2:].replace("-", "_") in CLASSES]
+        ):
+            note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
     return planned
 
 

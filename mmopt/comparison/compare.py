@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from mmopt.comparison.compared_programs import Comparison
 from mmopt.comparison.isolate import Isolated
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker_processes import Solving, allowed
+from mmopt.driver.read_options import CLASSES as READERS
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names, shipped
@@ -158,7 +159,13 @@ def combinations(
         if gap is not None:
             Options(tolerance=gap)
     was_named = programs is not None
-    return [Combination(p, solver, gap, was_named) for p in chosen for solver in rows for gap in gaps]
+    _refuse_unread(chosen, ["tolerance"] if tolerances is not None else [])
+    return [
+        Combination(p, solver, gap, was_named)
+        for p in chosen
+        for solver in rows
+        for gap in (gaps if p.klass != "closed form" else (None,))
+    ]
 
 
 def _default_names() -> list[str]:
@@ -204,6 +211,7 @@ def outcomes(
     if total_time is None:
         total_time = math.inf if all(c.was_named for c in chosen) else TOTAL_TIME
     Options(time_limit=total_time)
+    _refuse_unread([c.program for c in chosen], given)
     passed = dict(givens or {})
     declared = {name for c in chosen for name in _declared(c.program)}
     for name in passed:
@@ -239,6 +247,13 @@ def outcomes(
                     yield processes.run(replace(task, time_limit=min(time_limit, left)), progress)
 
     return found()
+
+
+def _refuse_unread(programs: Sequence[Program], options: Iterable[str]) -> None:
+    """Refuse options that none of the programs reads; those that do not read one do without it."""
+    for name in options:
+        if not any(p.klass in (*READERS.get(name, (p.klass,)), "procedure") for p in programs):
+            raise OptionError(f"no program compared has an option '{name}'")
 
 
 def _not_started(task: Solving, why: str) -> Outcome:

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
 from mmopt.driver.accepted_inputs import named_givens
+from mmopt.driver.read_options import reads
 from mmopt.driver.search.rank_search import predicted_search
 from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import FEW_CELLS, Report, plan_solve
@@ -81,7 +82,7 @@ class Task(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Solving(Task):
-    """One combination; ``options`` are further keywords of ``solve``.
+    """One combination; ``options`` are further keywords of ``solve``, of which it takes those that it reads.
 
     was_named : by the caller; else a search is left out that is predicted to take more than its share of the
         time limit: forecasts are right to a factor of about three.
@@ -111,8 +112,8 @@ class Solving(Task):
         TooLargeError : a search that was not named is predicted to take too long.
         mmopt.Error : as ``solve``.
         """
+        checked = check(self.program)
         if not self.was_named and self.program.klass == "rank":
-            checked = check(self.program)
             named = named_givens(self.options.get("givens"), checked.written, self.workload)
             seconds = predicted_search(plan_solve(checked, self.workload, named).instance, self.solver)
             if seconds * PATIENCE_SHARE > self.time_limit:
@@ -130,7 +131,7 @@ class Solving(Task):
             progress=report,
             # What is compared are the forms of a problem at the same size, where that can be solved.
             reduce=self.workload.n > FEW_CELLS,
-            **self.options,
+            **{name: value for name, value in self.options.items() if reads(checked, name, self.solver)},
         ).fields()
 
     def predictions(self, found: Mapping[str, Any]) -> dict[int, Predicted]:

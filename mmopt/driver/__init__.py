@@ -2,6 +2,7 @@
 
 - ``solve.py``: ``mmopt.solve``: a task, handed on by the program's class
 - ``accepted_inputs.py``: what callers pass, taken or refused
+- ``read_options.py``: which options the way to a solution reads; what nothing reads is refused
 - ``derive.py``: a bound without a certificate: a second solve for multipliers and slopes
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
 - ``solve_convex.py``: a convex program solved as its plan says, lifted and scored

@@ -16,7 +16,7 @@ from mmopt.driver.judge.score_point import Candidate
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import SolverError, TooLargeError
-from mmopt.solvers import Claim, Options, SolverRow
+from mmopt.solvers import Claim, Options, SolverRow, total
 from mmopt.solvers.table_of_solvers import SOLVERS, missing_cones
 from mmopt.stop_reasons import Stop
 
@@ -53,7 +53,7 @@ def nearer(
     return reached, replace(
         last,
         options=options,
-        iterations=ending.iterations + last.iterations,
+        iterations=total([ending.iterations, last.iterations]),
         compile=ending.compile,
         solve=last.compile + last.solve - ending.compile,
         history=[*ending.history, *_after(ending, last)],
@@ -63,8 +63,11 @@ def nearer(
 def _after(first: Ending, second: Ending) -> list[Row]:
     """The rows of the second, counted on from those of the first."""
     runs = max((int(row["run"]) for row in first.history), default=0)
-    on = {"run": runs, "iteration": first.iterations}
-    return [{**row, **{name: int(row[name]) + more for name, more in on.items()}} for row in second.history]
+    on = {"run": runs, "iteration": first.iterations or 0}
+    return [
+        {**row, **{name: int(row[name]) + more for name, more in on.items() if name in row}}
+        for row in second.history
+    ]
 
 
 def _other(instance: Instance, row: SolverRow) -> SolverRow | None:

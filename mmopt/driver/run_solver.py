@@ -28,14 +28,14 @@ from mmopt.driver.judge.score_point import (
     starts_from,
 )
 from mmopt.driver.judge.violations import worst_line
+from mmopt.driver.read_options import OF_SOLVERS, unread
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import OptionError, SolverError
+from mmopt.errors import SolverError
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import plain
 from mmopt.solvers import (
-    KERNELS,
     SOLVERS,
     Claim,
     Clock,
@@ -106,7 +106,7 @@ class Best:
             return Stop.REACHED
         return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if clock.is_over else None
 
-    def tell(self, task: Task, solver: str, seconds: float, iterations: int) -> None:
+    def tell(self, task: Task, solver: str, seconds: float, iterations: int | None) -> None:
         """Report the best point so far."""
         if self.point is not None:
             task.tell(solver, seconds, iterations, self.point.objective, self.bound)
@@ -222,13 +222,11 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
 
 def _options_of(row: SolverRow | Claim, task: Task) -> Options:
     """The options, with the tolerance of the solver's row unless the caller names one."""
-    chosen = task.options(tolerance=row.tolerance)
-    if chosen.arrays is not None and not (isinstance(row, Claim) and row.kernel.takes_arrays):
-        raise OptionError(
-            f"{row.name} computes with its own arrays, not with those of '{chosen.arrays}'",
-            hint=f"these take any: {', '.join(k.name for k in KERNELS if k.takes_arrays)}",
-        )
-    return chosen
+    own = row.kernel.reads if isinstance(row, Claim) else row.reads
+    for option in OF_SOLVERS:
+        if option in task.asked and option not in own:
+            raise unread(option, task.instance.checked, row.name)
+    return task.options(tolerance=row.tolerance)
 
 
 def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:

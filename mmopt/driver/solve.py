@@ -18,6 +18,7 @@ from mmopt.driver.accepted_inputs import (
     workload_for,
 )
 from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
+from mmopt.driver.read_options import refuse_unread
 from mmopt.driver.search.rank_search import solve_rank
 from mmopt.driver.search.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex
@@ -62,6 +63,8 @@ def solve(
     component, if the workload has symmetries; nothing over the cells is formed then, nor in the Solution.
     So it is over more than ``solve_plan.FEW_CELLS`` cells, where all components are small.
 
+    An option that nothing on the way to the solution reads is refused; who reads it is said.
+
     Parameters
     ----------
     workload : the queries: a Workload, a Request, the path of a workload file or its dictionary, or a
@@ -86,7 +89,8 @@ def solve(
         they are kept anyway (``Solution.history``).
     start : a strategy from which a program of class rank or smooth is searched, and from nowhere else; the
         program must have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
-    starts, seed : of the search of a program of class rank or smooth.
+    starts, seed : of the search of a program of class rank or smooth; of starts that a program names there
+        are no more.
     penalty : first weight of the rank in the search of a program of class rank.
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
     givens : arrays by name, for givens of the program without a source or in place of one; a baseline's name
@@ -99,8 +103,8 @@ def solve(
 
     Raises
     ------
-    mmopt.Error : a subclass says what is wrong with the program, the workload, an option or the solver;
-        TimeLimitError when the time is over without a result.
+    mmopt.Error : a subclass says what is wrong with the program, the workload, an option or the solver
+        (UnsuitableError: it solves other programs); TimeLimitError when the time is over without a result.
     KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
     workload = workload_for(workload, program)
@@ -129,6 +133,7 @@ def solve(
         checked = shipped(str(program))
     else:
         checked = check(program if isinstance(program, Program) else Program.load(program))
+    refuse_unread(checked, row, {**given_options, "start": start, "derive": derive})
     with deadline(time_limit), blas_threads(workload.n, threads):
         named = named_givens(givens, checked.written, workload)
         strategy = None if start is None else starting(start, checked.written, workload, overrides)

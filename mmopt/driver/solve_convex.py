@@ -27,7 +27,7 @@ from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Iteration, Options, SolverRow, choose_solver
+from mmopt.solvers import Claim, Iteration, Options, SolverRow, choose_solver, total
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
@@ -225,7 +225,7 @@ def _solve_parts(task: Task) -> Solution:
     _refuse_endless(task, point, stop)
     names = dict.fromkeys(leaf.solver for leaf in leaves)
     name = (" and ".join(n for n, _ in names), " and ".join(v for _, v in names))
-    iterations = sum(leaf.iterations for leaf in leaves)
+    iterations = total(leaf.iterations for leaf in leaves)
     best.tell(task, name[0], seconds, iterations)
     solving = sum(leaf.solve for leaf in leaves)
     whole = Iteration(iterations, seconds, point.objective, best.bound).row(0.0, certified=True)

@@ -21,7 +21,8 @@ from mmopt.compiler.reductions import (
     traits_of,
 )
 from mmopt.compiler.same_program import is_shipped, match
-from mmopt.errors import OptionError, TooLargeError, whole
+from mmopt.driver.read_options import reads, takes
+from mmopt.errors import TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS, fits_memory
@@ -33,7 +34,6 @@ from mmopt.workloads import Workload
 __all__ = [
     "FEW_CELLS",
     "MOST_CELLS",
-    "SEARCH_OPTIONS",
     "Progress",
     "Report",
     "SolvePlan",
@@ -252,15 +252,12 @@ def _gigabytes(size: float) -> str:
     return f"{whole(gigabytes)} GiB"
 
 
-# Options that only a search has, with the classes that search.
-SEARCH_OPTIONS = {"starts": ("rank", "smooth"), "seed": ("rank", "smooth"), "penalty": ("rank",)}
-
-
 @dataclass(frozen=True)
 class Progress:
     """What a solve has so far; passed to the caller's ``progress`` after each point.
 
-    ``certified`` is False for a kernel's own count, before the program was evaluated. A solve that is
+    ``iterations`` is None where the solver does not count them. ``certified`` is False for a kernel's own
+    count, before the program was evaluated. A solve that is
     predicted to take more than ``run_solver.SECONDS_TO_ANNOUNCE`` says so before it begins: then
     ``predicted`` has the seconds, and there is no objective (NaN).
     """
@@ -268,7 +265,7 @@ class Progress:
     program: str
     solver: str
     seconds: float
-    iterations: int
+    iterations: int | None
     objective: float
     bound: float | None
     sense: str = "minimize"
@@ -291,10 +288,7 @@ class Task:
     solver : the one named. asked : the options named, by their names in ``Options``; all others are the
     solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
     search starts. derive : whether a bound is derived from the lines; None: where there is no proved one.
-
-    Raises
-    ------
-    OptionError : an option out of range, or one that the program's class does not have.
+    What is not read has been refused (``read_options.py``).
     """
 
     plan: SolvePlan
@@ -303,15 +297,6 @@ class Task:
     report: Report | None = None
     start: Mapping[str, Any] | None = None
     derive: bool | None = None
-
-    def __post_init__(self) -> None:
-        self.options()
-        for name, classes in SEARCH_OPTIONS.items():
-            if name in self.asked and self.program.klass not in (*classes, "procedure"):
-                message = (
-                    f"'{self.program.name}' is of class '{self.program.klass}', which has no option '{name}'"
-                )
-                raise OptionError(message, hint=f"it belongs to class {' and '.join(classes)}")
 
     @property
     def instance(self) -> Instance:
@@ -333,11 +318,10 @@ class Task:
         return Options(**{**defaults, **self.asked})
 
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
-        """A step of this procedure, not planned yet, with the options and the solver that its class takes."""
-        klass = instance.program.klass
-        left_out = {name for name, classes in SEARCH_OPTIONS.items() if klass not in (*classes, "procedure")}
-        asked = {name: value for name, value in self.asked.items() if name not in left_out}
-        solver = self.solver if klass in ("convex", "rank", "procedure") else None
+        """A step of this procedure, not planned yet, with the solver and the options that it reads."""
+        checked = instance.checked
+        solver = None if self.solver is None or not takes(checked, self.solver) else self.solver
+        asked = {name: value for name, value in self.asked.items() if reads(checked, name, solver)}
         plan = SolvePlan(instance, reduce=self.plan.reduce)
         return replace(self, plan=plan, solver=solver, asked=asked, start=start, derive=False)
 
@@ -350,7 +334,7 @@ class Task:
         self,
         solver: str,
         seconds: float,
-        iterations: int,
+        iterations: int | None,
         objective: float,
         bound: float | None,
         *,

@@ -25,6 +25,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, S
 from mmopt.limits import require_memory, require_time
 from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
+from mmopt.solvers import total
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy, as_dense
 
@@ -125,16 +126,8 @@ def _evaluated(instance: Instance, env: Mapping[str, Any]) -> tuple[float, bool]
 
 
 def solve_closed(task: Task) -> Solution:
-    """Evaluate a program of class closed form: nothing is searched, the strategy is a formula.
-
-    Raises
-    ------
-    OptionError : a solver is named, and there is nothing to solve.
-    """
-    instance, program = task.instance, task.program
-    if task.solver is not None:
-        message = f"'{program.name}' is a closed form; nothing is left to {task.solver}"
-        raise OptionError(message, hint="leave out the solver")
+    """Evaluate a program of class closed form: nothing is searched, the strategy is a formula."""
+    instance = task.instance
     objective, proved = _evaluated(instance, instance.env)
     ending = Ending(
         objective=objective,
@@ -180,7 +173,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         feasible=all(s.status.feasible for s in steps),
         violation=max(s.status.violation for s in steps),
         options=last.options,
-        iterations=sum(s.iterations for s in steps),
+        iterations=total(s.iterations for s in steps),
         compile=sum(s.seconds["compile"] for s in steps),
         solve=sum(s.seconds["solve"] for s in steps),
         multipliers={**last.multipliers, **starts},

@@ -38,6 +38,7 @@ from mmopt.driver.judge.score_point import (
     starts_from,
 )
 from mmopt.driver.objective_remarks import objective_remarks
+from mmopt.driver.read_options import refuse_unread
 from mmopt.driver.solve import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
@@ -175,6 +176,17 @@ def certify(
         instance = bind(parsed, workload, named_givens(givens, parsed, workload))
         values, brought_along = given_point(instance, point)
         passed = {**brought_along, **passed}
+    judge = _judge(instance)
+    if not (solve and judge.program.klass == "convex") and (solver, tolerance, time_limit) != (
+        None,
+        None,
+        None,
+    ):
+        raise OptionError(
+            "--solver, --tolerance and --time-limit have no effect"
+            + (f", as '{judge.program.name}' is not convex" if solve else " with --no-solve")
+        )
+    refuse_unread(judge.checked, as_solver(solver), {})
     try:
         best = repaired = candidate(instance, values)
         if keeps and (as_given := scored(instance, values)).is_feasible:
@@ -185,7 +197,7 @@ def certify(
     check_feasible(instance, best, _WORDS[came is None])
     strategy = meant_by(instance, best, passed) if came is None else came
     evaluated = time.monotonic()
-    proof = _Proof(_judge(instance))
+    proof = _Proof(judge)
     ask = (lambda judge: Task(SolvePlan(judge), as_solver(solver), overrides, progress)) if solve else None
     with deadline(time_limit):
         proof.seek(instance, best, strategy, passed, ask, overrides.get("tolerance", TOLERANCE))

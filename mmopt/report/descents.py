@@ -19,7 +19,7 @@ LARGEST_GAP = 1e3  # a gap above this says nothing, and would press the others t
 SMALLEST_GAP = 1e-16  # a gap of zero has no logarithm
 MOST_STEPS = 10  # of a procedure that are drawn, the last ones
 
-Place = tuple[float | None, int, float]  # seconds, iterations, gap
+Place = tuple[float | None, int | None, float]  # seconds, iterations, gap; None where not known
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
     kept = [row for row in rows if row["certified"]]
     whole = [row for row in kept if "part" not in row]
     return [
-        (row.get("seconds"), row["iteration"], gap)
+        (row.get("seconds"), row.get("iteration"), gap)
         for row in whole or kept
         if (gap := _drawn(gap_between(row.get("objective", np.nan), row.get("bound"), sense))) is not None
     ]
@@ -131,7 +131,7 @@ def _own(rows: Iterable[Mapping[str, Any]], sense: str, before: float) -> Iterat
         residuals = [row[name] for name in ("primal residual", "dual residual") if name in row]
         if gap and (drawn := _drawn(max(abs(gap), *residuals, 0.0))) is not None:
             seconds = row.get("seconds")
-            yield None if seconds is None else before + seconds, row["iteration"], drawn
+            yield None if seconds is None else before + seconds, row.get("iteration"), drawn
 
 
 def _drawn(gap: float | None) -> float | None:

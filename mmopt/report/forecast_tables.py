@@ -11,6 +11,7 @@ from rich.table import Table
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.driver.free_vector import Coordinates
+from mmopt.driver.search.rank_search import ROUNDS, STARTS
 from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import Program, evaluate
@@ -45,6 +46,9 @@ __all__ = [
 
 CONE_COLUMNS = ("cone", "size", "count", "from")
 SOLVER_COLUMNS = ("solver", "memory", "time", "remark")
+SEARCH = (
+    f"up to {STARTS * ROUNDS} solves, how many is not known; times are of one"  # of a program of class rank
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,8 @@ class Sizes:
     ``chosen`` is the solver that would run; ``refusal`` says why none would. ``conic`` is the conic solver
     that would run without kernels, where there is one. ``step`` names the step. ``reductions``: what a solve
     would do first, a line each; ``components``: how the workload splits, where its solution stays by
-    component. Cones and dimensions are those before any reduction.
+    component. ``search``: how often it is solved, of a program with a rank. Cones and dimensions are
+    those before any reduction.
     """
 
     program: str
@@ -91,6 +96,7 @@ class Sizes:
     conic: str | None = None
     components: str = ""
     reductions: tuple[str, ...] = ()
+    search: str = ""
 
     def summary(self) -> dict[str, Any]:
         """One JSON object; memory in bytes."""
@@ -107,6 +113,7 @@ class Sizes:
             "memory_limit": self.memory_limit,
             "components": self.components or None,
             "reductions": list(self.reductions),
+            "search": self.search or None,
             "refusal": None if self.refusal is None else str(self.refusal),
         }
 
@@ -192,6 +199,7 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         refusal,
         memory_limit(),
         conic,
+        search=SEARCH * (program.klass == "rank"),
     )
 
 
@@ -238,6 +246,7 @@ def sizes_tables(sizes: Sequence[Sizes]) -> Iterator[object]:
             *((("components", problem.components),) if problem.components else ()),
             *(("reduced by", line) for line in problem.reductions if line != problem.components),
             ("solver", problem.chosen or "none can take it"),
+            *((("search", problem.search),) if problem.search else ()),
         ]
         yield from ("", pairs_table(rows))
         if problem.cones:

@@ -226,7 +226,7 @@ def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
 def _made_with(c: Contents) -> Iterator[str]:
     s, rows = c.solution, [("mmopt", version())]
     if isinstance(s, Solution):
-        rows.append(("solver", f"{s.solver} {s.solver_version}".strip()))
+        rows += [row for row in s.rows() if row[0] == "solver"]
         rows.append(("program, SHA-256", s.about_program()["program"]["sha256"]))
     if c.workload is not None:
         rows.append(("queries, hash", c.workload.hash))

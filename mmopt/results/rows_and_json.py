@@ -76,7 +76,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
 def _strategy_rows(s: Solution, scaled: str) -> list[tuple[str, str]]:
     neighbours = s.strategy.neighbours
     return [
-        *error_rows(s, scaled),
+        *error_rows(s, scaled, "" if s.error_bound == s.bound else ", at multipliers of its own"),
         ("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),
         *((("neighbours", neighbours.words),) if neighbours != ADD_REMOVE else ()),
     ]
@@ -195,7 +195,7 @@ def summary(solution: Solution) -> dict[str, Any]:
     found = {
         "program": s.program,
         "solver": s.solver,
-        "solver_version": s.solver_version,
+        "solver_version": s.solver_version or None,
         "givens": sorted(s.givens),
         "status": {
             "stop": s.status.stop,
@@ -256,10 +256,11 @@ def _components(s: Solution) -> dict[str, int] | None:
 
 
 def _solver_words(solution: Solution) -> str:
-    """Name and version; a closed form or a given strategy has neither version nor iterations."""
-    if not solution.solver_version:
+    """Name, version and iterations, of which a closed form and what was given have none; "-" is not known."""
+    if solution.solver in (Stop.CLOSED, "given"):
         return str(solution.solver)
-    return f"{solution.solver} {solution.solver_version}, {solution.iterations} iterations"
+    iterations = "-" if solution.iterations is None else solution.iterations
+    return f"{solution.solver} {solution.solver_version or '-'}, {iterations} iterations"
 
 
 def finite(number: float | int | bool | str | None) -> float | int | bool | str | None:

@@ -122,6 +122,7 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         "str": _Kind(_of(str)),
         "bool": _Kind(_of(bool)),
         "int": _Kind(_is_whole),
+        "int | None": _Kind(_or_none(_is_whole)),
         "float": _Kind(_is_number),
         "Grade": _Kind(lambda value: value in GRADES),
         "Grade | None": _Kind(lambda value: value is None or value in GRADES),

@@ -148,7 +148,7 @@ class Solution(Saved, Charted, Reported):
     multipliers: Mapping[str, Value]
     error_multipliers: Value
     value: float
-    iterations: int
+    iterations: int | None
     seconds: Mapping[str, float]
     options: Mapping[str, float | int | bool | str | None]
     scaling: Mapping[str, float]

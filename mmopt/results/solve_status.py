@@ -31,7 +31,7 @@ GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest fi
 # All that ``Status.stop`` may say.
 _WORDS = (Stop.REACHED, Stop.EVERY_STEP, Stop.LIFTED, Stop.FINISHED, Stop.CLOSED, Stop.CERTIFIED)
 _LIMIT = "|".join((Stop.MISSED, Stop.TIME, Stop.ITERATIONS, Stop.INTERRUPTED))
-_RANK = rf"({Stop.NO_RANK} \(residual \S+\)|{Stop.RANK} in \d+ of \d+ starts)"
+_RANK = rf"({Stop.NO_RANK} (\(residual \S+\)|at a feasible point)|{Stop.RANK} in \d+ of \d+ starts)"
 _STOPS = re.compile(
     rf"{'|'.join(_WORDS)}|({_LIMIT})|(({_LIMIT}), )?{_RANK}"
     rf"|{Stop.LOCAL}, \d+ starts?(, \d+ followed)?(, spread \S+)?"
@@ -54,7 +54,8 @@ class Status:
 
     stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted"; for a program of
         class rank "rank reached in 3 of 5 starts" or "rank not reached (residual 3.1e-02)", with the least
-        residual of all rounds, perhaps after one of the limits: "time limit, rank not reached (…)".
+        residual of all rounds ("at a feasible point" where that is none), perhaps after one of the limits:
+        "time limit, rank not reached (…)".
         "certified" for a strategy that was given.
     feasible : whether every constraint holds after the repair (to rounding).
     violation : largest relative violation of the solver's point before the repair.

@@ -46,7 +46,8 @@ class Verification(Tabular):
 
     program : of the solution.
     rows : the checks; those of a procedure's step begin with its name.
-    unchecked : fields that record how the result came about; no figure depends on them.
+    unchecked : fields that record how the result came about, and multipliers that no certificate reads; no
+        figure depends on them.
     """
 
     program: str

@@ -30,7 +30,7 @@ from mmopt.solvers.choose_solver import (
 from mmopt.solvers.cone_bounds import Proof, prove
 from mmopt.solvers.conic_solvers import run
 from mmopt.solvers.kernels import KERNELS, Claim, Kernel, claims, is_claimed, is_kernel
-from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Pace, Point, Vectors
+from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Pace, Point, Vectors, total
 from mmopt.solvers.table_of_solvers import (
     LBFGS,
     SOLVERS,
@@ -76,4 +76,5 @@ __all__ = [
     "run",
     "solver_name",
     "solver_row",
+    "total",
 ]

@@ -9,6 +9,7 @@ from mmopt.compiler import Instance, cones, variables
 from mmopt.errors import OptionError, SolverError, UnsuitableError, whole
 from mmopt.solvers.kernels import KERNELS, Claim, claims, is_kernel
 from mmopt.solvers.table_of_solvers import (
+    LBFGS,
     SOLVERS,
     Forecast,
     SolverRow,
@@ -50,7 +51,7 @@ def solver_name(solver: SolverLike) -> str | None:
         from mmopt.solvers.function_solver import reference
 
         return reference(row.function) if row.function is not None else row.name
-    if row is None or is_kernel(row):
+    if row is None or is_kernel(row) or row.lower() == LBFGS.name:
         return None if row is None else row.lower()
     return solver_row(row, [k.name for k in KERNELS]).name
 
@@ -74,10 +75,9 @@ def choose_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow
             return claim
     if name is None:
         return conic_solver(instance, None)
-    kernel = next(k for k in KERNELS if k.name == str(name).lower())
     raise UnsuitableError(
-        f"the kernel '{kernel.name}' does not know '{instance.program.name}'",
-        hint=f"it solves {', '.join(kernel.programs)}, under any names",
+        f"the kernel '{name}' does not know '{instance.program.name}' with what is given here",
+        hint="leave out the solver",
     )
 
 

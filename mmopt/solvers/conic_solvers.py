@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from mmopt.compiler import Lowered
 from mmopt.errors import SolverError, UnsuitableError
 from mmopt.numerics.split_arrays import Array
-from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Point, Vectors
+from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Point, Vectors, total
 from mmopt.solvers.table_of_solvers import SolverRow
 from mmopt.stop_reasons import Stop
 
@@ -69,6 +69,7 @@ class Handover:
             self.lowered.problem.unpack(solution)
         return self.current()
 
+    @np.errstate(all="ignore")  # what is not finite is seen where it is judged
     def current(self) -> Named:
         """The values that the cvxpy problem holds now."""
         lowered = self.lowered
@@ -132,7 +133,7 @@ class _Run:
     counted : its own count of each iteration, as far as it is there.
     """
 
-    iterations: int
+    iterations: int | None
     raw: str
     named: Callable[[], Named] | None = None
     vectors: Vectors | None = None
@@ -145,13 +146,13 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
     """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
     handed = hand_over(lowered, row.cvxpy, quadratic=row.quadratic)  # cvxpy keeps it for its own runs
     clock.hand_over()
-    limit, used = options.max_iterations or MOST_ITERATIONS, 0
+    limit, used = options.max_iterations or MOST_ITERATIONS, total([])
     by_name = {"clarabel": _clarabel, "scs": _scs}.get(row.name, _by_cvxpy)
     runs = by_name if row.function is None else partial(_by_function, row)
     for number, found in enumerate(runs(handed, options, clock), 1):
-        counted = handed.counted(found.counted, used, number)
-        used += found.iterations
-        stop = found.stop or clock.stop(spent=used >= limit, done=found.is_last)
+        counted = handed.counted(found.counted, used or 0, number)
+        used = total([used, found.iterations])
+        stop = found.stop or clock.stop(spent=(used or 0) >= limit, done=found.is_last)
         if found.named is not None or stop is not None:
             variables, multipliers = ({}, {}) if found.named is None else found.named()
             yield Point(
@@ -298,7 +299,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
     for factor in OTHER_RUNS:
         left = options.max_iterations - used if options.max_iterations else None
         tolerance = max(options.tolerance * factor, 1e-12)
-        chosen = {} if names is None else names(tolerance, replace(options, max_iterations=left))
+        chosen = {} if names is None else names.settings(tolerance, replace(options, max_iterations=left))
         try:
             with warnings.catch_warnings(), _listening(solver, options, clock) as (more, counted):
                 warnings.simplefilter("ignore")  # "may be inaccurate": every point is certified anyway
@@ -308,9 +309,10 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
             yield _Run(0, word, stop=Stop.FAILED, counted=counted)
             return
         stats, word = problem.solver_stats, str(problem.status)
-        taken = int(stats.num_iters or 0) if stats is not None else 0
-        taken = taken or max((i.number for i in counted), default=0)  # which cvxpy does not say of all
-        used += taken
+        known = [] if stats is None or stats.num_iters is None else [int(stats.num_iters)]
+        # Which cvxpy does not say of all; what a solver prints may be read.
+        taken = max([*known, *(i.number or 0 for i in counted)], default=None)
+        used += taken or 0
         stop = next((s for s in (Stop.INFEASIBLE, Stop.UNBOUNDED) if word.startswith(s)), None)
         named = handed.current if stop is None else None
         is_last = names is None or factor == OTHER_RUNS[-1]

@@ -1,17 +1,18 @@
 """Solvers that cvxpy calls: the options of each, and those by name that are no rows of the table.
 
 What cones the latter take is cvxpy's own declaration. Where ``OPTIONS`` has their names for it they get the
-tolerance and the limit of iterations asked for; the rest run once, as they do by default.
+tolerance and the limit of iterations asked for; the rest run once, as they do by default, and refuse a limit.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from mmopt.errors import OptionError, SolverError, suggest
+from mmopt.resources import version_of
 from mmopt.solvers.solver_protocol import Options
 from mmopt.solvers.table_of_solvers import SOLVERS, SolverRow
 
@@ -27,60 +28,40 @@ KINDS = {
     "ExpCone": "exponential",
     "PowCone3D": "power",
 }
-# Where the package has not the solver's name.
-PACKAGES = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt", "HIGHS": "highspy"}
+MODULES = {"HIGHS": "highspy"}  # where the module has not the solver's name
+THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # what brings a solver, whose own version nobody knows
 
 
-def _cvxopt(tolerance: float, options: Options) -> dict[str, Any]:
-    return {
-        "abstol": tolerance,
-        "reltol": tolerance,
-        "feastol": tolerance,
-        "max_iters": options.max_iterations or 200,
-        # The Cholesky solver refuses problems with redundant rows, which ours have.
-        "kktsolver": "robust",
-    }
+@dataclass(frozen=True)
+class Names:
+    """A solver's names for our options; ``more`` it always gets. Tolerances below ``finest`` it refuses."""
+
+    tolerance: tuple[str, ...]
+    max_iterations: str = ""
+    threads: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    finest: float = 0.0
+
+    def settings(self, tolerance: float, options: Options) -> dict[str, Any]:
+        """Settings by the solver's names."""
+        named = {self.max_iterations: options.max_iterations, self.threads: options.threads}
+        limits = {name: value for name, value in named.items() if name and value}
+        return {**self.more, **dict.fromkeys(self.tolerance, max(tolerance, self.finest)), **limits}
 
 
-def _qoco(tolerance: float, options: Options) -> dict[str, Any]:
-    limit = {"max_iters": options.max_iterations} if options.max_iterations else {}
-    return {"abstol": tolerance, "reltol": tolerance, **limit}
-
-
-def _sdpa(tolerance: float, options: Options) -> dict[str, Any]:
-    limit = {"maxIteration": options.max_iterations} if options.max_iterations else {}
-    return {"epsilonStar": tolerance, "epsilonDash": tolerance, "numThreads": options.threads or 1, **limit}
-
-
-def _ecos(tolerance: float, options: Options) -> dict[str, Any]:
-    limit = {"max_iters": options.max_iterations} if options.max_iterations else {}
-    return {"abstol": tolerance, "reltol": tolerance, "feastol": tolerance, **limit}
-
-
-def _highs(tolerance: float, options: Options) -> dict[str, Any]:
-    finest = max(tolerance, 1e-10)  # which it allows
-    return {"primal_feasibility_tolerance": finest, "dual_feasibility_tolerance": finest}
-
-
-def _mosek(tolerance: float, options: Options) -> dict[str, Any]:
-    return {"eps": tolerance}
-
-
-def _osqp(tolerance: float, options: Options) -> dict[str, Any]:
-    limit = options.max_iterations or 200_000
-    return {"eps_abs": tolerance, "eps_rel": tolerance, "max_iter": limit}
-
-
-# Each solver's names for our options.
-OPTIONS: Mapping[str, Callable[[float, Options], dict[str, Any]]] = MappingProxyType(
+# HiGHS and MOSEK have no limit of iterations for all of their methods.
+OPTIONS: Mapping[str, Names] = MappingProxyType(
     {
-        "CVXOPT": _cvxopt,
-        "ECOS": _ecos,
-        "HIGHS": _highs,
-        "MOSEK": _mosek,
-        "OSQP": _osqp,
-        "QOCO": _qoco,
-        "SDPA": _sdpa,
+        # The Cholesky solver of CVXOPT refuses problems with redundant rows, which ours have.
+        "CVXOPT": Names(
+            ("abstol", "reltol", "feastol"), "max_iters", more={"max_iters": 200, "kktsolver": "robust"}
+        ),
+        "ECOS": Names(("abstol", "reltol", "feastol"), "max_iters"),
+        "HIGHS": Names(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), finest=1e-10),
+        "MOSEK": Names(("eps",)),
+        "OSQP": Names(("eps_abs", "eps_rel"), "max_iter", more={"max_iter": 200_000}),
+        "QOCO": Names(("abstol", "reltol"), "max_iters"),
+        "SDPA": Names(("epsilonStar", "epsilonDash"), "maxIteration", "numThreads", {"numThreads": 1}),
     }
 )
 
@@ -104,11 +85,8 @@ def cvxpy_row(name: str) -> SolverRow | None:
             f"the solver '{known.lower()}' is not installed; cvxpy can call it where it is",
             hint=_listed(()),
         )
+    by = THROUGH.get(known, "cvxpy")
     cones = {KINDS[c.__name__] for i in able for c in i.SUPPORTED_CONSTRAINTS if c.__name__ in KINDS}
-    try:
-        version = importlib.metadata.version(PACKAGES.get(known, known.lower()))
-    except importlib.metadata.PackageNotFoundError:
-        version = f"through cvxpy {importlib.metadata.version('cvxpy')}"
     return SolverRow(
         known.lower(),
         known,
@@ -118,7 +96,8 @@ def cvxpy_row(name: str) -> SolverRow | None:
         "by cvxpy",
         1e-6,
         quadratic=any(interface.supports_quad_obj() for interface in able),
-        own_version=version,
+        own_version=version_of(MODULES.get(known, known.lower())) or f"through {by} {version_of(by)}",
+        reads=frozenset({"max_iterations"} if known in OPTIONS and OPTIONS[known].max_iterations else ()),
     )
 
 

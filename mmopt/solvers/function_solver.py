@@ -66,13 +66,13 @@ WORDS = {"infeasible": Stop.INFEASIBLE, "unbounded": Stop.UNBOUNDED}
 class Answer:
     """What a function returned, checked: arrays of the right length made of numbers.
 
-    iterations : since the answer before. stop : it says there is no solution. is_last : no other follows.
-    is_repeated : it is the one before, now known to be the last.
+    iterations : since the answer before, None where it does not say. stop : it says there is no solution.
+    is_last : no other follows. is_repeated : it is the one before, now known to be the last.
     """
 
     x: Array
     y: Array
-    iterations: int
+    iterations: int | None
     word: str
     stop: Stop | None
     is_last: bool = True
@@ -201,14 +201,21 @@ def _checked(name: str, returned: Any, problem: ConicProblem, *, is_last: bool =
     if not isinstance(word, str):
         raise _wrong(name, f"returned {_described(word)} as status, which is a text")
     stop = WORDS.get(word.lower())
-    iterations: Any = parts.get("iterations", 0)
-    if not isinstance(iterations, Integral) or iterations < 0:
+    iterations: Any = parts.get("iterations")
+    if iterations is not None and (not isinstance(iterations, Integral) or iterations < 0):
         raise _wrong(name, f"returned {_described(iterations)} as iterations, which is a whole number")
     m, n = problem.A.shape
     is_without = stop is not None and parts["x"] is None
     x = np.zeros(n) if is_without else _vector(name, "x", parts["x"], n, "columns")
     y = _vector(name, "y", parts.get("y"), m, "rows")
-    return Answer(x, y, int(iterations), word or "returned", stop, is_last or stop is not None)
+    return Answer(
+        x,
+        y,
+        None if iterations is None else int(iterations),
+        word or "returned",
+        stop,
+        is_last or stop is not None,
+    )
 
 
 def _vector(name: str, what: str, value: Any, length: int, of: str) -> Array:

@@ -49,7 +49,7 @@ class Kernel:
     programs: tuple[str, ...]
     points: Callable[[str, Mapping[str, Any], Options, Clock], Generator[Point, None, None]]
     needs: Callable[[str, Mapping[str, Any]], tuple[float, float]]
-    takes_arrays: bool = False  # of any library, by the option ``arrays``
+    reads: frozenset[str] = frozenset({"max_iterations"})  # of the options that not every solver reads
     is_local: bool = False  # finds local optima: a start that the caller has may lead elsewhere
     tolerance: float = 1e-6
     takes: Callable[[Mapping[str, Any]], bool] | None = None
@@ -68,7 +68,7 @@ KERNELS: tuple[Kernel, ...] = (
         tuple(nuclear.FORMS),
         nuclear.points,
         nuclear.needs,
-        takes_arrays=True,
+        reads=frozenset({"max_iterations", "arrays"}),
         takes=lambda givens: all(v.is_listed for v in givens.values() if isinstance(v, Split)),
     ),
     Kernel(
@@ -89,6 +89,7 @@ KERNELS: tuple[Kernel, ...] = (
         p_identity.PROGRAMS,
         p_identity.points,
         p_identity.needs,
+        reads=frozenset({"max_iterations", "starts", "seed"}),
         is_local=True,
     ),
     Kernel(

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
@@ -16,7 +16,7 @@ from mmopt.limits import time_left
 from mmopt.numerics.split_arrays import Array
 from mmopt.stop_reasons import Stop
 
-__all__ = ["Clock", "Iteration", "Options", "Pace", "Point", "Vectors"]
+__all__ = ["Clock", "Iteration", "Options", "Pace", "Point", "Vectors", "total"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,12 @@ class Options:
                 raise OptionError(f"'{name}' is at least 1, not {value}")
 
 
+def total(counts: Iterable[int | None]) -> int | None:
+    """The sum of counts of iterations; None where one of them is not known."""
+    known = list(counts)
+    return None if None in known else sum(count or 0 for count in known)
+
+
 @dataclass(frozen=True)
 class Iteration:
     """One iteration by a solver's own count, which nobody has checked; None where it does not say.
@@ -88,7 +94,7 @@ class Iteration:
     again and again, from 1; else 0.
     """
 
-    number: int
+    number: int | None
     seconds: float | None = None
     objective: float | None = None
     bound: float | None = None
@@ -99,7 +105,9 @@ class Iteration:
     def placed(self, before: int, run: int, sign: float, offset: float = 0.0) -> Iteration:
         """As one of a run after ``before`` iterations, objective and bound ``sign * (value + offset)``."""
         values = [None if v is None else sign * (v + offset) for v in (self.objective, self.bound)]
-        return replace(self, number=before + self.number, objective=values[0], bound=values[1], run=run)
+        return replace(
+            self, number=total([before, self.number]), objective=values[0], bound=values[1], run=run
+        )
 
     def row(self, before: float, *, certified: bool) -> dict[str, float | bool]:
         """As a row of a history, where the clock began ``before`` seconds after the solve."""
@@ -135,15 +143,16 @@ class Point:
     """What a solver offers after some work: never trusted, always repaired and certified.
 
     ``variables`` and ``multipliers`` are by the program's names, in the scale in which the problem was handed
-    over. ``raw`` is the solver's own word. ``stop`` says why the solver has nothing more to give; None while
-    it has. ``summary`` has a search's own words for that, if any. ``polar`` is nearly the polar factor of the
-    matrix whose nuclear norm the certificate takes at the multipliers, of every part where values are by
-    component; None where that is not known.
+    over. ``iterations`` are those so far, None where it does not say. ``raw`` is the solver's own word.
+    ``stop`` says why the solver has nothing more to give; None while it has. ``summary`` has a search's own
+    words for that, if any. ``polar`` is nearly the polar factor of the matrix whose nuclear norm the
+    certificate takes at the multipliers, of every part where values are by component; None where that is not
+    known.
     """
 
     variables: Mapping[str, Array]
     multipliers: Mapping[str, Array]
-    iterations: int
+    iterations: int | None
     raw: str
     stop: Stop | None = None
     vectors: Vectors | None = None  # where the solver is called directly

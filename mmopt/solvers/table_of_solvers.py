@@ -7,7 +7,6 @@ Memory and time are foretold from the cones alone. Fitted to runs on two shared 
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmopt.compiler import Cone
 from mmopt.errors import OptionError, SolverError, TooLargeError
+from mmopt.resources import version_of
 
 if TYPE_CHECKING:
     from mmopt.solvers.conic_problem import ConicProblem
@@ -61,6 +61,7 @@ class SolverRow:
     quadratic: bool = False
     function: Callable[[ConicProblem], Any] | None = None
     own_version: str = ""
+    reads: frozenset[str] = frozenset({"max_iterations"})  # of the options that not every solver reads
 
     def __str__(self) -> str:
         return self.name
@@ -71,7 +72,8 @@ class SolverRow:
 
     @property
     def version(self) -> str:
-        return importlib.metadata.version(self.package) if self.package else self.own_version
+        """That of the module that runs; "" where it is not known."""
+        return version_of(self.module) if self.package else self.own_version
 
 
 SOLVERS: tuple[SolverRow, ...] = (
@@ -86,7 +88,16 @@ SOLVERS: tuple[SolverRow, ...] = (
 )
 
 # Takes no cones: the search of programs of class smooth, by L-BFGS-B of scipy, with their gradients.
-LBFGS = SolverRow("lbfgs", "", "scipy", "scipy", frozenset(), "quasi-Newton", 1e-6)
+LBFGS = SolverRow(
+    "lbfgs",
+    "",
+    "scipy",
+    "scipy",
+    frozenset(),
+    "quasi-Newton",
+    1e-6,
+    reads=frozenset({"max_iterations", "starts", "seed"}),
+)
 
 
 def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
@@ -103,9 +114,6 @@ def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
         from mmopt.solvers.function_solver import imported
 
         return function_row(imported(name), name)
-    if name.lower() == LBFGS.name:
-        message = f"'{LBFGS.name}' searches programs of class smooth; it is no conic solver"
-        raise OptionError(message, hint=f"conic solvers: {', '.join(r.name for r in SOLVERS)}")
     row = next((r for r in SOLVERS if r.name == name.lower()), None)
     if row is None:
         from mmopt.solvers.cvxpy_solvers import cvxpy_row, unknown_solver

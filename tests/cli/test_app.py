@@ -12,9 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -198,3 +200,15 @@ def test_a_process_of_its_own_is_watched(files: Path) -> None:
         command = [sys.executable, "-c", f"{code}from mmopt.cli import main\nmain()\n", "solve", "w.yaml"]
         done = subprocess.run([*command, *options], capture_output=True, text=True, preexec_fn=heed_ctrl_c)
         assert done.returncode == status and message in done.stderr
+
+
+def test_a_warning_is_a_note_without_a_place_in_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    @guarded
+    def command() -> None:
+        warnings.simplefilter("always")
+        np.array([1e308]) * 10  # numpy's own
+        warnings.warn("near the range of doubles", stacklevel=1)
+
+    command()
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["note: overflow encountered in multiply", "note: near the range of doubles"]

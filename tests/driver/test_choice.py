@@ -54,8 +54,9 @@ def test_what_no_kernel_knows_goes_to_a_conic_solver() -> None:
 def test_a_kernel_that_does_not_know_the_program() -> None:
     with pytest.raises(SolverError) as error:
         solve(PREFIX, "design_weighting", solver="nuclear", givens={"D": np.eye(6)})
-    assert error.value.message == "the kernel 'nuclear' does not know 'design_weighting'"
-    assert error.value.hint.startswith("it solves l2_strategy, l2_strategy_lmi")
+    assert str(error.value) == (
+        "the kernel 'nuclear' does not know 'design_weighting'\n  these do: clarabel, scs, cvxopt, sdpa"
+    )
 
 
 def test_limits_are_kept() -> None:
@@ -103,9 +104,7 @@ def test_arrays_that_nobody_makes(monkeypatch: pytest.MonkeyPatch) -> None:
         solve(PREFIX, "l2_strategy", arrays="torch:cuda")
     with pytest.raises(OptionError) as error:
         solve(PREFIX, "l2_strategy", solver="scs", arrays="cupy")
-    assert str(error.value) == (
-        "scs computes with its own arrays, not with those of 'cupy'\n  these take any: nuclear"
-    )
+    assert str(error.value) == "scs has no option 'arrays'\n  these have it: nuclear"
 
 
 SHORT = DENSE["half targets"]().workload  # of refine_counts Clarabel's point leaves a gap of 1.5e-5

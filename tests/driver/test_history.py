@@ -1,6 +1,6 @@
 """The history of a solve: what is certified, what is a solver's own count, and that both end together.
 
-Guards run_solver.py.
+Guards run_solver.py, solvers/conic_solvers.py.
 """
 
 import itertools
@@ -15,12 +15,15 @@ from dense_row_space import ways
 from named_workloads import random_workload
 from tolerances import GAP_INTERIOR
 
-from mmopt import Program, Workload, solve
+from mmopt import Program, Workload, compare, solve
 from mmopt.compiler import bind
 from mmopt.driver import run_solver
 from mmopt.driver.judge import assemble_solution
+from mmopt.driver.solve_plan import Progress
+from mmopt.report.convergence_chart import convergence_figure
+from mmopt.report.descents import descents
 from mmopt.results import Solution, gap_between
-from mmopt.solvers import KERNELS, SOLVERS, Iteration, Kernel, Point
+from mmopt.solvers import KERNELS, SOLVERS, Iteration, Kernel, Point, total
 
 TARGETED = Workload.from_matrix(np.tri(5), targets=[1.0, 2.0, 3.0, 1.5, 1.0])
 BLOCKS = Workload.from_matrix(np.kron(np.eye(2), np.tri(5)) * np.repeat([1.0, 2.0], 5))
@@ -131,3 +134,35 @@ def test_a_point_that_is_not_feasible_is_no_row() -> None:
     assert best.iteration(told, 1.5) is None
     best.point = SimpleNamespace(is_feasible=True, objective=3.0)
     assert best.iteration(told, 1.5) == Iteration(7, 1.5, 3.0, run=2)
+
+
+UNTOLD = Workload.from_matrix(np.tri(3))
+
+
+def test_what_is_not_known_is_no_number(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """In tables "-", in JSON null, in charts nothing: iterations of those that count none for us."""
+    for name in ("cvxopt", "sdpa"):
+        with subtests.test(name):
+            seen: list[Progress] = []
+            s = solve(UNTOLD, "l2_strategy", solver=name, progress=seen.append)
+            told = solve(UNTOLD, "l2_strategy", solver=name, history=True)
+            assert told.iterations is not None and told.iterations > 0
+            assert s.iterations is None and {p.iterations for p in seen} == {None}
+            assert all("iteration" not in row for row in s.history)
+            assert s.summary()["iterations"] is None
+            assert dict(s.rows())["solver"] == f"{name} {s.solver_version}, - iterations"
+            assert Solution.load(s.save(tmp_path / f"{name}.npz")).iterations is None
+            (descent,) = descents(s)
+            assert descent.certified and all(place[1] is None for place in descent.certified)
+            assert convergence_figure([s]).axes[1].lines  # the gap asked for alone
+    (outcome,) = compare(UNTOLD, ["l2_strategy"], ["sdpa"], time_limit=20.0)
+    assert outcome.summary()["iterations"] is None
+    assert {point["iterations"] for point in outcome.summary()["points"]} == {None}
+
+
+def test_counts_add_up_where_all_are_known() -> None:
+    assert (total([]), total([2, 3]), total([2, None])) == (0, 5, None)
+    parts = solve(BLOCKS, "l2_strategy", solver="cvxopt")
+    steps = solve(UNTOLD, "eigen_design", solver="cvxopt")
+    assert parts.reductions and parts.iterations is None
+    assert steps.iterations is None

@@ -9,7 +9,17 @@ from named_workloads import random_workload
 from query_rows import haar
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 
-from mmopt import OptionError, Program, ProgramError, SolverError, Workload, baseline, certify, solve
+from mmopt import (
+    OptionError,
+    Program,
+    ProgramError,
+    SolverError,
+    UnsuitableError,
+    Workload,
+    baseline,
+    certify,
+    solve,
+)
 
 OWN = """\
 program own
@@ -256,7 +266,7 @@ def test_a_closed_form_of_ones_own(rng: np.random.Generator) -> None:
 
 
 def test_a_closed_form_has_no_solver() -> None:
-    with pytest.raises(OptionError, match="'halves' is a closed form; nothing is left to scs"):
+    with pytest.raises(UnsuitableError, match="scs does not solve 'halves'\n  it is a closed form"):
         solve(Workload.from_matrix(np.eye(2)), Program.parse(CLOSED), solver="scs")
 
 

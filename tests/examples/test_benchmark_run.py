@@ -140,7 +140,8 @@ def test_from_a_folder_to_a_profile(
     table = pq.read_table(out / "calls.parquet")
     facts = json.loads(table.schema.metadata[b"benchmark"])
     assert facts["settings"]["limit"] == 10.0 and facts["machine"]["threads of a solver"] == 1
-    assert set(facts["versions"]) == {"mmopt", "clarabel", "numpy", "scipy", "cvxpy"}
+    assert set(facts["versions"]) == {"mmopt", "clarabel", "numpy", "scipy", "cvxpy", simplex}
+    assert facts["versions"][simplex] == "-"  # its module does not say
     best = scripts("benchmark").aggregates.best_gaps(table.to_pylist())
     for row in table.to_pylist():
         if row["solver"] == "clarabel":

@@ -261,9 +261,10 @@ def test_another_workload_is_found_and_nothing_else_is_said() -> None:
 @pytest.mark.quick
 def test_a_gap_that_was_not_reached_is_found() -> None:
     w = named("prefix")
-    solution = certify(w, np.eye(8), "l2_strategy", tolerance=1e-6, solve=False)
+    solution = certify(w, np.eye(8), "l2_strategy", solve=False)
     status = dataclasses.replace(solution.status, stop="gap reached")
-    assert failed(dataclasses.replace(solution, status=status), w) == ["status"]
+    asked = {**solution.options, "tolerance": 1e-6}
+    assert failed(dataclasses.replace(solution, status=status, options=asked), w) == ["status"]
 
 
 def test_givens_in_place_of_the_workloads_are_told() -> None:
@@ -346,3 +347,36 @@ print(sorted(sys.modules.keys() & {{"cvxpy", "clarabel", "scs", "cvxopt", "qoco"
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr
+
+
+CAPPED = """program capped
+class convex
+given
+    c: vector[k] > 0
+choose
+    x: vector[k] >= 0
+maximize
+    sum(c * x)
+subject to
+    cap:   sum(x) <= 1
+    large: x <= 5
+"""
+
+
+def test_multipliers_that_nothing_reads_are_listed_as_unchecked() -> None:
+    """Those of a certificate are checked by the bound; without one the derived bound has its own."""
+    w = named("prefix")
+    own = solve([[1.0]], Program.parse(CAPPED), givens={"c": [1.0, 2.0]})
+    assert set(own.multipliers) == {"cap", "large"} and own.derived_bound is not None
+    for solution in (own, dataclasses.replace(own, multipliers={"cap": np.array(7.0)})):
+        found = verify(solution, [[1.0]])
+        assert found.holds
+        assert set(found.unchecked) - set(UNCHECKED) == {
+            f"multipliers.{name}" for name in solution.multipliers
+        }
+    certified = solve(w, "l2_strategy")
+    assert "sensitivity" in certified.multipliers and verify(certified, w).unchecked == UNCHECKED
+    changed = {name: value / 2 for name, value in certified.multipliers.items()}
+    assert failed(
+        dataclasses.replace(certified, multipliers={**changed, "sensitivity": -changed["sensitivity"]}), w
+    )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from named_workloads import named
 
-from mmopt import ResultError, Solution, solve
+from mmopt import ResultError, Solution, Workload, solve
 from mmopt.results import Status, gap_between, kind_of_gap, npz_file
 from mmopt.results.saved_fields import _KINDS, check_kinds, pack
 
@@ -92,7 +92,7 @@ HINT = "save one with --out or Solution.save"
 OTHER_KINDS = [
     ("objective", "36", "its field 'objective' is a str, expected float"),
     ("objective", True, "its field 'objective' is a bool, expected float"),
-    ("iterations", 1.5, "its field 'iterations' is a float, expected int"),
+    ("iterations", 1.5, "its field 'iterations' is a float, expected int | None"),
     ("program", 3, "its field 'program' is a int, expected str"),
     ("variables", {"X": 1.0}, "its field 'variables' is a dict, expected Mapping[str, Value]"),
     ("error_multipliers", None, "its field 'error_multipliers' is a NoneType, expected Value"),
@@ -191,3 +191,12 @@ def test_gap() -> None:
     assert gap_between(np.inf, 0.0) == gap_between(-np.inf, 1.0, "maximize") == np.inf
     assert gap_between(-np.inf, -np.inf) == 0.0
     assert gap_between(2.0, 3.0, "maximize") == 0.5
+
+
+def test_two_bounds_on_one_quantity_say_why_they_differ() -> None:
+    """Of total error: by the program's certificate, and by multipliers that are improved for it alone."""
+    w = Workload.from_matrix(np.tri(5))
+    words = "over all strategies, at multipliers of its own)"
+    two, one = solve(w, "l2_strategy", tolerance=1e-3), solve(w, "eigen_design")
+    assert two.error_bound != two.bound and dict(two.rows())["error bound"].endswith(words)
+    assert one.error_bound == one.bound and dict(one.rows())["error bound"].endswith("over all strategies)")

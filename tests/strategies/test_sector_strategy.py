@@ -1,6 +1,7 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards sector_strategy.py, sectorwise_strategy.py and strategy_on_sectors.py.
+Guards sector_strategy.py, sectorwise_strategy.py and strategy_on_sectors.py,
+sectors/measured/sector_layout.py.
 
 Guards sectors/measured/queries_on_sectors.py.
 """
@@ -214,3 +215,20 @@ def test_what_is_no_strategy(subtests: pytest.Subtests) -> None:
             with pytest.raises(OptionError) as refused:
                 SectorwiseStrategy(**given)
             assert refused.value.message == message
+
+
+def test_classes_of_values_are_whole_numbers(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
+    """Of a file, whoever wrote it: not an IndexError where they are first used."""
+    strategy = strategy_of(pairs(rng, 2, 3), equal_operator(rng, 2, 2), 0.3)
+    fields = {name: own for name, own in strategy.fields().items() if name != "form"}
+    for wrong in (
+        np.arange(3.0),
+        np.array([0, -1, 2]),
+        np.zeros((3, 1), dtype=np.int64),
+        np.zeros(0, np.int64),
+    ):
+        with (
+            subtests.test(str(wrong)),
+            pytest.raises(OptionError, match="are whole numbers from 0, one a value"),
+        ):
+            SectorStrategy.from_fields({**fields, "labels": {"0": wrong}})

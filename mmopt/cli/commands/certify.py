@@ -82,8 +82,6 @@ def certify(
     check_out(out)
     if basis is not None and not covariance:
         raise OptionError("--basis is the basis of a covariance", hint="add --covariance")
-    if no_solve and (solver, tolerance, time_limit) != (None, None, None):
-        raise OptionError("--solver, --tolerance and --time-limit have no effect with --no-solve")
     options = options_for(tolerance=tolerance, time_limit=time_limit)
     if (strategy is None) == (point is None):
         both = "both STRATEGY and --point" if point is not None else "neither STRATEGY nor --point"

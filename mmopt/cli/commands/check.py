@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_inputs import read_givens, read_request
+from mmopt.cli.command_inputs import read_givens, read_request, refuse_beside
 from mmopt.cli.command_options import Given
 from mmopt.cli.command_output import say, show
 from mmopt.errors import ContradictionError, OptionError, ProgramError, TooLargeError, suggest, whole
@@ -32,8 +32,11 @@ def check(
         typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
     ] = None,
     instances: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Random workloads of a program's weak duality test.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Random workloads of a program's weak duality test. Default: 5."
+        ),
+    ] = None,
     given: Given = None,
 ) -> None:
     """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak duality)."""
@@ -43,8 +46,9 @@ def check(
     if target in names or target.endswith(".program"):
         if cells:
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
-        _check_program(target, seed, instances, given)
+        _check_program(target, seed, instances or 5, given)
         return
+    refuse_beside("a workload file", {"--seed": seed, "--instances": instances, "--given": given or None})
     if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
         raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
     _check_workload(target, cells)

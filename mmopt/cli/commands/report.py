@@ -14,6 +14,7 @@ from mmopt.cli.command_inputs import (
     read_givens,
     read_program,
     read_request,
+    refuse_beside,
 )
 from mmopt.cli.command_options import (
     Given,
@@ -137,12 +138,7 @@ def _released(folder: Path, request: Request, named: dict[str, object]) -> Relea
     from mmopt.answers import load_release
     from mmopt.mechanism.release_folder import STRATEGY_FILE
 
-    for option, value in named.items():
-        if value:
-            raise OptionError(
-                f"{option} has no effect with --release, which brings a strategy",
-                hint=f"leave out {option} or --release",
-            )
+    refuse_beside("--release", named, ", which brings a strategy")
     read = load_release(folder, request.workload)
     return replace(read, solution=solution_in(folder / STRATEGY_FILE, request))
 

@@ -9,7 +9,7 @@ import typer
 
 from mmopt.cli.command_inputs import read_givens, read_request
 from mmopt.cli.command_options import Given
-from mmopt.cli.command_output import console, note, show as put
+from mmopt.cli.command_output import console, show as put
 from mmopt.cli.completion import program_words
 from mmopt.errors import OptionError
 
@@ -70,7 +70,7 @@ def show(
         queries = read_request(workload).workload
         sizes = sizes_of(parsed, queries, read_givens(given, parsed, queries))
     elif given:
-        note("note: --given has no effect without --workload")
+        raise OptionError("--given has no effect without --workload")
     checked = check(parsed)
     rows = [
         ("program", parsed.name),

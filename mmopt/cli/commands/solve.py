@@ -131,7 +131,7 @@ def solve(
         parsed = read_program(program, request)
         givens = read_givens(given, parsed, request.workload)
         if dry_run:
-            _dry_run(parsed, request.workload, givens, solver, as_json, reduce=not no_reduce)
+            _dry_run(parsed, request.workload, givens, solver, as_json, options)
             return
         solution = run_solve(request.workload, parsed, solver, givens, options)
         plan = plan_of(solution, request)
@@ -221,12 +221,14 @@ def _dry_run(
     givens: Mapping[str, Any],
     solver: str | None,
     as_json: bool,
-    *,
-    reduce: bool,
+    options: Mapping[str, Any],
 ) -> None:
+    from mmopt.driver.read_options import refuse_unread
+    from mmopt.language import check
     from mmopt.report import sizes_of, sizes_tables
 
-    sizes = sizes_of(program, workload, givens, solver, reduce=reduce)
+    refuse_unread(check(program), solver, options)
+    sizes = sizes_of(program, workload, givens, solver, reduce=options["reduce"])
     summary = {
         "program": program.name,
         "workload": {"queries": workload.m, "cells": workload.n, "hash": workload.hash},

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_inputs import read_request
+from mmopt.cli.command_inputs import read_request, refuse_beside
 from mmopt.cli.command_options import (
     Json,
     SolverName,
@@ -43,8 +43,9 @@ def tune(
         ),
     ] = "gaussian",
     program: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="A program that minimises total error.")
-    ] = "l2_strategy",
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="A program that minimises total error. Default: l2_strategy."),
+    ] = None,
     solver: SolverName = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
@@ -77,10 +78,15 @@ def tune(
 
         weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
+            refuse_beside(
+                "--noise laplace",
+                {"--program": program, "--solver": solver, "--tolerance": tolerance},
+                ", whose strategies are products that no program chooses",
+            )
             tuned = list(tune_templates(asked, subworkload, weights, report=display.begin))
         else:
             ways = {"progress": begin, "solver": solver, **options}
-            tuned = list(tune_subworkload(asked, subworkload, weights, program, **ways))
+            tuned = list(tune_subworkload(asked, subworkload, weights, program or "l2_strategy", **ways))
     rows = []
     for row in tuned:
         stated = None if deviation is None else {part: deviation * unit for part, unit in row.rmse.items()}

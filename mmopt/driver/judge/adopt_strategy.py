@@ -79,26 +79,17 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     return found
 
 
-SEARCHED = ("rank", "smooth")
-
-
 def starting(start: Any, program: Program, workload: Workload, overrides: Mapping[str, Any]) -> Strategy:
     """The strategy that ``solve(start=...)`` names.
 
     Raises
     ------
-    OptionError : a program that is not searched, or has no 'from strategy'; ``starts`` besides; a strategy
-        of another norm or number of cells, or that does not support the workload.
+    OptionError : a program that has no 'from strategy'; ``starts`` or ``seed`` besides; a strategy of another
+        norm or number of cells, or that does not support the workload.
     """
-    if program.klass not in SEARCHED:
-        hint = f"it belongs to class {' and '.join(SEARCHED)}"
-        if program.givens:
-            hint += "; a baseline can also be a given (--given NAME=haar)"
-        raise OptionError(
-            f"'{program.name}' is of class '{program.klass}', which has no option 'start'", hint=hint
-        )
-    if "starts" in overrides:
-        raise OptionError("'starts' has no effect with 'start': the search starts from there alone")
+    for option in ("starts", "seed"):
+        if option in overrides:
+            raise OptionError(f"'{option}' has no effect with 'start': the search starts from there alone")
     norm = program.meaning.norm
     given = opened(start, workload, norm)
     check_adopts(program, norm_of(given))

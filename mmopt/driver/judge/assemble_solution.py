@@ -90,7 +90,7 @@ class Ending:
     feasible: bool = True
     violation: float = 0.0
     options: Options | Mapping[str, float | int | bool | str | None]
-    iterations: int = 0
+    iterations: int | None = 0
     compile: float = 0.0
     solve: float = 0.0
     multipliers: Mapping[str, Any] = field(default_factory=dict)

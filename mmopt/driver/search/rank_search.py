@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import assemble
 from mmopt.driver.judge.score_point import Array
 from mmopt.driver.run_solver import Best, not_scaled
@@ -34,8 +35,9 @@ from mmopt.language.check.relation_checks import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
 from mmopt.limits import uncounted
 from mmopt.results import Solution
-from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run
+from mmopt.solvers import Clock, Options, Point, SolverRow, conic_solver, memory_limit, predicted, run, total
 from mmopt.stop_reasons import Stop
+from mmopt.strategies import Strategy
 
 __all__ = ["ROUNDS", "STARTS", "Penalised", "penalised", "predicted_search", "solve_rank"]
 
@@ -122,6 +124,7 @@ RAISED = 1.5  # the weight is multiplied by this
 REACHED = 1e-6  # a residual below this is the solver's rounding
 # What a solver is asked for in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
 ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
+NO_BETTER = ("no round of the search is better than measuring every cell (the identity), which this is",)
 # Predicted seconds beyond which a search is refused without a time limit.
 PATIENCE = 600.0
 
@@ -140,9 +143,9 @@ class _Search:
     history: list[dict[str, float]] = field(default_factory=list)
 
     @property
-    def used(self) -> int:
+    def used(self) -> int | None:
         """Iterations of the solver, of all rounds."""
-        return int(sum(row["iterations"] for row in self.history))
+        return total(None if (n := row.get("iterations")) is None else int(n) for row in self.history)
 
     @property
     def is_over(self) -> bool:
@@ -175,7 +178,7 @@ class _Search:
                 if self.row.method == "interior point":
                     break  # the first is as accurate as asked for
         found = self.last
-        row["iterations"] = found.iterations
+        row |= {} if found.iterations is None else {"iterations": found.iterations}
         self.history.append(row)
         if len(found.variables) < len(self.task.program.choose):
             return None
@@ -196,7 +199,8 @@ class _Search:
             rank = f"{Stop.RANK} in {reached} of {self.history[-1]['start']} starts"
         else:
             smallest = min((row["residual"] for row in self.history if "residual" in row), default=np.inf)
-            rank = f"{Stop.NO_RANK} (residual {smallest:.1e})"
+            known = f"(residual {smallest:.1e})" if smallest > REACHED else "at a feasible point"
+            rank = f"{Stop.NO_RANK} {known}"
             stop = stop or (Stop.ITERATIONS if limited else None)
         return f"{stop}, {rank}" if stop else rank
 
@@ -232,7 +236,8 @@ def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: floa
 def solve_rank(task: Task) -> Solution:
     """Search a point of the rank asked for, from several starts; the best repaired point of all rounds.
 
-    With a ``start`` it starts from there alone, and ends there unless it finds something better.
+    With a ``start`` it starts from there alone, and ends there unless it finds something better; without one
+    it ends at the identity unless it does.
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
     first singular value of Z beyond the rank, relative to the largest, before the repair) and
@@ -253,10 +258,12 @@ def solve_rank(task: Task) -> Solution:
     rounds = chosen.max_iterations or ROUNDS
     _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
     problem = penalised(instance)
+    first = start
+    with suppress(OptionError):  # of a program that takes no strategy, or one of another number of rows
+        first = start or adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
     with Clock(chosen.time_limit) as clock:
         search = _Search(task, problem, row, chosen, clock, Best(instance))
-        if start is not None:
-            search.best.offer(start, {})
+        offered = None if first is None else search.best.offer(first, {})
         if program.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.
             search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
@@ -278,7 +285,7 @@ def solve_rank(task: Task) -> Solution:
         compile=clock.started - started,
         solve=clock.elapsed,
         scaling=problem.scaling.scales,
-        warnings=not_scaled(instance, problem.scaling),
+        warnings=not_scaled(instance, problem.scaling) + NO_BETTER * (not start and best.plain is offered),
         history=search.history,
     )
     return assemble(instance, point.env, ending)

@@ -20,7 +20,7 @@ from mmopt.driver.judge.score_point import Array, Candidate
 from mmopt.driver.run_solver import Best
 from mmopt.driver.search.local_search import End, Problem, search
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import OptionError, SolverError
+from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
@@ -71,13 +71,9 @@ def solve_smooth(task: Task) -> Solution:
 
     Raises
     ------
-    OptionError : another solver is named.
     SolverError : no start led to a point that could be repaired.
     """
     started, instance, program = time.monotonic(), task.instance, task.program
-    if task.solver is not None and str(task.solver).lower() != LBFGS.name:
-        message = f"'{program.name}' is of class 'smooth', which is searched by {LBFGS.name}"
-        raise OptionError(f"{message}, not by {task.solver}", hint="leave out the solver")
     options = task.options(tolerance=LBFGS.tolerance, starts=STARTS, seed=0)
     scaled, scaling = scale(instance)
     coordinates = Coordinates(program.choose, instance.sizes())

@@ -49,7 +49,8 @@ class SectorLayout:
 
     Raises
     ------
-    OptionError : functions of another shape, dependent ones, or a set without one of its subsets.
+    OptionError : classes that are no whole numbers, functions of another shape, dependent ones, or a set
+        without one of its subsets.
     """
 
     labels: tuple[Ints, ...]
@@ -58,6 +59,10 @@ class SectorLayout:
 
     def __post_init__(self) -> None:
         for label, own in zip(self.labels, self.functions, strict=True):
+            if label.dtype.kind != "i" or label.ndim != 1 or label.min(initial=0) < 0 or not label.size:
+                raise OptionError(
+                    "the classes of an attribute's values are whole numbers from 0, one a value"
+                )
             if own.shape != (int(label.max()), int(label.max()) + 1):
                 raise OptionError(
                     f"the functions of an attribute have shape {own.shape}, expected "

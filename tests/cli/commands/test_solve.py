@@ -168,3 +168,13 @@ def test_a_bound_is_derived_where_none_is_stated(run: Any, files: Path) -> None:
     assert without["bound"] is None and "derived_bound" not in without
     asked = json.loads(run("solve", "total.yaml", "--program", "l2_strategy", "--derive", "--json").out)
     assert asked["derived_grade"] == "proved" and asked["derived_bound"] != asked["bound"]
+
+
+def test_how_long_a_search_takes_is_not_said_to_be_known(run: Any, files: Path) -> None:
+    words = "up to 400 solves, how many is not known; times are of one"
+    done = run("solve", files / "total.yaml", "--program", "min_error", "--dry-run")
+    assert f"search {words}" in " ".join(done.out.split())
+    asked = run("solve", files / "total.yaml", "--program", "min_error", "--dry-run", "--json")
+    assert [problem["search"] for problem in json.loads(asked.out)["problems"]] == [words]
+    convex = run("solve", files / "total.yaml", "--program", "l2_strategy", "--dry-run", "--json")
+    assert [problem["search"] for problem in json.loads(convex.out)["problems"]] == [None]

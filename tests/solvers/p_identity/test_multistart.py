@@ -10,7 +10,6 @@ import pytest
 from tolerances import DERIVATIVE, RECOMPUTED
 
 from mmopt import UnsuitableError, Workload, solve
-from mmopt.errors import OptionError
 from mmopt.numerics.matrix_functions import Array
 from mmopt.solvers import Clock
 from mmopt.solvers.p_identity import Objective, StartRows, search, starts
@@ -98,10 +97,10 @@ def test_the_general_search_by_name_and_what_is_refused() -> None:
     w = Workload.from_matrix(np.tri(6))
     general, kernel = solve(w, "p_identity", solver="lbfgs", starts=3), solve(w, "p_identity")
     assert general.solver == "lbfgs" and kernel.objective <= general.objective * (1 + 1e-6)
-    with pytest.raises(OptionError) as wrong:
+    with pytest.raises(UnsuitableError) as wrong:
         solve(w, "p_identity", solver="weighting")
-    assert str(wrong.value).startswith(
-        "'p_identity' is of class 'smooth', which is searched by lbfgs, not by weighting"
+    assert str(wrong.value) == (
+        "the kernel 'weighting' does not know 'p_identity'\n  these do: p_identity, lbfgs"
     )
     with pytest.raises(UnsuitableError):
         solve(w, "l2_strategy", solver="p_identity")
