@@ -7,6 +7,9 @@ from __future__ import annotations
 
 # -- what a solve promises
 
+FEASIBLE = 1e-10
+"""τ: of a feasible point, the part by which each term of a line may be changed for it to hold."""
+
 GAP = 1e-4
 """Certified gap of every convex program with every solver whose cones suffice."""
 

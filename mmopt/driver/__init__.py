@@ -3,7 +3,7 @@
 - ``solve.py``: ``mmopt.solve``: a task, handed on by the program's class
 - ``accepted_inputs.py``: what callers pass, taken or refused
 - ``read_options.py``: which options the way to a solution reads; what nothing reads is refused
-- ``derive.py``: a bound without a certificate: a second solve for multipliers and slopes
+- ``derive.py``: a bound without a certificate: a second solve for slopes; a point moved inside lines
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
 - ``solve_convex.py``: a convex program solved as its plan says, lifted and scored
 - ``run_solver.py``: a solver run on an instance, each of its points scored, the best kept

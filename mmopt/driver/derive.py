@@ -2,7 +2,7 @@
 
 The solver's word counts for nothing: whatever it gives is read as ``derived_bound.py`` says. The multipliers
 that the program's own solve ended with are tried before. Where the first perturbation leaves too much, or
-makes the problem unbounded, others follow.
+makes the problem unbounded, others follow. The same problem, with room in its lines, gives a point inside.
 """
 
 from __future__ import annotations
@@ -18,16 +18,20 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.duality.lower_apart import lower_apart
+from mmopt.compiler.duality.nodes import nodes_of
+from mmopt.compiler.duality.ranges import ranges_of
+from mmopt.driver.judge.charge_for_root import names_with_errors
 from mmopt.driver.judge.derived_bound import Derived, Reader, level_above, reader
-from mmopt.driver.judge.score_point import gap_of, improves
+from mmopt.driver.judge.score_point import Candidate, candidate, gap_of, improves, upper_value
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_kernel, predicted, run
 
-__all__ = ["derive", "unknown_errors"]
+__all__ = ["derive", "moved_inside", "unknown_errors"]
 
 # Of the objective: what is taken off for what lies in cones, so that residuals are inside the dual ones.
 SHARES = (1e-7, 1e-9, 1e-5, 0.0)
@@ -35,6 +39,9 @@ SMALL = 1e-3  # an objective below it may be next to nothing: it is also taken a
 TOLERANCE = 1e-7  # of the first run; later ones ask for less
 # A problem that is predicted to take longer, in seconds, is not tried where no time limit says more.
 MOST_SECONDS, LEAST_SECONDS = 60.0, 1e-3
+MOST_HALVES = 40  # of the way to a point inside: the least part that is tried, as a power of a half
+MAY_COST = 0.1  # of the gap asked for: what a proof may cost that the objective is not below the optimum
+SECONDS_INSIDE = 10.0  # for a point inside
 
 
 def derive(
@@ -43,10 +50,12 @@ def derive(
     objective: float,
     started: float,
     multipliers: Mapping[str, Any] = MappingProxyType({}),
+    points: list[Mapping[str, Array]] | None = None,
 ) -> Derived:
     """The best bound found within the time; ``started`` (``time.monotonic``) is when the task began.
 
     ``multipliers``: by constraint, of any origin, that are tried before a problem is solved for some.
+    ``points`` takes those of the problems, in which numbers are near one.
     Nothing is raised for want of a bound: ``Derived.why`` says why there is none.
     """
     instance, tolerance = task.instance, task.asked.get("tolerance") or Options().tolerance
@@ -61,7 +70,7 @@ def derive(
             return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
         with Clock(limit) as clock:  # Ctrl-C ends it with what there is
             read = reader(instance, point, level_above(instance, objective))
-            for found in _tried(task, read, row, clock, multipliers):
+            for found in _tried(task, read, row, clock, multipliers, [] if points is None else points):
                 best = _better(best, found, instance)
                 gap = gap_of(instance.checked, objective, best.bound)
                 if clock.is_over or (gap is not None and gap <= tolerance):
@@ -101,7 +110,12 @@ def _solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
 
 
 def _tried(
-    task: Task, read: Reader, row: SolverRow, clock: Clock, multipliers: Mapping[str, Any]
+    task: Task,
+    read: Reader,
+    row: SolverRow,
+    clock: Clock,
+    multipliers: Mapping[str, Any],
+    ends: list[Mapping[str, Array]],
 ) -> Iterator[Derived]:
     """What the solver's points prove, one perturbation after the other; where lines cancel, scaled twice."""
     yield read.derived({}, {})  # what the declarations say alone
@@ -119,4 +133,53 @@ def _tried(
             continue
         with closing(run(row, apart.lowered, options, clock)) as points:
             for _ in points:
+                ends.append(apart.point())
                 yield read.derived(*apart.duals())
+
+
+def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:
+    """The point with all lines held; as it is where there is no way, or none to a proof at that price.
+
+    In a second problem, lines that are no equations have room, and the objective is not far off. On the way
+    to its point lines hold from somewhere on; as little of it is gone as will do. ``tolerance``: the gap
+    asked for, of which a proof may cost a part; with equations, or without an error bound of the objective,
+    none is to be had.
+    """
+    if point.is_feasible:
+        has_equations = any(c.relation.op == "==" for c in instance.program.constraints)
+        if point.proved or has_equations or not upper_value(instance.program.objective, point.env)[1]:
+            return point
+    inner, best = _inner(instance, point.variables, clock), None
+    first, middle, last = 0, 0, MOST_HALVES if inner else -1
+    while first <= last and not clock.is_over:
+        part = 0.5**middle
+        moved = {n: (1.0 - part) * v + part * inner[n] for n, v in point.variables.items()}
+        tried = candidate(instance, moved)
+        if tried.is_feasible and (best is None or tried.proved >= best.proved):
+            best, first = tried, middle + 1
+        else:
+            last = middle - 1
+        middle = (first + last) // 2
+    if best is None or not point.is_feasible:
+        return best or point
+    most = MAY_COST * tolerance * abs(point.objective)
+    return best if best.proved and abs(best.objective - point.objective) <= most else point
+
+
+@np.errstate(all="ignore")
+def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
+    """A point inside of all lines that are no equations; nothing without one, or where it would take long."""
+    found: dict[str, Array] = {}
+    try:
+        row, limit = _solver(instance, None), min(SECONDS_INSIDE, clock.left)
+        if predicted(instance, row).seconds > limit:
+            return {}
+        nodes = nodes_of(instance, values, names_with_errors(instance)[0])
+        apart = lower_apart(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
+        options = Options(time_limit=max(limit, LEAST_SECONDS))
+        with closing(run(row, apart.lowered, options, clock)) as points:
+            for _ in points:
+                found = apart.point() or found
+    except (Error, ArithmeticError, np.linalg.LinAlgError):
+        return {}
+    return found

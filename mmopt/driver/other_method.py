@@ -20,7 +20,7 @@ from mmopt.solvers import Claim, Options, SolverRow, total
 from mmopt.solvers.table_of_solvers import SOLVERS, missing_cones
 from mmopt.stop_reasons import Stop
 
-__all__ = ["nearer"]
+__all__ = ["another", "nearer"]
 
 NEAR = 100.0  # times the gap asked for: farther off a solver of lower precision helps no more
 SECONDS = 1.0  # that it may take; longer where the first did, and no longer than that
@@ -34,7 +34,7 @@ def nearer(
     Nothing is tried for a solver that the caller named, nor where its limit of iterations is.
     """
     options = ending.options
-    other = None if isinstance(row, Claim) else _other(task.instance, row)
+    other = None if isinstance(row, Claim) else another(task.instance, row)
     if other is None or task.solver is not None or not isinstance(options, Options):
         return point, ending
     if ending.stop != Stop.MISSED or options.max_iterations or best.gap > NEAR * options.tolerance:
@@ -70,7 +70,7 @@ def _after(first: Ending, second: Ending) -> list[Row]:
     ]
 
 
-def _other(instance: Instance, row: SolverRow) -> SolverRow | None:
+def another(instance: Instance, row: SolverRow) -> SolverRow | None:
     """The first installed one of another method that has the cones."""
     needed = cones(instance.checked, instance.sizes())
     able = (each for each in SOLVERS if each.is_installed and not missing_cones(each, needed))

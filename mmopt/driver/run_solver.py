@@ -25,6 +25,7 @@ from mmopt.driver.judge.score_point import (
     charged,
     gap_of,
     improves,
+    may_move,
     starts_from,
 )
 from mmopt.driver.judge.violations import worst_line
@@ -92,6 +93,15 @@ class Best:
             self.multipliers = multipliers
         self.point = charged(self.instance, known, self.multipliers)
         return found
+
+    def move_inside(self, clock: Clock, tolerance: float) -> None:
+        """Of one's own program the point with all lines held, where it misses some."""
+        if self.point is not None and may_move(self.instance) and not clock.is_over:
+            from mmopt.driver.derive import moved_inside  # off the usual way
+
+            moved = moved_inside(self.instance, self.point, clock, tolerance)
+            if moved is not self.point:
+                self.plain = self.point = moved
 
     def settle(self) -> None:
         """Let go of what only another point, or a failure, would ask for: it may be large."""
@@ -200,6 +210,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         solved = clock.elapsed
     assert last is not None
     stop, final = _stop(best, options, clock, last), last
+    if not clock.interrupted:
+        with Clock(options.time_limit - clock.elapsed) as more:
+            best.move_inside(more, options.tolerance)
     if stop == Stop.REACHED:
         best.settle()
     is_short = stop not in (Stop.REACHED, Stop.FINISHED)

@@ -9,9 +9,12 @@ multipliers are put into its certificate. So nothing depends on a reduction bein
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import SolvedPart
@@ -21,13 +24,13 @@ from mmopt.driver.judge.assemble_solution import Ending, assemble
 from mmopt.driver.judge.bound_claims import refuted
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.point_meaning import meaning
-from mmopt.driver.judge.score_point import Candidate, declared, gap_of, scored
+from mmopt.driver.judge.score_point import Candidate, charged, gap_of, improves, may_move
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Iteration, Options, SolverRow, choose_solver, total
+from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, total
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
@@ -37,6 +40,9 @@ __all__ = ["solve_convex", "with_derived"]
 SHARE_OF_PARTS = 0.9
 # Seconds for a part when the time is over: without a point for every part there is none for the whole.
 SECONDS_OF_A_LATE_PART = 1e-3
+# Points from the problems of a derived bound are taken if better by this part; so often are others sought.
+BETTER, MOST_ROUNDS = 1e-7, 4
+SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -58,26 +64,47 @@ def solve_convex(task: Task) -> Solution:
         return _solve_parts(task)
     point, ending = _run(task)
     _refuse_endless(task, point, ending.stop)
-    ending = with_derived(task, point, replace(ending, reductions=task.plan.lines), started)
-    return assemble(task.instance, *_moved_inside(task, point, ending))
+    ending = replace(ending, reductions=task.plan.lines)
+    for left in reversed(range(MOST_ROUNDS)):
+        ends: list[Mapping[str, Any]] = []
+        found = with_derived(task, point, ending, started, ends)
+        better = _better(task, point, ends, started) if left and found.stop != Stop.REACHED else None
+        if better is None:
+            break
+        point, ending = better, replace(ending, objective=better.objective, proved=better.proved)
+    return assemble(task.instance, *_beside_bound(task, point, found))
 
 
-def _moved_inside(task: Task, point: Candidate, ending: Ending) -> tuple[Mapping[str, Any], Ending]:
-    """Values and ending; of a point that is beyond the bound by what it misses, moved to where lines hold."""
-    instance, known, derived = task.instance, point.env, ending.derived
+def _better(
+    task: Task, point: Candidate, ends: Sequence[Mapping[str, Any]], started: float
+) -> Candidate | None:
+    """The best of the points of problems in which numbers were near one, where it is better by more than
+    rounding."""
+    instance, best = task.instance, Best(task.instance, plain=point, point=point)
+    # What a named solver found is its own.
+    for values in filter(None, ends if may_move(instance) and task.solver is None else ()):
+        best.offer(values, {})
+    least = point.objective * (1.0 - (1.0 if instance.program.sense == "minimize" else -1.0) * BETTER)
+    if best.point is None or not improves(best.point.objective, least, instance.program.sense):
+        return None
+    with Clock(task.asked.get("time_limit", np.inf) - (time.monotonic() - started)) as clock:
+        best.move_inside(clock, task.asked.get("tolerance") or Options().tolerance)
+    return best.point
+
+
+def _beside_bound(task: Task, point: Candidate, ending: Ending) -> tuple[Mapping[str, Any], Ending]:
+    """Values and ending; a point that is beyond the bound by what it misses is charged for that.
+
+    By weak duality it is then at most at the bound, or the arithmetic is broken. Where the charge is more
+    than the gap asked for, the point is none: it stays beyond the bound.
+    """
+    derived, instance = ending.derived, task.instance
     if derived is None or not refuted(ending.objective, derived.bound, instance.program.sense):
-        return known, ending
-    from mmopt.driver.judge.restored_lines import nearby  # off the usual way
-
-    for moved in nearby(instance, point.variables):
-        found = scored(instance, declared(instance, moved))
-        if found.is_feasible and not refuted(found.objective, derived.bound, instance.program.sense):
-            ending = replace(ending, objective=found.objective, proved=found.proved)
-            if ending.stop == Stop.REACHED:
-                stop, short = _stop_with(task, replace(ending, stop=Stop.FINISHED), derived)
-                ending = replace(ending, stop=stop, warnings=(*ending.warnings, *short))
-            return found.env, ending
-    return known, ending
+        return point.env, ending
+    found = charged(instance, replace(point, objective=ending.objective), derived.multipliers)
+    gap = gap_of(instance.checked, found.objective, derived.bound)
+    is_near = gap is not None and gap <= (task.asked.get("tolerance") or Options().tolerance)
+    return point.env, replace(ending, objective=found.objective) if is_near else ending
 
 
 def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
@@ -92,13 +119,22 @@ def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
         raise not_attained(task.instance, endless)
 
 
-def with_derived(task: Task, point: Candidate, ending: Ending, started: float) -> Ending:
-    """The ending with a bound read off the program's lines, where one is asked for or needed."""
+def with_derived(
+    task: Task,
+    point: Candidate,
+    ending: Ending,
+    started: float,
+    ends: list[Mapping[str, Any]] | None = None,
+) -> Ending:
+    """The ending with a bound read off the program's lines, where one is asked for or needed.
+
+    ``ends`` takes points, as of ``derive``.
+    """
     if not task.derives or ending.stop == Stop.INTERRUPTED:
         return ending
     from mmopt.driver.derive import derive
 
-    derived = derive(task, point.variables, ending.objective, started, ending.multipliers)
+    derived = derive(task, point.variables, ending.objective, started, ending.multipliers, ends)
     if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):
         derived = Derived(None, why=derived.why)  # of an estimate nothing else is wrong
     if derived.bound is None:
@@ -137,7 +173,17 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
             hint="leave the solver out, or solve over all cells with reduce=False (--no-reduce)",
         )
     best = Best(task.instance)
-    point, ending = run_solver(task, row, best, started)
+    try:
+        point, ending = run_solver(task, row, best, started)
+    except SolverError:
+        from mmopt.driver.other_method import another  # off the usual way
+
+        other = None if isinstance(row, Claim) or task.solver else another(task.instance, row)
+        if best.point is not None and other is not None and may_move(task.instance):
+            asked = {"time_limit": SECONDS_OF_ANOTHER, **task.asked}
+            with suppress(SolverError, TooLargeError):
+                return run_solver(replace(task, asked=asked), other, best, started)
+        raise
     if ending.stop != Stop.MISSED:
         return point, ending
     from mmopt.driver.other_method import nearer  # off the usual way

@@ -24,16 +24,20 @@ from mmopt.driver.accepted_inputs import (
     within_range,
     workload_for,
 )
+from mmopt.driver.derive import moved_inside
 from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
 from mmopt.driver.judge.assemble_solution import Ending, assemble
 from mmopt.driver.judge.bound_on_total_error import error_bound
 from mmopt.driver.judge.score_point import (
+    FEASIBLE,
+    SLIGHT,
     Array,
     Candidate,
     bound_of,
     candidate,
     gap_of,
     improves,
+    may_move,
     scored,
     starts_from,
 )
@@ -50,7 +54,7 @@ from mmopt.proof.given_point import check_meant, given_point, meant_by, missed_a
 from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
 from mmopt.request import WorkloadLike
 from mmopt.results import Solution
-from mmopt.solvers import Options, SolverLike, as_solver
+from mmopt.solvers import Clock, Options, SolverLike, as_solver
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
@@ -189,6 +193,8 @@ def certify(
     refuse_unread(judge.checked, as_solver(solver), {})
     try:
         best = repaired = candidate(instance, values)
+        if came is None and FEASIBLE < best.after <= SLIGHT and may_move(instance):
+            best = repaired = moved_inside(instance, best, Clock(np.inf), TOLERANCE)
         if keeps and (as_given := scored(instance, values)).is_feasible:
             best = as_given
     except np.linalg.LinAlgError:

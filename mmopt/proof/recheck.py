@@ -20,7 +20,15 @@ from mmopt.driver.judge.bound_claims import check_figures, grade_of, objective_g
 from mmopt.driver.judge.bound_on_total_error import for_neighbours
 from mmopt.driver.judge.derived_bound import Derived, recomputed
 from mmopt.driver.judge.point_meaning import charged_error, meaning, own_sensitivity, rounding
-from mmopt.driver.judge.score_point import FEASIBLE, Array, Candidate, bound_of, gap_of, scored
+from mmopt.driver.judge.score_point import (
+    FEASIBLE,
+    Array,
+    Candidate,
+    bound_of,
+    charged,
+    gap_of,
+    scored,
+)
 from mmopt.driver.judge.violations import asymmetric, worst_line
 from mmopt.errors import ContradictionError, Error, ResultError
 from mmopt.language import Checked, Program, check
@@ -222,9 +230,13 @@ class Recheck:
     def objective(self, instance: Instance, point: Candidate) -> None:
         """Objective, bound by the program's own certificate, value, and what the point means."""
         s = self.solution
-        objective = self.rows.figure("objective", s.objective, lambda: point.objective)
-        graded = objective_grade(instance, point.proved)
         derived = self.derived(instance)
+        # What the point misses may have been charged at either multipliers.
+        most = charged(instance, charged(instance, point, s.multipliers), derived.multipliers).objective
+        low, high = sorted((point.objective, most))
+        objective = self.rows.figure("objective", s.objective, lambda: min(max(s.objective, low), high))
+        point = point if objective is None else replace(point, objective=objective)
+        graded = objective_grade(instance, point.proved)
 
         def own() -> float | None:
             found = bound_of(instance, s.multipliers)

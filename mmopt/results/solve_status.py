@@ -18,6 +18,11 @@ proved : evaluated with an error bound and rounded to the safe side; a bound bes
     of the program's author, which feasible points have not refuted; or for givens that the caller passed in
     place of the workload's queries or targets.
 
+A point is feasible at τ = 1e-10 when every line holds after each of its terms is changed by at most the part
+τ (like terms joined, an atom one term): an equality |r| <= τ Σ|terms|, an inequality g <= τ Σ|terms|, a psd
+line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. What is missed is charged to the
+objective at the multipliers, and the objective is then proved only where every line is proved to hold.
+
 A bound is one of the queries: what the rounding of their root may be worth is taken off, by the backward
 error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by
 orbit and singular values are taken to be right to 32 ε d^1.5. What it may be

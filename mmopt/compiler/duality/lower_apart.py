@@ -32,6 +32,9 @@ from mmopt.numerics.arrays import Array
 
 __all__ = ["Apart", "lower_apart"]
 
+# Of a point inside: the most room in lines, in their sizes, and what the objective counts beside that.
+MOST_ROOM, PART_OF_OBJECTIVE = 0.1, 1e-3
+
 # What gives the value of a dual once the problem is solved; None before.
 Dual = Callable[[], Array | None]
 
@@ -43,8 +46,16 @@ class Apart:
     lowered: Lowered
     lines: dict[str, list[Dual]] = field(default_factory=dict)
     arguments: dict[tuple[int, int], list[Dual]] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
     families: frozenset[str] = frozenset()
     is_cancelled: bool = False  # whether a line or an argument is next to nothing, and its parts are not
+
+    def point(self) -> dict[str, Array]:
+        """The variables by name; none before the problem is solved."""
+        values = {name: found.value for name, found in self.variables.items()}
+        return (
+            {} if any(v is None for v in values.values()) else {n: np.asarray(v) for n, v in values.items()}
+        )
 
     def duals(self) -> tuple[Multipliers, Slopes]:
         """Multipliers and slopes as the problem holds them now; those that are not there are left out."""
@@ -72,6 +83,7 @@ class _Lowering:
         self.constraints: list[Any] = []
         self.values: list[Any] = []
         self.rewards: list[Any] = []
+        self.room: Any = None  # by which lines hold, in their sizes
         self.apart = Apart(Lowered(None, {}, {}, {}))
 
     def not_cancelled(self, sizes: Array, *places: int) -> Array:
@@ -82,7 +94,10 @@ class _Lowering:
         self.apart.is_cancelled = True
         return np.full(sizes.shape, parts) if self.by_parts else sizes
 
-    def build(self, share: float) -> Apart:
+    def build(self, share: float, is_inner: bool) -> Apart:
+        if is_inner:
+            self.room = self.cp.Variable()
+            self.constraints.append(self.room <= MOST_ROOM)
         for place, node in enumerate(self.nodes.all):
             require_time()
             self.values.append(self.node(place, node))
@@ -92,9 +107,15 @@ class _Lowering:
         objective = self.values[self.nodes.objective] * ((1.0 if minimized else -1.0) / self.size)
         for reward in self.rewards if share else ():
             objective = objective - share * reward
+        if is_inner:
+            objective = PART_OF_OBJECTIVE * objective - self.room
         problem = self.cp.Problem(self.cp.Minimize(objective), self.constraints)
         families = frozenset(one.name for one in self.nodes.lines if one.index is not None)
         return replace(self.apart, lowered=Lowered(problem, {}, {}, {}), families=families)
+
+    def inside(self, value: Any, unit: Any = 1.0) -> Any:
+        """What has to be nonnegative, or psd, less the room."""
+        return value if self.room is None else value - self.room * unit
 
     # -------------------------------------------------------------- nodes
 
@@ -136,10 +157,13 @@ class _Lowering:
         d = self.nodes.chosen[str(getattr(node.expr, "id", ""))]
         scale = size_of_variable(node.value, self.ranges[d.name])
         found = self.cp.Variable(node.shape, symmetric=d.kind in ("psd", "symmetric"), nonneg=bool(d.sign))
+        self.apart.variables[d.name] = scale * found
         if d.kind == "psd":
-            self.constraints.append(found >> 0)
+            self.constraints.append(self.inside(found, np.eye(node.shape[0])) >> 0)
             self.rewards.append(self.cp.trace(found) / node.shape[0])
         elif d.sign:
+            if self.room is not None:
+                self.constraints.append(self.inside(found) >= 0)
             self.rewards.append(self.cp.sum(found) / max(1, found.size))
         return scale * found
 
@@ -220,7 +244,8 @@ class _Lowering:
         )
         sizes = self.not_cancelled(sizes_of(*known), *one.sides)
         difference = self.cp.multiply(1.0 / sizes, left - right)
-        line = {"<=": difference <= 0, ">=": difference >= 0}[one.op] if one.op != "==" else difference == 0
+        way = {"<=": -1.0, ">=": 1.0}.get(one.op, 0.0)
+        line = self.inside(way * difference) >= 0 if way else difference == 0
         self.constraints.append(line)
 
         def dual() -> Array | None:
@@ -237,7 +262,7 @@ class _Lowering:
         value = self.values[large] if is_alone else self.values[large] - self.values[small]
         known = [np.diagonal(self.nodes.all[s].value) for s in ((large,) if is_alone else (large, small))]
         d = 1.0 / np.sqrt(sizes_of(*known))
-        line = self.cp.multiply(np.outer(d, d), value) >> 0
+        line = self.inside(self.cp.multiply(np.outer(d, d), value), np.eye(len(d))) >> 0
         self.constraints.append(line)
 
         def dual() -> Array | None:
@@ -258,7 +283,7 @@ class _Lowering:
             self.cp.multiply(s, self.cp.reshape(self.values[p] + np.zeros(shape), (count,), order="C"))
             for s, p in zip(scales, one.sides, strict=True)
         )
-        line = self.cp.SOC(a + c, self.cp.vstack([2 * b, a - c]), axis=0)
+        line = self.cp.SOC(self.inside(a + c, 2.0), self.cp.vstack([2 * b, a - c]), axis=0)
         self.constraints.append(line)
 
         def dual() -> Array | None:
@@ -280,8 +305,11 @@ def lower_apart(
     size: float | None = None,
     *,
     by_parts: bool = False,
+    is_inner: bool = False,
 ) -> Apart:
     """The problem for multipliers and slopes; ``share``: of the perturbation, of the objective.
+
+    is_inner : for a point inside of all lines that are no equations, where there is one.
 
     ranges : of the variables; one that is next to nothing at the point is scaled by a part of its own.
     size : by which the objective is divided; by default what it is at the point.
@@ -292,4 +320,4 @@ def lower_apart(
     with uncounted():
         import cvxpy
     size = size or size_of(nodes.all[nodes.objective].value)
-    return _Lowering(cvxpy, nodes, ranges, size, by_parts).build(share)
+    return _Lowering(cvxpy, nodes, ranges, size, by_parts).build(share, is_inner)

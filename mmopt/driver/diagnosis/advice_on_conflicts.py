@@ -279,8 +279,8 @@ def _cap(instance: Instance, name: str, way: str) -> str:
 def unbounded_by_word(program: str, solver: str, raw: str) -> SolverError:
     """The solver's word alone."""
     return SolverError(
-        f"{solver} says that '{program}' is unbounded ({raw}); no direction was found in which the "
-        "objective gets better without end",
+        f"not decided: {solver} says that '{program}' is unbounded ({raw}), and no point that keeps every "
+        "line was found from which the objective gets better without end",
         hint="bound what is chosen, check the sign of the objective, or try another solver",
     )
 
@@ -313,8 +313,8 @@ def infinite_objective(instance: Instance, solver: str, raw: str) -> SolverError
     )
 
 
-def missed(instance: Instance, solver: str, raw: str, line: Violation) -> SolverError:
-    """The line that the point misses the most."""
+def missed(instance: Instance, solver: str, raw: str, line: Violation, is_moved: bool) -> SolverError:
+    """The line that the point misses the most; ``is_moved``: points near it and inside were tried."""
     name = instance.program.name
     misses = line.missed(instance)
     if instance.program.repair:
@@ -324,4 +324,5 @@ def missed(instance: Instance, solver: str, raw: str, line: Violation) -> Solver
         first = f"the point of {solver} for '{name}' {misses}"
         restored = f"'{line.name}'{repair_for(instance, line)}"
         hint = f"give the program a 'repair' that restores {restored}, or {ALLOW_MORE}"
-    return SolverError(f"{first} ({raw})", hint=hint)
+    tried = "; no point near it, or on the way inside of all lines, keeps them" if is_moved else ""
+    return SolverError(f"{first} ({raw}){tried}", hint=hint)

@@ -13,7 +13,7 @@ from mmopt.driver.diagnosis.conflicts_and_growth import find_conflict, find_grow
 from mmopt.driver.diagnosis.elastic_form import LEAST_REACH, Probe, everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
 from mmopt.driver.diagnosis.unattained import has_end
-from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate
+from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
 from mmopt.solvers import Clock, Point, prove
@@ -103,4 +103,5 @@ def _missed(instance: Instance, solver: str, last: Point, point: Candidate | Non
     line = worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
     if line is None:
         return advice_on_conflicts.no_point(program.name, solver, last.raw)
-    return advice_on_conflicts.missed(instance, solver, last.raw, line)
+    is_moved = may_move(instance) and not program.repair and last.stop != Stop.STOPPED
+    return advice_on_conflicts.missed(instance, solver, last.raw, line, is_moved)

@@ -2,7 +2,7 @@
 but the kernel that improves a bound.
 
 - ``score_point.py``: a point repaired and evaluated by the program file: objective up, bound down
-- ``restored_lines.py``: lines that a clipped matrix misses by little, restored
+- ``restored_lines.py``: points nearby at which lines hold that are missed by little
 - ``violations.py``: a point as its declarations promise; which lines it misses, and by how much
 - ``point_meaning.py``: the strategy or covariance that it stands for, and its error
 - ``bound_on_total_error.py``: the lower bound that stands beside every strategy's error

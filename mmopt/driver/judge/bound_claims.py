@@ -44,8 +44,8 @@ __all__ = [
 BOUND_ROUNDING = 1e-9
 """Relative: by so much an objective may be below its bound by rounding alone.
 
-Feasible points may miss a constraint by 1e-10 of its size (``score_point.FEASIBLE``), which can move the
-optimum by a few times that; what a point misses is charged to it ``CHARGE_OF_MISSED`` times more.
+Feasible points may miss a line by 1e-10 of its terms (``score_point.FEASIBLE``), which can move the optimum
+by a few times that; what a point misses is charged to it ``CHARGE_OF_MISSED`` times more.
 """
 CHARGE_OF_MISSED = 1e3
 NO_ESTIMATE = 0.01  # what is off by more than this, relatively, is no estimate

@@ -50,6 +50,11 @@ class Derived:
     kept: Mapping[str, Array] = field(default_factory=dict)
     why: str = ""
 
+    @property
+    def multipliers(self) -> dict[str, Array]:
+        """By line, of those that are kept."""
+        return {key.removeprefix(f"{LINE} "): y for key, y in self.kept.items() if key.startswith(f"{LINE} ")}
+
 
 @dataclass(frozen=True)
 class Reader:

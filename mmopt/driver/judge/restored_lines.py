@@ -1,8 +1,7 @@
-"""Lines that a point misses by little, restored: those of a clipped psd matrix, and those of any variables.
+"""Points near one that misses lines of one's own program by little, at which they hold.
 
-Of a psd matrix it is a step of von Neumann's projections. They alternate: clipped again the matrix misses
-them by less, as of what is near its null space only a part moves. Of any variables it is Newton's: the least
-move by which the lines that are missed hold to first order. What comes out is judged like any other point.
+Newton's step: the least move by which the lines that are missed hold to first order. What comes out is judged
+like any other point.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from mmopt.compiler import Instance
 from mmopt.language import Tape
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.exact_rewriting import vectorised
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, names_in, walk
-from mmopt.numerics.matrix_functions import EPS, Array, symmetric_part
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, walk
+from mmopt.numerics.matrix_functions import EPS, Array
 from mmopt.numerics.split_arrays import is_structured
 
-__all__ = ["nearby", "restored"]
+__all__ = ["nearby"]
 
 KEPT = {"==": (-np.inf, np.inf), "<=": (0.0, np.inf), ">=": (-np.inf, 0.0)}  # what of left - right is missed
 # By so much of its variable, or of one where that is smaller, an entry may be moved
@@ -33,44 +32,8 @@ MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
 INSIDE, ROUNDED = 1e-3, 4 * EPS
 
 
-def restored(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The point, moved by its psd matrices alone to where its affine lines hold, one line after the other."""
-    found = dict(values)
-    psd = [d.name for d in instance.program.choose if d.kind == "psd" and not is_structured(values[d.name])]
-    for c in instance.program.constraints:
-        if _is_plain(instance, c) and (chosen := [n for n in psd if n in names_in(_difference(c))]):
-            found |= _projected(c, chosen, instance, found)
-    return found
-
-
 def _difference(c: Constraint) -> Apply:
     return Apply("sub", (c.relation.left, c.relation.right), c.span)
-
-
-def _is_plain(instance: Instance, c: Constraint) -> bool:
-    """Whether a line is one of affine numbers, with derivatives."""
-    types = instance.checked.constraints[c.name]
-    atoms = {part.atom for part in walk(_difference(c)) if isinstance(part, Apply)}
-    return (
-        c.family is None
-        and c.relation.op in KEPT
-        and all(t.curvature.is_affine for t in types)
-        and all(ATOMS[atom].gradient is not None for atom in atoms)
-    )
-
-
-def _projected(
-    c: Constraint, chosen: list[str], instance: Instance, values: Mapping[str, Any]
-) -> dict[str, Array]:
-    """The matrices after the step along the transposed line that leaves the least of what is missed."""
-    tape = Tape(_difference(c), {**instance.env, **values}, chosen)
-    value, pull = tape.run(values)
-    missed = np.clip(value, *KEPT[c.relation.op])
-    step = {n: symmetric_part(g) for n, g in pull(missed).items()}
-    gained = value - tape.run({n: values[n] - g for n, g in step.items()})[0]
-    size = float(np.vdot(gained, gained))
-    part = float(np.vdot(missed, gained)) / size if size > 0 else 0.0
-    return {n: np.asarray(values[n] - part * g) for n, g in step.items()}
 
 
 def nearby(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -16,10 +16,11 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.charge_for_root import charged_for_the_queries, for_the_queries, wide_names
-from mmopt.driver.judge.violations import SYMMETRIC, as_declared, is_inverted, undefined_objective, violations
+from mmopt.driver.judge.violations import SYMMETRIC, as_declared, undefined_objective, violations
 from mmopt.language import Checked, evaluate, evaluate_ball
-from mmopt.language.evaluate.evaluate_constraint import cleared, excess, excess_with_errors
+from mmopt.language.evaluate.evaluate_constraint import charge, cleared, excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
+from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.ball_nuclear import GUESS
@@ -27,7 +28,6 @@ from mmopt.numerics.balls import GROW, Ball, exact
 from mmopt.numerics.matrix_functions import Array, symmetric_part
 from mmopt.numerics.split_arrays import (
     Level,
-    absolute_sum,
     arrays_of,
     as_value,
     each_array,
@@ -48,21 +48,20 @@ __all__ = [
     "declared",
     "gap_of",
     "improves",
+    "may_move",
     "named_multipliers",
     "scored",
     "starts_from",
     "upper_value",
 ]
 
-# A repaired point may miss a constraint by this much, relatively: the rounding of its evaluation. What
-# it misses is charged to the objective.
+# A repaired point may miss a line by this part of its terms: the rounding of their evaluation. What it misses
+# is charged to the objective.
 FEASIBLE = 1e-10
 # Up to here it may be rounding all the same, and another repair may help; so many are tried.
 SLIGHT = 1e-6
 MOST_REPAIRS = 8
 ROUNDING_MOVES = 1e-9  # of an objective: what it may cost to keep lines that were missed by rounding
-# Alternating projections take off a constant part of a miss, a quarter where it is least.
-MOST_PROJECTIONS = 60
 # Added to an objective of which no error bound is known: an estimate.
 ESTIMATE_CHARGE = 1e-10
 
@@ -87,13 +86,16 @@ class Candidate:
         return self.after <= FEASIBLE and bool(np.isfinite(self.objective))
 
 
-def declared(instance: Instance, values: Mapping[str, Any], is_clipped: bool = True) -> dict[str, Any]:
+def declared(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
     """The chosen variables as they are declared: symmetric, psd, of a sign; zero where a line says so."""
     found = {d.name: as_value(values[d.name]) for d in instance.program.choose}
     found = cleared(instance.program.constraints, found, instance.env)
-    return {
-        d.name: as_declared(d, found[d.name], instance.program, is_clipped) for d in instance.program.choose
-    }
+    return {d.name: as_declared(d, found[d.name], instance.program) for d in instance.program.choose}
+
+
+def may_move(instance: Instance) -> bool:
+    """Whether points are moved: of one's own convex programs, as the repairs of shipped ones move theirs."""
+    return instance.program.klass == "convex" and not (is_shipped(instance.checked) or splits(instance.env))
 
 
 def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
@@ -107,15 +109,12 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
     found = _repaired(instance, declared(instance, values), before, memo)
-    psd = [d.name for d in instance.program.choose if d.kind == "psd"]
-    if FEASIBLE < found.after <= SLIGHT and not all(is_inverted(n, instance.program) for n in psd):
-        found = _clipped_otherwise(instance, values, found)
     for _ in range(MOST_REPAIRS):
         if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
             break
         found = _repaired(instance, found.variables, before, Memo())
     is_missed = not found.is_feasible or (found.after > 0.0 and not found.proved)
-    if not is_missed or instance.program.klass != "convex" or is_shipped(instance.checked):
+    if not is_missed or not may_move(instance):
         return found
     from mmopt.driver.judge.restored_lines import nearby  # off the usual way
 
@@ -130,20 +129,6 @@ def _is_better(again: Candidate, found: Candidate) -> bool:
         return again.is_feasible
     close = ROUNDING_MOVES * max(1.0, abs(found.objective))
     return again.is_feasible and again.proved and abs(again.objective - found.objective) <= close
-
-
-def _clipped_otherwise(instance: Instance, values: Mapping[str, Any], found: Candidate) -> Candidate:
-    """Where a line is missed by what was clipped: restored, or psd up to rounding, as of ``X >> 0``."""
-    from mmopt.driver.judge.restored_lines import restored  # off the usual way
-
-    again = found
-    for _ in range(MOST_PROJECTIONS):
-        moved = declared(instance, restored(instance, again.variables))
-        again = _repaired(instance, moved, found.before, Memo())
-        if again.is_feasible:
-            return again
-    plainly = _repaired(instance, declared(instance, values, is_clipped=False), found.before, Memo())
-    return plainly if plainly.is_feasible else found
 
 
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
@@ -250,10 +235,10 @@ def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]
     """
     if not 0 < found.after <= FEASIBLE:
         return found
-    worth = 0.0
+    worth, chosen = 0.0, frozenset(found.variables)
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += absolute_sum(multipliers[c.name]) * excess(c, found.env, found.memo)
+            worth += charge(c, found.env, chosen, multipliers[c.name], found.memo)
     minimized = instance.program.sense == "minimize"
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 

@@ -13,6 +13,7 @@ from mmopt.compiler import Instance
 from mmopt.language import Program, to_source, worst
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.check.names_and_givens import AXES
+from mmopt.language.evaluate.evaluate_constraint import beside_psd
 from mmopt.language.evaluate.evaluator import OF_PART, Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
@@ -118,8 +119,7 @@ class Violation:
 
     name : of the constraint; of the variable for what its declaration promises.
     kind : "constraint", "sign" or "psd".
-    amount : the largest violation, relative to the size of the line's sides; negative is to spare. What
-        is psd, as it should be, has nothing to spare.
+    amount : the part by which each term of the line has to change for it to hold, 0 where it does.
     entry : where it is: the index of the family, then the entry; () for a number or a matrix inequality.
     undefined : the part of the line that has no value there, in words.
     """
@@ -177,7 +177,8 @@ def _of_line(instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Me
         words = _in_words(undefined_in(c, env, {d.name for d in instance.program.choose}))
         if words:
             return Violation(c.name, "constraint", np.inf, (), words)
-    return Violation(c.name, "constraint", *worst(c, env, memo))
+    chosen = frozenset(d.name for d in instance.program.choose)
+    return Violation(c.name, "constraint", *worst(c, env, chosen, memo))
 
 
 def undefined_objective(instance: Instance, env: Mapping[str, Any]) -> str:
@@ -229,32 +230,27 @@ def _negative_eigenvalue(parts: Sequence[Array]) -> float:
     symmetric = [symmetric_part(part) for part in parts]
     if all(map(is_definite, symmetric)):
         return 0.0
-    eigenvalues = np.concatenate([np.linalg.eigvalsh(part) for part in symmetric])
-    return -float(eigenvalues.min()) / max(float(np.abs(eigenvalues).max()), 1e-300)
+    return beside_psd(symmetric, [np.abs(np.diagonal(part)) for part in symmetric])
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
-    size = max(float(np.abs(value).max(initial=0.0)), 1e-300)
     if not np.isfinite(value).all():
         return Violation(d.name, "sign", float("inf"))
-    if value.size == 0:
+    if value.size == 0 or not (value < 0.0).any():
         return Violation(d.name, "sign", 0.0)
     at = np.unravel_index(int(np.argmin(value)), value.shape)
-    return Violation(d.name, "sign", -float(value[at]) / size, tuple(int(i) for i in at))
+    return Violation(d.name, "sign", 1.0, tuple(int(i) for i in at))
 
 
-def as_declared(d: Declaration, value: Any, program: Program, is_clipped: bool = True) -> Any:
+def as_declared(d: Declaration, value: Any, program: Program) -> Any:
     """What a declaration promises: symmetric and psd, or the sign; clipped when it is not kept.
 
     Psd matrices that the program inverts, and ``> 0``, get a floor relative to their largest eigenvalue or
     entry; what that costs shows in the objective. Others are clipped: a floor would miss ``diag(X) == 1``.
-    ``is_clipped`` False: left as they are, symmetric.
     """
     if d.kind == "psd":
         if isinstance(value, Split) or is_inverted(d.name, program):
             return floored(value)
-        if not is_clipped:
-            return symmetric_part(value)
         trace = max(float(np.trace(value)), 0.0)
         return psd_floor(value, trace * min(SEMIDEFINITE_FLOOR * (len(value) + 4) / EIGENVALUE_FLOOR, 1.0))
     if isinstance(value, Split):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from mmopt.language.check.exact_rewriting import shared, vectorised
 from mmopt.language.check.relation_checks import rank_residual
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball, points, positions
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
+from mmopt.language.evaluate.sizes_of_terms import applied, sizes_of_terms
 from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -24,53 +26,85 @@ from mmopt.language.syntax.syntax_tree import (
     Index,
     Name,
     Number,
-    children,
+    Relation,
     is_rank,
+    names_in,
 )
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
 from mmopt.numerics.matrix_functions import Array
-from mmopt.numerics.split_arrays import Level, Split, Unlisted, arrays_of
+from mmopt.numerics.split_arrays import Level, Split, Unlisted, absolute_sum, arrays_of, is_structured
 
-__all__ = ["cleared", "excess", "excess_with_errors", "violation", "worst"]
+__all__ = ["beside_psd", "charge", "cleared", "excess_with_errors", "misses", "violation", "worst"]
 
 # What is compared with nothing larger than this is compared with this.
 LEAST_SIZE = 1e-300
-SMALLEST = float(np.finfo(float).smallest_subnormal)
-
-# The largest violation (negative: to spare), the size of the sides, and where.
-Off = tuple[float, float, tuple[int, ...]]
 
 
-def violation(constraint: Constraint, env: Env) -> float:
-    """By how much a constraint is violated, relative to the size of its sides; 0 when it holds.
+@dataclass(frozen=True)
+class Miss:
+    """By how much one relation is missed, entry by entry; of a family that is taken together by its indices.
 
-    For ``>>`` it is the most negative eigenvalue of the difference, for a rank the first singular value
-    beyond it.
+    amounts : 0 where it holds, in the units of the sides. Of matrices one number, the part of ``sizes`` that,
+        added to the diagonal, makes the difference psd.
+    sizes : of the terms that an entry is made of; of matrices those of the diagonal.
+    index : of one relation of a family.
     """
-    return max(worst(constraint, env)[0], 0.0)
+
+    amounts: Array
+    sizes: Array
+    index: tuple[int, ...] = ()
+
+    @property
+    def is_matrix(self) -> bool:
+        return self.amounts.ndim == 0 < self.sizes.ndim
+
+    @property
+    def worst(self) -> tuple[float, tuple[int, ...]]:
+        """The part by which terms have to change for it to hold, where that is most."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = self.amounts if self.is_matrix else self.amounts / self.sizes
+        parts = np.where(self.amounts > 0, parts, 0.0)
+        at = np.unravel_index(int(np.argmax(parts)), parts.shape)
+        return float(parts[at]), (*self.index, *map(int, at))
 
 
-def worst(constraint: Constraint, env: Env, memo: Memo | None = None) -> tuple[float, tuple[int, ...]]:
+def violation(constraint: Constraint, env: Env, chosen: frozenset[str] = frozenset()) -> float:
+    """By how much a constraint is violated: 0 when it holds. See ``misses``."""
+    return worst(constraint, env, chosen)[0]
+
+
+def worst(
+    constraint: Constraint, env: Env, chosen: frozenset[str] = frozenset(), memo: Memo | None = None
+) -> tuple[float, tuple[int, ...]]:
     """The violation where it is largest, and where: the index of the family, then the entry.
 
-    A negative violation is what is to spare; a matrix inequality that holds has nothing to spare. Scalar
-    and psd relations have no entry.
+    Numbers and psd relations have no entry.
     """
-    found: tuple[float, tuple[int, ...]] = (-np.inf, ())
-    for amount, size, entry in _all(constraint, env, memo):
-        found = max(found, (amount / size, entry), key=lambda pair: pair[0])
-    return found
+    found = (miss.worst for miss in misses(constraint, env, chosen, memo) if miss.amounts.size)
+    return max(found, key=lambda pair: pair[0], default=(0.0, ()))
 
 
-def excess(constraint: Constraint, env: Env, memo: Memo | None = None) -> float:
-    """By how much a constraint is violated where that is most, in the units of its sides; 0 when it holds."""
-    return max(0.0, *(amount for amount, _, _ in _all(constraint, env, memo)))
+def charge(
+    constraint: Constraint, env: Env, chosen: frozenset[str], multiplier: Any, memo: Memo | None = None
+) -> float:
+    """What an objective can gain by what a point misses: of each entry the violation times its multiplier."""
+    worth = 0.0
+    for miss in misses(constraint, env, chosen, memo):
+        one = miss.sizes.shape * (1 + miss.is_matrix)
+        count, rest = divmod(0 if is_structured(multiplier) else np.size(multiplier), math.prod(one) or 1)
+        if rest or count <= sum(miss.index):  # it is of orbits, or of another line
+            most = miss.sizes if miss.is_matrix else np.ones(1)
+            worth += absolute_sum(multiplier) * float(miss.amounts.max(initial=0.0) * most.max())
+            continue
+        y = np.abs(multiplier).reshape(-1, *one)[miss.index or (0,)]
+        worth += float(((np.diagonal(y) * miss.sizes if miss.is_matrix else y) * miss.amounts).sum())
+    return worth
 
 
 def excess_with_errors(constraint: Constraint, env: Env) -> float:
-    """By how much a line may be missed, relative to the size of its sides, errors of evaluation included.
+    """By how much a line may be missed, relative to its sides, entry by entry, with errors of evaluation.
 
     0: it is proved to hold. Infinity: nothing is proved, as of a rank, or of sides that are equal but for
     rounding. A psd block is proved by the Schur complement of a corner that is proved to be definite.
@@ -84,10 +118,10 @@ def excess_with_errors(constraint: Constraint, env: Env) -> float:
         joined = [vectorised(side, index) for side in sides] if family else sides
         whole = [side for side in joined if side is not None]
         if len(whole) == 2 and (family is None or _are_as_long(whole, count, env)):
-            most = max(most, _over_with_errors(whole[0], whole[1], env, op, family is not None))
+            most = max(most, _over_with_errors(whole[0], whole[1], env, op))
             continue
         for i in range(count):
-            most = max(most, _over_with_errors(*sides, {**env, index: i}, op, True))
+            most = max(most, _over_with_errors(*sides, {**env, index: i}, op))
     return float("inf") if most > 0 and op == "==" else most
 
 
@@ -113,16 +147,12 @@ def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
     if np.ndim(evaluate(d, env)) == 2:
         (a, b), (c, d) = (d, c), (b, a)
     if np.ndim(evaluate(a, env)) < 2:
-        return [(small, a), (_apply("div", _apply("mul", b, c), a), d)]
-    return [(_apply("matmul", _apply("matmul", c, _apply("inv", a)), b), d)]
+        return [(small, a), (applied("div", applied("mul", b, c), a), d)]
+    return [(applied("matmul", applied("matmul", c, applied("inv", a)), b), d)]
 
 
-def _apply(atom: str, *args: Expr) -> Expr:
-    return Apply(atom, args, args[0].span)
-
-
-def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> float:
-    """``each``: relative to each entry, not to the largest. Matrices in their order: 0, or infinity."""
+def _over_with_errors(less: Expr, more: Expr, env: Env, op: str) -> float:
+    """Relative to each entry. Matrices in their order: 0, or infinity."""
     both = [evaluate_ball(side, env) for side in (less, more)]
     if op in (">>", "<<") and 2 in (len(np.shape(value)) for value in both):
         gap = _gap(BALLS, both[1], both[0])
@@ -133,45 +163,64 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str, each: bool) -> 
         over = np.where(small.rad > 0, small.upper, small.mid) - low
     over = np.nan_to_num(over, nan=np.inf, posinf=np.inf) * GROW
     sizes = np.maximum(np.maximum(np.abs(small.mid), np.abs(large.mid)), LEAST_SIZE)
-    found = over / (sizes if each else sizes.max(initial=LEAST_SIZE))
-    found = np.where(over > 0, np.maximum(found, SMALLEST), 0.0)  # next to what is large it may be no float
-    return float(np.max(found, initial=0.0))
+    return float(np.max(np.maximum(over, 0.0) / sizes, initial=0.0))
 
 
-def _all(constraint: Constraint, env: Env, memo: Memo | None) -> Iterator[Off]:
-    """One for each relation of a family, with its index in front of the entry; one without a family.
+def misses(
+    constraint: Constraint, env: Env, chosen: frozenset[str] = frozenset(), memo: Memo | None = None
+) -> Iterator[Miss]:
+    """One for each relation of a family, or for all of them; one without a family.
+
+    A line is missed by the part by which each of its terms has to change for it to hold
+    (``sizes_of_terms``); of matrices, by which the terms of the diagonal have to. So it does not depend on
+    units, nor on what stands beside an entry. Without ``chosen``, as of what is required of givens, it is
+    relative to the largest entry; a rank is missed by the first singular value beyond it, relatively.
 
     With values that split each orbit of a family counts by itself, as each index does densely.
     """
-    family = constraint.family
+    family, relation = constraint.family, constraint.relation
     if family is None:
-        yield _off(constraint, env, memo)
+        yield _miss(relation, env, chosen, memo)
         return
     sides = _together(constraint, family, env, memo)
     if sides is None:
         for index in range(family.dim.value(env)):
-            amount, size, entry = _off(constraint, {**env, family.index: index}, None)
-            yield amount, size, (index, *entry)
+            found = _miss(relation, {**env, family.index: index}, chosen, None)
+            yield replace(found, index=(index,))
         return
-    left, right = sides
+    yield _entries(*sides, env, chosen, memo)
+
+
+def _entries(
+    relation: Relation, sides: Sequence[Array], env: Env, chosen: frozenset[str], memo: Memo | None
+) -> Miss:
+    left, right = np.broadcast_arrays(*sides)
     known = np.isfinite(left) & np.isfinite(right)
-    overs = np.where(known, _over(constraint, left, right), np.inf)
-    sizes = np.where(known, np.maximum(np.maximum(np.abs(left), np.abs(right)), LEAST_SIZE), 1.0)
-    if not (left.any() and right.any()):
-        sizes = np.maximum(sizes, _magnitude_of(constraint, env))
-    # Not everywhere: the largest, and the largest next to its sides.
-    for at in {int(np.argmax(overs)), int(np.argmax(overs / sizes))}:
-        yield float(overs[at]), float(sizes[at]), (at,)
+    amounts = np.where(known, np.maximum(_over(relation.op, left, right), 0.0), np.inf)
+    sizes = np.where(known, np.abs(left) + np.abs(right), 1.0)
+    if not known.all() or not amounts.any():
+        return Miss(amounts, sizes)
+    # What is required of givens is compared with its sides, unless these are zero.
+    if not chosen and left.any() and right.any():
+        return Miss(amounts, np.maximum(np.abs(left), np.abs(right)))
+    if not splits(env):
+        difference = _difference(relation)
+        sizes = sizes_of_terms(difference, env, chosen or frozenset(names_in(difference)), amounts, memo)
+    return Miss(amounts, sizes)
+
+
+def _difference(relation: Relation) -> Expr:
+    return applied("sub", relation.left, relation.right)
 
 
 def _together(
     constraint: Constraint, family: Family, env: Env, memo: Memo | None
-) -> tuple[Array, Array] | None:
-    """Both sides for all indices, or orbits, at once; None where they are not one number for each.
+) -> tuple[Relation, tuple[Array, Array]] | None:
+    """All indices, or orbits, as one relation, with its sides; None where they are not one number for each.
 
     Of indices that are not listed the largest entry alone.
     """
-    values = []
+    values, whole = [], []
     for side in (constraint.relation.left, constraint.relation.right):
         joined = vectorised(side, family.index)
         if joined is None and splits(env):
@@ -181,6 +230,7 @@ def _together(
             )
         if joined is None or any(np.ndim(evaluate(e, env, memo)) for e in shared(side, family.index)):
             return None
+        whole.append(joined)
         values.append(evaluate(joined, env, memo))
     levels = [
         1 if isinstance(v, Unlisted) else len(v.values) for v in values if isinstance(v, Level | Unlisted)
@@ -189,65 +239,60 @@ def _together(
     (left,), (right,) = map(_parts, values)
     if not {left.shape, right.shape} <= {(), (count,)}:
         return None
-    return np.broadcast_to(left, (count,)), np.broadcast_to(right, (count,))
+    relation = replace(constraint.relation, left=whole[0], right=whole[1])
+    return relation, (np.broadcast_to(left, (count,)), np.broadcast_to(right, (count,)))
 
 
-def _over(constraint: Constraint, left: Array, right: Array) -> Array:
+def _over(op: str, left: Array, right: Array) -> Array:
     """By how much each entry is violated."""
     with np.errstate(invalid="ignore"):  # inf - inf, which the callers leave out
-        over = left - right if constraint.relation.op == "<=" else right - left
-    return np.abs(over) if constraint.relation.op == "==" else over
+        over = left - right if op == "<=" else right - left
+    return np.abs(over) if op == "==" else over
 
 
-def _off(constraint: Constraint, env: Env, memo: Memo | None) -> Off:
+def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | None) -> Miss:
     """One relation, or one of a family."""
-    relation = constraint.relation
-    if is_rank(constraint):
-        assert isinstance(relation.left, Apply)
+    one = np.ones(())
+    if isinstance(relation.left, Apply) and relation.left.atom == "rank":
         matrix = np.asarray(evaluate(relation.left.args[0], env, memo), dtype=float)
         rank = int(evaluate(relation.right, env, memo))
-        return (rank_residual(matrix, rank) if np.isfinite(matrix).all() else float("inf")), 1.0, ()
+        return Miss(np.asarray(rank_residual(matrix, rank) if np.isfinite(matrix).all() else np.inf), one)
     values = [evaluate(side, env, memo) for side in (relation.left, relation.right)]
     arrays = [part for value in values for part in _parts(value)]
-    if not all(np.isfinite(part).all() for part in arrays):
-        return float("inf"), 1.0, ()
-    scale = max(LEAST_SIZE, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
-    if relation.op in ("==", "<=", ">=") and not all(np.any(part) for part in arrays):
-        scale = max(scale, _magnitude_of(constraint, env))
     if relation.op in ("<<", ">>"):
+        if not all(np.isfinite(part).all() for part in arrays):
+            return Miss(np.asarray(np.inf), one)
         large, small = values if relation.op == ">>" else reversed(values)
-        return -matrix_functions.lowest_eigenvalue(_parts(_gap(PLAIN, large, small))), scale, ()
+        parts = _parts(_gap(PLAIN, large, small))
+        if all(matrix_functions.is_definite(matrix_functions.symmetric_part(part)) for part in parts):
+            return Miss(np.zeros(()), one)
+        if not chosen:
+            size = max(LEAST_SIZE, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
+            return Miss(np.asarray(-matrix_functions.lowest_eigenvalue(parts)), size * one)
+        sizes = [np.abs(np.diagonal(part)) for part in parts]
+        if not splits(env):
+            at = np.eye(len(parts[0]))
+            sizes = [np.diagonal(sizes_of_terms(_difference(relation), env, chosen, at, memo))]
+        return Miss(np.asarray(beside_psd(parts, sizes)), sizes[0])
     if any(isinstance(value, Split) for value in values):
         raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
-    over = _over(constraint, *arrays)
-    if over.size == 0:
-        return 0.0, scale, ()
-    at = np.unravel_index(int(np.argmax(over)), over.shape)
-    return float(over[at]), scale, tuple(int(i) for i in at)
+    found = _entries(relation, arrays, env, chosen, memo)
+    if not chosen:
+        found = replace(found, sizes=np.full(found.sizes.shape, found.sizes.max(initial=LEAST_SIZE)))
+    return found
 
 
-def _magnitude_of(constraint: Constraint, env: Env) -> float:
-    """The size of what is compared with zero: of what it is made of, as its own size says nothing."""
-    return max(_magnitude(side, env) for side in (constraint.relation.left, constraint.relation.right))
+def beside_psd(parts: Sequence[Array], sizes: Sequence[Array]) -> float:
+    """The least part of its sizes that, added to the diagonal, makes each matrix psd.
 
-
-def _magnitude(expr: Expr, env: Env) -> float:
-    """The largest absolute value of an entry that an expression is made of, products multiplied out."""
-    match expr:
-        case Number(value=value):
-            return abs(value)
-        case Name(id=name):
-            parts = _parts(env[name]) if name in env else ()  # an index is no size
-            return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=1.0)
-        case Index(base=base):
-            return _magnitude(base, env)
-        case Entries(body=body):
-            return _magnitude(body, env)
-        case Apply(atom="pow", args=(base, Number(value=exponent))):
-            return float(np.power(max(_magnitude(base, env), LEAST_SIZE), exponent))
-        case Apply(atom="mul" | "matmul", args=args):
-            return math.prod(_magnitude(a, env) for a in args)
-    return max((_magnitude(child, env) for child in children(expr)), default=0.0)
+    Where a size is 0 nothing can be added: the row has to be 0, or no number is large enough.
+    """
+    if any(part[size == 0.0].any() for part, size in zip(parts, sizes, strict=True)):
+        return float(np.finfo(float).max)
+    scales = [1.0 / np.sqrt(np.where(size > 0.0, size, 1.0)) for size in sizes]
+    return -matrix_functions.lowest_eigenvalue(
+        [scale[:, None] * part * scale for scale, part in zip(scales, parts, strict=True)]
+    )
 
 
 # A solver's entry that is to be zero, relative to the largest one.

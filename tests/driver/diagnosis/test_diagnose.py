@@ -268,8 +268,8 @@ def test_a_solver_that_is_wrong_is_not_believed() -> None:
     )
     lines = told(vector("low: u >= 1", "high: u <= 2"), "unbounded").splitlines()
     assert lines[0] == (
-        "solver says that 'own' is unbounded (Whatever); no direction was found in which the objective gets "
-        "better without end"
+        "not decided: solver says that 'own' is unbounded (Whatever), and no point that keeps every line was "
+        "found from which the objective gets better without end"
     )
 
 
@@ -314,21 +314,30 @@ def test_stopped_early_without_a_point(subtests: pytest.Subtests) -> None:
     text = fitness().replace("0.1 ", "2.0 ")
     for solver in ["clarabel", "scs"]:
         with subtests.test(solver):
-            for options in ({"max_iterations": 1}, {"time_limit": 1e-6}):
-                first, hint = refusal(text, solver=solver, **options)
-                place = r"constraint '(privacy' for i|accuracy' for j) = \d \((cell|query) \d\)"
-                how = rf"(misses {place} by [\d.e+-]+, relatively|gives {place} no finite value)"
-                assert re.fullmatch(rf"the point of {solver} for 'own' {how} \(.*\)", first)
-                assert "  give the program a 'repair' that restores '" in hint
-                assert hint.endswith("or allow more time or iterations, or try another solver")
+            first, hint = refusal(text, solver=solver, time_limit=1e-6)
+            place = r"constraint '(privacy' for i|accuracy' for j) = \d \((cell|query) \d\)"
+            how = rf"(misses {place} by [\d.e+-]+, relatively|gives {place} no finite value)"
+            assert re.fullmatch(rf"the point of {solver} for 'own' {how} \(.*\)", first)
+            assert "  give the program a 'repair' that restores '" in hint
+            assert hint.endswith("or allow more time or iterations, or try another solver")
 
 
-def test_what_is_said_of_a_repair() -> None:
+def test_a_point_that_is_far_off_is_moved_inside() -> None:
+    text = fitness().replace("0.1 ", "2.0 ")
+    s = solve(WORKLOAD, Program.parse(text), solver="scs", max_iterations=1)
+    assert s.status.feasible and s.objective_grade == "proved"
+
+
+def test_what_is_said_of_a_repair(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is shown where there is none, as the line's form tells, and blamed where it does not restore."""
+    monkeypatch.setattr("mmopt.driver.derive.moved_inside", lambda instance, point, clock, tolerance: point)
     text = matrix("sensitivity: diag(X) <= 1")
     first, hint = refusal(text, solver="scs", max_iterations=10)
     assert first.startswith("the point of scs for 'own' misses constraint 'sensitivity' (cell ")
-    assert first.endswith(", relatively (solved (inaccurate - reached max_iters))")
+    assert first.endswith(
+        ", relatively (solved (inaccurate - reached max_iters)); no point near it, or on the way inside of "
+        "all lines, keeps them"
+    )
     more = "allow more time or iterations, or try another solver"
     repair = "X = X / max(diag(X))"
     restores = "restores 'sensitivity'"
@@ -338,7 +347,7 @@ def test_what_is_said_of_a_repair() -> None:
     first, hint = refusal(text.replace("strategy\n", "repair\n    X = 2 * X\nstrategy\n"))
     assert re.fullmatch(
         r"after the 'repair' of 'own' the point of nuclear misses constraint 'sensitivity' \(cell \d\) by "
-        r"5.0e-01, relatively \(gap \S+ by its own count\)",
+        r"3.\de-01, relatively \(gap \S+ by its own count\)",
         first,
     )
     assert hint == f"  write the 'repair' so that it {restores}, or {more}"

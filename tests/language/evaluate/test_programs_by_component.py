@@ -10,7 +10,7 @@ from symmetric_workloads import random_products, random_symmetric_matrix
 from mmopt import Program
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.language.evaluate.evaluate_constraint import excess, excess_with_errors
+from mmopt.language.evaluate.evaluate_constraint import excess_with_errors, misses
 from mmopt.language.evaluate.split_values import without_form
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.numerics.split_arrays import Level, Space, Split, floored, lift
@@ -24,6 +24,10 @@ PROGRAMS = [
     "fitness_budget",
     "fitness_hybrid",
 ]
+
+
+def excess(line: Any, env: Any) -> float:
+    return max(float(miss.amounts.max()) for miss in misses(line, env))
 
 
 def dense(value: Any) -> Any:
