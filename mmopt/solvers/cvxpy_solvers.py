@@ -86,6 +86,7 @@ def cvxpy_row(name: str) -> SolverRow | None:
             hint=_listed(()),
         )
     by = THROUGH.get(known, "cvxpy")
+    own = "" if known in THROUGH else version_of(MODULES.get(known, known.lower()))
     cones = {KINDS[c.__name__] for i in able for c in i.SUPPORTED_CONSTRAINTS if c.__name__ in KINDS}
     return SolverRow(
         known.lower(),
@@ -96,7 +97,7 @@ def cvxpy_row(name: str) -> SolverRow | None:
         "by cvxpy",
         1e-6,
         quadratic=any(interface.supports_quad_obj() for interface in able),
-        own_version=version_of(MODULES.get(known, known.lower())) or f"through {by} {version_of(by)}",
+        own_version=own or f"through {by} {version_of(by)}",
         reads=frozenset({"max_iterations"} if known in OPTIONS and OPTIONS[known].max_iterations else ()),
     )
 
