@@ -165,9 +165,11 @@ def inv(matrix: Array) -> Array:
 
 
 def root(matrix: Array) -> Array:
-    """The symmetric psd square root."""
+    """The symmetric psd square root; a row of zeros keeps its zeros."""
     values, vectors = eigh(matrix)
-    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+    found = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+    used = matrix.any(axis=0)
+    return np.where(np.outer(used, used), found, 0.0)
 
 
 def factor(matrix: Array) -> Array:

@@ -89,6 +89,7 @@ SOURCES: dict[str, Callable[[np.ndarray, Path], Any]] = {
 }
 
 
+@pytest.mark.some(4, rest="slow")
 @pytest.mark.parametrize("source", SOURCES)
 def test_an_instant_is_in_its_month(source: str, rng: Rng, tmp_path: Path) -> None:
     domain = Domain.of(x={"range": ["1966-01-01", "1974-01-01"], "width": "month"})
@@ -103,6 +104,7 @@ def test_an_instant_is_in_its_month(source: str, rng: Rng, tmp_path: Path) -> No
 EDGES = (-3.0, 0.1, 0.3, 1.0, 2.5, 7.0, 9e15, 2.0**53 + 2)
 
 
+@pytest.mark.some(4, rest="slow")
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_float_is_in_the_bin_that_holds_it(source: str, rng: Rng, tmp_path: Path) -> None:
     domain = Domain.of(x={"bins": ["open", *EDGES, "open"]})

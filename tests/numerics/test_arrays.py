@@ -16,7 +16,7 @@ from query_rows import haar
 
 from mmopt.errors import TimeLimitError
 from mmopt.limits import deadline
-from mmopt.numerics import arrays, pseudoinverse
+from mmopt.numerics import arrays, matrix_functions, pseudoinverse
 from mmopt.numerics.arrays import largest_singular_value, qr, stacked_root
 from mmopt.numerics.matrix_functions import (
     EIGENVALUE_FLOOR,
@@ -258,3 +258,15 @@ def test_squared_singular_values_and_their_vectors(
             np.testing.assert_allclose((rows.T * values) @ rows, root.T @ root, atol=1e-12 * most)
     values, rows = spectrum(rng.normal(size=(3, 5)))
     assert values.shape == (3,) and rows.shape == (3, 5)
+
+
+def test_a_root_keeps_rows_of_zeros(rng: np.random.Generator) -> None:
+    """A psd line asks of a cell that no query counts that its whole row is zero."""
+    for _ in range(30):
+        n = int(rng.integers(3, 8))
+        queries = rng.integers(0, 2, (n + 1, n)).astype(float)
+        queries[:, int(rng.integers(n))] = 0.0
+        gram = queries.T @ queries
+        found = matrix_functions.root(gram)
+        assert not found[~gram.any(axis=0)].any()
+        assert np.allclose(found @ found, gram)
