@@ -36,7 +36,7 @@ def machine(threads: int) -> dict[str, Any]:
 
 
 def versions(solvers: Sequence[str]) -> dict[str, str]:
-    """Of mmopt, of what it computes with, and of the solvers, functions among them; "-" is not known."""
+    """The versions of mmopt, of its libraries and of the solvers, functions included; "-": unknown."""
     from mmopt import __version__
     from mmopt.resources import version_of
     from mmopt.solvers import solver_row

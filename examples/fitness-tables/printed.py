@@ -95,7 +95,7 @@ FOOTNOTES: Mapping[int, tuple[str, ...]] = {
     8: ("The coin is fair, and targets are the integers 1 to 10 (programs/ERRATA.md).",),
     9: ("CA of print is not explained (programs/ERRATA.md).",),
 }
-"""What explains a figure that differs, or that nothing does."""
+"""The reason why a figure differs, or that none is known."""
 
 
 def printed(table: int, size: int = 0) -> dict[str, float]:

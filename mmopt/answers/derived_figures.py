@@ -1,4 +1,4 @@
-"""What a manifest says that follows from what stands beside it: derived again, compared, and the rest listed.
+"""Derives what a manifest says from the files beside it, compares the two, and lists what is left unchecked.
 
 A manifest is for readers, so that its figures stand there though they follow: from the answers and from one
 another, from the saved strategy, and with the workload from the plan. None of them is believed on reading.
@@ -105,7 +105,7 @@ def _compare(
 
 
 def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """What stands in a manifest, by its place."""
+    """The values in a manifest, by their places."""
     inside = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not inside:
         yield place, value
@@ -176,7 +176,7 @@ def _of_answers(manifest: Facts, answers: Frame) -> Facts:
 
 
 def _of_refined(said: Facts, answers: Frame) -> Facts:
-    """Of the answers beside the released ones: which those are, how far they are, and the gap."""
+    """Facts about refined answers: the released ones they refine, their distance from these, and the gap."""
     from mmopt.answers.nearest_counts import PROGRAM  # which solves
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
@@ -194,7 +194,7 @@ def _of_refined(said: Facts, answers: Frame) -> Facts:
 
 
 def _of_solution(manifest: Facts, solution: AnySolution) -> Facts:
-    """What the saved strategy says of itself, where the manifest says it, too: all or what was recomputed."""
+    """Facts that the saved strategy states and the manifest repeats: all of them, or those recomputed."""
     cut = dict if "seconds" in manifest.get("solution", {}) else checked_summary
     found = {"solution": cut(solution.summary()), **solution.about_program()}
     kept = {name: fact for name, fact in found.items() if isinstance(manifest.get(name), dict)}

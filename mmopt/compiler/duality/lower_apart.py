@@ -114,7 +114,7 @@ class _Lowering:
         return replace(self.apart, lowered=Lowered(problem, {}, {}, {}), families=families)
 
     def inside(self, value: Any, unit: Any = 1.0) -> Any:
-        """What has to be nonnegative, or psd, less the room."""
+        """The value that must be nonnegative, or psd, less the room."""
         return value if self.room is None else value - self.room * unit
 
     # -------------------------------------------------------------- nodes

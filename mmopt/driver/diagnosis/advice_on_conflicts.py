@@ -159,7 +159,7 @@ def _largest(instance: Instance) -> float:
 
 
 def _relaxed(r: Relaxation) -> str:
-    """What is enough, as a solver found; that less is not is nowhere proved."""
+    """A change that is enough, as a solver found. That less would not do is not proved."""
     if r.how == "factor":
         return f"relax '{r.name}' to {r.amount:.3g} times its limit"
     if r.kind == "sign":
