@@ -1,6 +1,8 @@
-"""Programs that a user might make of shipped ones, by changing their text."""
+"""Programs that a user might make of shipped ones, by changing their text; how they are refused."""
 
 from __future__ import annotations
+
+import re
 
 from mmopt.language import Checked, Program
 from mmopt.language.print.program_layout import program_lines
@@ -23,3 +25,8 @@ def typeset_text(program: Program | Checked) -> str:
     right = max((len(formula) for _, formula, words in lines if words and len(formula) <= 40), default=0)
     rows = (f"{label:<{left}}{formula:<{right if words else 0}}   {words}" for label, formula, words in lines)
     return "\n".join(row.rstrip() for row in rows)
+
+
+def without_reach(refusal: str) -> str:
+    """A refusal without how far its proof reaches, which rounding decides."""
+    return re.sub(r"(has no feasible point) with numbers up to \de[+-]\d+", r"\1", refusal)

@@ -56,6 +56,12 @@ class Scaling:
     objective: float
     scales: Mapping[str, float]
 
+    @property
+    def smallest_unit(self) -> float:
+        """The smallest unit of a variable or a line, at most 1: what a scaled 1 is in the program's own."""
+        lines = (self.objective / factor for factor in self.multipliers.values())
+        return min([1.0, *self.variables.values(), *lines])
+
     def undone(
         self, variables: Mapping[str, Array], multipliers: Mapping[str, Array]
     ) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -186,7 +186,10 @@ def power(a: Ball, b: Ball) -> Ball:
         return _squared(a)
     if exponent < 0:
         return div(exact(np.ones(a.mid.shape)), power(a, neg(b)))
-    if exponent == int(exponent) and exponent <= 64 and is_exact:
+    if exponent == int(exponent) and is_exact:
+        if exponent > 64:
+            half = power(a, exact(np.array(exponent // 2)))
+            return mul(mul(half, half), power(a, exact(np.array(exponent % 2))))
         out = exact(np.ones(a.mid.shape))
         for _ in range(int(exponent)):
             out = a if out.mid.size and not out.rad.any() and (out.mid == 1.0).all() else mul(out, a)

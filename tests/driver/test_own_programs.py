@@ -5,6 +5,7 @@ Guards objective_remarks.py.
 
 import numpy as np
 import pytest
+from edited_programs import without_reach
 from named_workloads import random_workload
 from query_rows import haar
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
@@ -129,7 +130,7 @@ def test_problems_without_a_solution(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(solver), pytest.raises(SolverError) as refused:
             solve(PREFIX, own(*change), solver=solver)
-        assert str(refused.value).startswith(start)
+        assert without_reach(str(refused.value)).startswith(start)
 
 
 def test_a_value_on_another_scale() -> None:

@@ -139,11 +139,15 @@ def _combined(atom: str, args: list[Any], expr: Apply, env: Env) -> Any:
     return found
 
 
+def _has_sign(value: Any, sign: str) -> bool:
+    return bool(np.all(value > 0 if sign == ">" else value >= 0))
+
+
 def missed(program: Program, env: Env, sizes: Mapping[str, int], tau: float) -> list[str]:
     """The lines, and declared signs, that a point misses at τ; [] where it is feasible."""
     chosen = frozenset(d.name for d in program.choose)
     with ctx.workdps(balls.DIGITS[0]):
-        found = [d.name for d in program.choose if d.sign and np.any(np.asarray(env[d.name]) < 0)]
+        found = [d.name for d in program.choose if d.sign and not _has_sign(np.asarray(env[d.name]), d.sign)]
         for c in program.constraints:
             count = 1 if c.family is None else c.family.dim.value(sizes)
             each = (env if c.family is None else {**env, c.family.index: float(i)} for i in range(count))

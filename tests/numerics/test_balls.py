@@ -117,7 +117,7 @@ def test_products_entry_by_entry_summed(rng: np.random.Generator) -> None:
 
 @pytest.mark.quick
 def test_whole_powers(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    for exponent in [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, -1.0, -2.0, -3.0]:
+    for exponent in [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, 66.0, 67.0, -1.0, -2.0, -3.0]:
         with subtests.test(exponent=exponent):
             for _ in range(6):
                 a = random_ball(rng, 6)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from edited_programs import without_reach
 
 from mmopt import OptionError, Program, ProgramError, Workload
 from mmopt.compiler import bind
@@ -189,7 +190,7 @@ def test_a_program_without_a_solution_is_noted() -> None:
     text = L2.replace("diag(X) <= 1", "diag(X) <= 1\n    large: diag(X) >= 2")
     report = check_program(Program.parse(text), seed=4, instances=1)
     assert report.holds and report.pairs == 0
-    assert report.notes == (
+    assert tuple(map(without_reach, report.notes)) == (
         "instance 0: not solved, only random points ('l2_strategy' has no feasible point: 'sensitivity' "
         "(cell 0) and 'large' (cell 0) cannot hold together)",
         "instance 0: none of 6 points is feasible after the repair",

@@ -25,10 +25,8 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     mentions,
     names_in,
-    walk,
 )
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import arrays_of, as_value
 from mmopt.solvers import Proof
 
 __all__ = [
@@ -119,8 +117,11 @@ def _line(part: RelaxableLine, rows: str = "") -> str:
     return f"the declaration of '{part.name}' as {'>= 0' if part.kind == 'sign' else 'psd'}{rows}"
 
 
-def infeasible(instance: Instance, lines: Ground, conflict: Conflict) -> SolverError:
-    """Which lines cannot hold together, and what it takes to make room."""
+def infeasible(instance: Instance, lines: Ground, conflict: Conflict, unit: float) -> SolverError:
+    """Which lines cannot hold together, and what it takes to make room.
+
+    ``unit`` : of the numbers of which it was proved, in the program's own.
+    """
     named = [
         _line(lines.parts[key], named_rows(instance, lines.parts[key].name, rows))
         for key, rows in conflict.rows.items()
@@ -128,9 +129,8 @@ def infeasible(instance: Instance, lines: Ground, conflict: Conflict) -> SolverE
     says = "cannot hold" if len(named) == 1 else "cannot hold together"
     among = "" if conflict.minimal else " (fewer of them may do)"
     proof = conflict.proof
-    reach = _reach(proof)
-    limit = f" with entries up to {reach}" if proof.radius <= _largest(instance) else ""
-    for_points = f", for points with entries up to {reach}" if reach else ""
+    reach = _reach(proof, unit)
+    for_points = f", for points whose entries and values of atoms are at most {reach}" if reach else ""
     hints = [f"proved by multipliers with a residual of {proof.residual:.0e}{for_points}"]
     if conflict.each:
         out = "leave it out" if len(named) == 1 else "leave one of them out"
@@ -138,24 +138,18 @@ def infeasible(instance: Instance, lines: Ground, conflict: Conflict) -> SolverE
     elif conflict.all:
         hints.insert(0, _together([_relaxed(r) for r in conflict.all]))
     return SolverError(
-        f"'{instance.program.name}' has no feasible point{limit}: {_together(named)} {says}{among}",
+        f"'{instance.program.name}' has no feasible point{_up_to(reach)}: {_together(named)} {says}{among}",
         hint="\n  ".join(hints),
     )
 
 
-def _reach(proof: Proof) -> str:
+def _reach(proof: Proof, unit: float) -> str:
     """How far it was proved, "" if everywhere: beyond that rounding may have made room for a point."""
-    return rounded(proof.radius, 1, up=False, layout="e") if np.isfinite(proof.radius) else ""
+    return rounded(proof.radius * unit, 1, up=False, layout="e") if np.isfinite(proof.radius) else ""
 
 
-def _largest(instance: Instance) -> float:
-    """The largest number of what the lines are made of: points may have such entries too."""
-    written = [side for c in instance.program.constraints for side in (c.relation.left, c.relation.right)]
-    numbers = [abs(part.value) for side in written for part in walk(side) if isinstance(part, Number)]
-    used = set().union(*map(names_in, written)) & set(instance.env)
-    arrays = [part for name in used for part in arrays_of(as_value(instance.env[name]))]
-    sizes = [float(np.abs(a[np.isfinite(a)]).max(initial=0.0)) for a in arrays]
-    return max([0.0, *numbers, *sizes])
+def _up_to(reach: str) -> str:
+    return f" with numbers up to {reach}" if reach else ""
 
 
 def _relaxed(r: Relaxation) -> str:
@@ -169,12 +163,11 @@ def _relaxed(r: Relaxation) -> str:
     return f"let '{r.name}' be missed by up to {r.amount:.3g}"
 
 
-def infeasible_by_certificate(program: str, solver: str, raw: str, proof: Proof) -> SolverError:
-    """The solver's certificate, which proves it."""
-    reach = _reach(proof)
-    limit = f" with entries up to {reach}" if reach else ""
+def infeasible_by_certificate(program: str, solver: str, raw: str, proof: Proof, unit: float) -> SolverError:
+    """The solver's certificate, which proves it; ``unit`` as of ``infeasible``."""
     return SolverError(
-        f"'{program}' has no feasible point{limit}: the certificate of {solver} ({raw}) was checked",
+        f"'{program}' has no feasible point{_up_to(_reach(proof, unit))}: the certificate of {solver} "
+        f"({raw}) was checked",
         hint="leave out one constraint after another to see which cannot hold together",
     )
 

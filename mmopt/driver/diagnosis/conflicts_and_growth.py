@@ -16,6 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis.elastic_form import Kept, build, everything, points, probe
 from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
+from mmopt.driver.judge.score_point import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -23,6 +24,7 @@ from mmopt.numerics.matrix_functions import Array, eigh
 from mmopt.solvers import Clock, Proof
 
 __all__ = [
+    "FAR",
     "Conflict",
     "Growth",
     "Relaxation",
@@ -37,7 +39,7 @@ __all__ = [
 
 # A relaxation is stated with three digits, rounded up after this much, so that there is room inside.
 ROOM_INSIDE = 2e-3
-SLACK_THAT_COUNTS = 1e-6  # relatively: a slack that counts as one, a violation that is none at points far out
+SLACK_THAT_COUNTS = 1e-6  # relatively: a slack that counts as one, a change of the objective that does
 REACH_OF_PROOF = 1e10  # how far the final proof should reach
 MOST_PROBES = 60  # elastic programs solved to find the smallest set
 MOST_ROWS_APART = 8  # of a line are looked at one by one, if they conflict by themselves
@@ -192,7 +194,9 @@ def _rounded(value: float, way: Callable[[float], int]) -> float:
 # The program is solved with all entries below each of these (in the scale of the compiler), and the
 # difference of the two points is the direction that is tried.
 BOXES = (1e2, 1e4)
-STEPS_ALONG = tuple(10.0**k for k in range(3, 9))  # how far along the direction the program is evaluated
+# How far along the direction the program is evaluated. Lines may speak of entries that are as large as FAR.
+FAR = (1e16, 1e32, 1e64, 1e100)
+STEPS_ALONG = (*(10.0**k for k in range(3, 9)), *FAR)
 NOISE_OF_DIRECTION = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
 
 
@@ -284,10 +288,11 @@ def objectives(
         point = {n: v if np.ndim(v) else float(v) for n, v in point.items()}
         try:
             missed = max([0.0, *(v.amount for v in violations(instance, point))])
-            value = float(evaluate(instance.program.objective, {**instance.env, **point}))
+            with np.errstate(all="ignore"):
+                value = float(evaluate(instance.program.objective, {**instance.env, **point}))
         except np.linalg.LinAlgError:
             return None
-        if not np.isfinite(value) or missed > SLACK_THAT_COUNTS:
+        if not np.isfinite(value) or missed > FEASIBLE:
             return None
         found.append(value)
     return tuple(found)

@@ -72,7 +72,9 @@ def _shown(
         if growth is not None and not has_end(instance, growth.directions):
             return advice_on_conflicts.unbounded(instance, growth)
     conflict = find_conflict(lines, scaling, clock)
-    return advice_on_conflicts.infeasible(instance, lines, conflict) if conflict is not None else None
+    if conflict is None:
+        return None
+    return advice_on_conflicts.infeasible(instance, lines, conflict, scaling.smallest_unit)
 
 
 def _doubted(
@@ -85,7 +87,9 @@ def _doubted(
             return advice_on_conflicts.feasible_all_the_same(instance, solver, last.raw, found)
     proof = prove(last.vectors, ray=True) if last.vectors is not None else None
     if proof is not None and proof.reach >= LEAST_REACH:
-        return advice_on_conflicts.infeasible_by_certificate(instance.program.name, solver, last.raw, proof)
+        return advice_on_conflicts.infeasible_by_certificate(
+            instance.program.name, solver, last.raw, proof, scaling.smallest_unit
+        )
     slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
     return advice_on_conflicts.undecided(instance.program.name, solver, last.raw, slack)
 

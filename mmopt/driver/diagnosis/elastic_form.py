@@ -204,6 +204,8 @@ def probe(
     holds for points up to ``reach`` times ``size`` ends it; else the best counts that holds up to
     ``LEAST_REACH``.
     """
+    if not kept:
+        return None
     slack = dict.fromkeys(kept, "slack") if loose is None else {key: f"slack {key}" for key in loose}
     found: Probe | None = None
     for point in points(build(ground, kept, slack), clock):

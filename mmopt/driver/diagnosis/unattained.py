@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.diagnosis.conflicts_and_growth import Growth, ends_of, gets_better, objectives
+from mmopt.driver.diagnosis.conflicts_and_growth import FAR, Growth, ends_of, gets_better, objectives
 from mmopt.driver.judge.derived_bound import reader
 from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics.matrix_functions import Array
 
 __all__ = ["find_endless", "has_end"]
 
-# How far the program is evaluated: in sizes of the point, and, for exponentials, in units.
+# How far the program is evaluated: in sizes of the point, and, for exponentials, in units. FAR out it must be
+# no worse.
 STEPS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
-FAR = (1e3, 1e6)  # sizes at which it must still be no worse
 LARGEST = 512  # cells up to which it is looked for: each step evaluates the program
 
 

@@ -135,8 +135,8 @@ class Violation:
         if self.kind == "constraint":
             c = next(c for c in instance.program.constraints if c.name == self.name)
             return f"constraint '{self.name}'{place(instance, c, self.entry)}"
-        promise = ">= 0" if self.kind == "sign" else "psd"
-        return f"'{self.name}', declared {promise},"
+        d = next(d for d in instance.program.choose if d.name == self.name)
+        return f"'{self.name}', declared {f'{d.sign} 0' if self.kind == 'sign' else 'psd'},"
 
     def missed(self, instance: Instance, amount: str = "") -> str:
         """That it is missed, in words; ``amount``: by how much, in digits."""
@@ -236,7 +236,7 @@ def _negative_eigenvalue(parts: Sequence[Array]) -> float:
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
     if not np.isfinite(value).all():
         return Violation(d.name, "sign", float("inf"))
-    if value.size == 0 or not (value < 0.0).any():
+    if value.size == 0 or not (value <= 0.0 if d.sign == ">" else value < 0.0).any():
         return Violation(d.name, "sign", 0.0)
     at = np.unravel_index(int(np.argmin(value)), value.shape)
     return Violation(d.name, "sign", 1.0, tuple(int(i) for i in at))
@@ -274,5 +274,5 @@ def is_inverted(name: str, program: Program) -> bool:
 
 
 def _signed(d: Declaration, value: Array) -> Array:
-    floor = EIGENVALUE_FLOOR * float(np.max(value, initial=0.0)) if d.sign == ">" else 0.0
+    floor = EIGENVALUE_FLOOR * (float(np.max(value, initial=0.0)) or 1.0) if d.sign == ">" else 0.0
     return np.asarray(np.maximum(value, floor))

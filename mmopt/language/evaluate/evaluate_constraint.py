@@ -40,6 +40,8 @@ __all__ = ["beside_psd", "charge", "cleared", "excess_with_errors", "misses", "v
 
 # What is compared with nothing larger than this is compared with this.
 LEAST_SIZE = 1e-300
+# Sides below this may be made of what was too small for a float.
+SMALL = 1e-290
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class Miss:
     def worst(self) -> tuple[float, tuple[int, ...]]:
         """The part by which terms have to change for it to hold, where that is most."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts = self.amounts if self.is_matrix else self.amounts / self.sizes
+            most = np.finfo(float).max
+            parts = self.amounts if self.is_matrix else self.amounts / np.minimum(self.sizes, most)
         parts = np.where(self.amounts > 0, parts, 0.0)
         at = np.unravel_index(int(np.argmax(parts)), parts.shape)
         return float(parts[at]), (*self.index, *map(int, at))
@@ -198,6 +201,11 @@ def _entries(
     known = np.isfinite(left) & np.isfinite(right)
     amounts = np.where(known, np.maximum(_over(relation.op, left, right), 0.0), np.inf)
     sizes = np.where(known, np.abs(left) + np.abs(right), 1.0)
+    small = sizes < SMALL
+    if (
+        chosen and small.any() and _underflows(relation, env)
+    ):  # what is 0 only as a float misses 0 by all of it
+        return Miss(np.where(small, 1.0, amounts), np.where(small, 1.0, sizes))
     if not known.all() or not amounts.any():
         return Miss(amounts, sizes)
     # What is required of givens is compared with its sides, unless these are zero.
@@ -207,6 +215,15 @@ def _entries(
         difference = _difference(relation)
         sizes = sizes_of_terms(difference, env, chosen or frozenset(names_in(difference)), amounts, memo)
     return Miss(amounts, sizes)
+
+
+def _underflows(relation: Relation, env: Env) -> bool:
+    try:
+        with np.errstate(under="raise"):
+            evaluate(_difference(relation), env)
+    except FloatingPointError:
+        return True
+    return False
 
 
 def _difference(relation: Relation) -> Expr:

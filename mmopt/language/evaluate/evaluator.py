@@ -157,7 +157,7 @@ def evaluate_ball(expr: Expr, env: Env) -> Any:
 def _evaluated(numbers: Numbers, expr: Expr, env: Env, memo: Memo, look: Look | None = None) -> Any:
     algebra = ByComponent(numbers) if splits(env) else numbers
     # 1 / 0 is infinite and 0 / 0 no number, without a warning: both are seen in the result.
-    with np.errstate(all="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return _Walk(numbers, algebra, env, memo, look).value(expr)
 
 

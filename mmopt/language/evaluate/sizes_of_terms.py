@@ -55,7 +55,8 @@ def sizes_of_terms(
     for entry in map(tuple, np.argwhere(at)):
         bar = np.zeros(rest.shape)
         bar[entry if rest.shape else ()] = 1.0
-        found[entry] += sum(float(np.abs(d * values[n]).sum()) for n, d in pull(bar).items())
+        with np.errstate(over="ignore", invalid="ignore"):
+            found[entry] += sum(float(np.abs(d * values[n]).sum()) for n, d in pull(bar).items())
     return found
 
 

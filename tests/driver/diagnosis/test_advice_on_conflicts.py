@@ -90,26 +90,22 @@ def test_a_line_of_another_form_gets_the_usual_example() -> None:
 
 @pytest.mark.quick
 def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
-    """Beyond, rounding of what is large may hide a point: never "no feasible point" where the numbers are."""
+    """In the program's own unit; beyond, rounding of what is large may hide a point."""
     head = "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\n"
     program = check(Program.parse(f"{head}minimize\n    sum(x)\nsubject to\n    top: x <= u\n"))
-    for largest, residual, limit, reach in [
-        (1e16, 7e-14, " with entries up to 1e+13", ", for points with entries up to 1e+13"),
-        (1e12, 7e-14, "", ", for points with entries up to 1e+13"),
-        (1e2, 7e-2, " with entries up to 1e+01", ", for points with entries up to 1e+01"),
-        (1e16, 0.0, "", ""),
-    ]:
-        with subtests.test(largest=largest, residual=residual):
-            instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -largest])})
-            ground: Any = SimpleNamespace(parts={"top": SimpleNamespace(kind="constraint", name="top")})
+    instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -1e6])})
+    ground: Any = SimpleNamespace(parts={"top": SimpleNamespace(kind="constraint", name="top")})
+    for residual, unit, far in [(7e-14, 1.0, "1e+13"), (7e-14, 1e-6, "1e+07"), (0.0, 1.0, "")]:
+        with subtests.test(residual=residual, unit=unit):
             proof = Proof(1.0, residual, 1.0)
             conflict: Any = SimpleNamespace(rows={"top": None}, minimal=True, proof=proof, each=(), all=())
-            assert str(infeasible(instance, ground, conflict)) == (
+            limit = far and f" with numbers up to {far}"
+            reach = far and f", for points whose entries and values of atoms are at most {far}"
+            assert str(infeasible(instance, ground, conflict, unit)) == (
                 f"'own' has no feasible point{limit}: 'top' cannot hold\n"
                 f"  proved by multipliers with a residual of {residual:.0e}{reach}"
             )
-            said = str(infeasible_by_certificate("own", "scs", "infeasible", proof))
-            reach = reach.removeprefix(", for points")
+            said = str(infeasible_by_certificate("own", "scs", "infeasible", proof, unit))
             assert said.startswith(
-                f"'own' has no feasible point{reach}: the certificate of scs (infeasible) was checked"
+                f"'own' has no feasible point{limit}: the certificate of scs (infeasible) was checked"
             )

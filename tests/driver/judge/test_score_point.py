@@ -330,3 +330,14 @@ def test_an_objective_holds_for_queries_whose_root_the_condition_amplifies(subte
             assert still is proved
             assert charged > value if proved else charged >= value
             assert not proved or exact_error(w.queries, one.env["C"]) <= Fraction(charged)
+
+
+def test_what_scaling_does_not_mend_is_an_estimate() -> None:
+    """A known total missed by rounding: 0.2 counts of 1e9 are worth 0.02, the whole of the objective."""
+    rows = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    y = np.array([1e9, 5e8 + 0.3, 5e8 - 0.1])
+    givens = {"y": y, "s": np.array([1e6, 1.0, 1.0]), "known": np.array([1.0, 0.0, 0.0]), "most": 1e10}
+    one = bind(Program.load("refine_counts"), Workload.from_matrix(rows), givens)
+    found = scored(one, {"x": y[1:]})
+    assert 0.0 < found.after <= FEASIBLE and not found.proved
+    assert scored(instance(np.tri(4)), {"X": np.diag([1.0 + 1e-11, 1, 1, 1])}).proved

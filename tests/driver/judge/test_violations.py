@@ -131,3 +131,12 @@ def test_the_worst_is_what_is_certified(rng: np.random.Generator) -> None:
         amount, entry = worst(c, {**bound.env, **values}, chosen)
         assert violation(c, {**bound.env, **values}, chosen) == max(amount, 0.0)
         assert next(v for v in lines if v.name == c.name).entry == entry
+
+
+def test_zero_is_not_positive() -> None:
+    for sign, amount in ((">", 1.0), (">=", 0.0)):
+        text = f"program own\nchoose\n    x: vector[2] {sign} 0\nminimize\n    sum(x)\n"
+        bound = bind(Program.parse(text), Workload.from_matrix(np.eye(2)))
+        found = violations(bound, {"x": np.array([1.0, 0.0])})[0]
+        assert (found.kind, found.amount) == ("sign", amount)
+        assert not amount or found.text(bound) == "'x', declared > 0,"

@@ -236,7 +236,7 @@ def test_a_program_that_cannot_be_met() -> None:
     with pytest.raises(SolverError) as refused:
         solve(TWO, few(("diag(X) <= 1", "diag(X) <= 1\n    more: trace(X) >= 9")))
     assert re.fullmatch(
-        r"'few_rows' has no feasible point with entries up to \S+: the certificate of clarabel "
+        r"'few_rows' has no feasible point with numbers up to \S+: the certificate of clarabel "
         r"\(PrimalInfeasible\) was checked\n"
         r"  leave out one constraint after another to see which cannot hold together",
         str(refused.value),

@@ -163,3 +163,19 @@ def test_nearly_zero_entries_are_cleared_where_a_line_says_so() -> None:
     assert violation(lines[0], {**env, "X": found}) == 0
     assert violation(lines[1], {**env, "X": found}) == 1.0
     assert x[0, 1] == 1e-9
+
+
+def test_what_is_too_small_or_too_large_for_a_float(subtests: pytest.Subtests) -> None:
+    """It misses by what it is; zeros are zeros."""
+    chosen = frozenset({"c", "u"})
+    for text, env, amount in [
+        ("exp(c) <= 0", {"c": -2000.0}, 1.0),
+        ("c**2 <= 0", {"c": 1e-170}, 1.0),
+        ("c**2 <= 0", {"c": 0.0}, 0.0),
+        ("1e-200 * u <= 0", {"u": np.array([0.0, -1e-200])}, 1.0),
+        ("u >= 0", {"u": np.array([0.0, 1e-320])}, 0.0),
+        ("1e200 * u[0] - 1e200 * u[1] <= 0", {"u": np.array([1.7e108, 0.8e108])}, 0.5),
+    ]:
+        with subtests.test(text, **env):
+            found = violation(constraint(text), {**env, "m": 2, "n": 2}, chosen)
+            assert found == pytest.approx(amount, rel=0.1)
