@@ -156,8 +156,16 @@ def _check_parent(path: Path) -> None:
         raise OptionError(
             f"cannot write '{path}': there is no folder '{parent}'", hint="make the folder first"
         )
-    if not os.access(parent, os.W_OK):
-        raise OptionError(f"cannot write '{path}': the folder '{parent}' is not writable")
+    from mmopt.mechanism.release_folder import partial_sibling
+
+    trial = partial_sibling(path)
+    try:  # the folder may be writable and the name too long for a sibling
+        trial.mkdir()
+        trial.rmdir()
+    except OSError as error:
+        raise OptionError(
+            f"cannot write '{path}': {error.strerror}", hint="another folder or a shorter name may do"
+        ) from error
 
 
 def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -> None:

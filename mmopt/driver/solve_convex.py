@@ -24,7 +24,7 @@ from mmopt.driver.judge.assemble_solution import Ending, assemble
 from mmopt.driver.judge.bound_claims import refuted
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.point_meaning import meaning
-from mmopt.driver.judge.score_point import Candidate, charged, gap_of, improves, may_move
+from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TooLargeError, UnsuitableError
@@ -72,7 +72,7 @@ def solve_convex(task: Task) -> Solution:
         if better is None:
             break
         point, ending = better, replace(ending, objective=better.objective, proved=better.proved)
-    return assemble(task.instance, *_beside_bound(task, point, found))
+    return assemble(task.instance, point.env, found)
 
 
 def _better(
@@ -90,21 +90,6 @@ def _better(
     with Clock(task.asked.get("time_limit", np.inf) - (time.monotonic() - started)) as clock:
         best.move_inside(clock, task.asked.get("tolerance") or Options().tolerance)
     return best.point
-
-
-def _beside_bound(task: Task, point: Candidate, ending: Ending) -> tuple[Mapping[str, Any], Ending]:
-    """Values and ending; a point that is beyond the bound by what it misses is charged for that.
-
-    By weak duality it is then at most at the bound, or the arithmetic is broken. Where the charge is more
-    than the gap asked for, the point is none: it stays beyond the bound.
-    """
-    derived, instance = ending.derived, task.instance
-    if derived is None or not refuted(ending.objective, derived.bound, instance.program.sense):
-        return point.env, ending
-    found = charged(instance, replace(point, objective=ending.objective), derived.multipliers)
-    gap = gap_of(instance.checked, found.objective, derived.bound)
-    is_near = gap is not None and gap <= (task.asked.get("tolerance") or Options().tolerance)
-    return point.env, replace(ending, objective=found.objective) if is_near else ending
 
 
 def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:

@@ -35,6 +35,7 @@ __all__ = [
     "build_manifest",
     "guarantee",
     "noise_words",
+    "partial_sibling",
     "stated",
     "write_release",
 ]
@@ -161,7 +162,7 @@ def write_release(
         raise OptionError(
             f"'{target}' exists already; a release is written to a new folder", hint="name another folder"
         )
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.partial"
+    temporary = partial_sibling(target)
     _remove_left(target)
     try:
         temporary.mkdir()
@@ -189,6 +190,11 @@ def write_release(
         if lock is not None:
             os.close(lock)
     return target
+
+
+def partial_sibling(target: Path) -> Path:
+    """The name under which a file or folder is written before it has its own."""
+    return target.parent / f".{target.name}.{secrets.token_hex(4)}.partial"
 
 
 def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:

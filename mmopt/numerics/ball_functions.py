@@ -8,7 +8,20 @@ import scipy.linalg
 from mmopt.errors import ProgramError
 from mmopt.numerics import balls, matrix_functions
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import GROW, POWER, TINY, Ball, exact, gamma, matmul, norm, rounded, sub, unknown
+from mmopt.numerics.balls import (
+    GROW,
+    POWER,
+    TINY,
+    Ball,
+    exact,
+    frobenius,
+    gamma,
+    matmul,
+    norm,
+    rounded,
+    sub,
+    unknown,
+)
 
 __all__ = [
     "below_eigenvalues",
@@ -121,7 +134,7 @@ def _least(m: Ball, s: float) -> float | None:
         return None
     diagonal = np.diagonal(m.mid)
     slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
-    return s - slip - float(np.linalg.norm(m.rad)) * GROW
+    return s - slip - frobenius(m.rad)
 
 
 def is_semidefinite(a: Ball) -> bool:
@@ -133,7 +146,7 @@ def is_semidefinite(a: Ball) -> bool:
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
         return False
     slip = 4 * gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid)).sum()) + TINY
-    if (_least(m, slip + 2 * float(np.linalg.norm(m.rad))) or -1.0) > 0:
+    if (_least(m, slip + 2 * frobenius(m.rad)) or -1.0) > 0:
         return True
     # Twice the diagonal against whole rows, in which it is once.
     rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW

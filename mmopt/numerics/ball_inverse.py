@@ -22,12 +22,12 @@ from mmopt.numerics import matrix_functions, pseudoinverse
 from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.ball_functions import below_eigenvalues, symmetric
 from mmopt.numerics.balls import (
-    GROW,
     Ball,
     U,
     add,
     dots,
     exact,
+    frobenius,
     joined,
     lengths,
     matmul,
@@ -249,7 +249,7 @@ def smallest_singular(a: Ball) -> float:
         return 0.0
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)
     off = norm(rest)
-    return (1.0 - off) / (float(np.linalg.norm(guess)) * GROW) if off < 1 else 0.0
+    return (1.0 - off) / frobenius(guess) if off < 1 else 0.0
 
 
 def pseudo_inverse(a: Ball) -> Ball:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics.balls import GROW, TINY, Ball, gamma, rounded, unknown
+from mmopt.numerics.balls import GROW, TINY, Ball, frobenius, gamma, rounded, unknown
 from mmopt.numerics.matrix_functions import EPS, Array, eigenvectors
 from mmopt.numerics.pseudoinverse import graded, panels
 
@@ -50,7 +50,7 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
         found = nuclear(Ball(np.ldexp(a.mid, -bits), np.ldexp(a.rad, -bits) + TINY), guess)
         return rounded(np.ldexp(found.mid, bits), np.ldexp(found.rad, bits))
     mid, rad = (a.mid, a.rad) if a.mid.shape[0] <= a.mid.shape[1] else (a.mid.T, a.rad.T)
-    high = np.sqrt(len(mid)) * (_norm(mid) + _norm(rad)) * GROW
+    high = np.sqrt(len(mid)) * (frobenius(mid) + frobenius(rad)) * GROW
     low = 0.0
     if size and guess is not None and _looks_polar(a.mid, guess):
         low = _below(mid, rad, guess if mid is a.mid else guess.T, is_own=False)
@@ -73,11 +73,6 @@ def _looks_polar(mid: Array, guess: Array) -> bool:
     return float(v @ one) > 0 and float(np.linalg.norm(one - other)) <= GUESS_TOLERANCE * float(
         np.linalg.norm(one)
     )
-
-
-def _norm(a: Array) -> float:
-    """The Frobenius norm."""
-    return float(np.linalg.norm(_lengths(a))) * GROW
 
 
 def _lengths(a: Array) -> Array:
@@ -104,20 +99,20 @@ def _gram(a: Array) -> tuple[Array, float]:
         lower[here, here] += np.tril(lower[here, here], -1).T
         lower[here, here.stop :] = lower[here.stop :, here].T
     terms = min(a.shape[1], SUMMED_TERMS) + -(-a.shape[1] // SUMMED_TERMS) + 1
-    return lower, gamma(terms) * (_norm(a) ** 2 + len(a))
+    return lower, gamma(terms) * (frobenius(a) ** 2 + len(a))
 
 
 def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
     """An upper bound; infinity where U could be singular."""
     gram, slip = _gram(vectors.T)
-    off = _norm(gram) + slip
+    off = frobenius(gram) + slip
     del gram
     if off >= 0.5:
         return float("inf")
     # Row i of Uᵀ K was rounded by at most γ |uᵢ|ᵀ |K|.
-    errors = gamma(len(mid)) * np.sqrt(np.einsum("ij,ij->j", vectors, vectors)) * _norm(mid)
+    errors = gamma(len(mid)) * np.sqrt(np.einsum("ij,ij->j", vectors, vectors)) * frobenius(mid)
     total = float((lengths + errors).sum()) * (1.0 + gamma(2 * sum(mid.shape) + 8))
-    return total / float(np.sqrt(1.0 - off)) + float(np.sqrt(len(mid))) * _norm(rad)
+    return total / float(np.sqrt(1.0 - off)) + float(np.sqrt(len(mid))) * frobenius(rad)
 
 
 def _polar(vectors: Array, directions: Array) -> tuple[Array, Array]:
@@ -143,7 +138,7 @@ def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:
     best = 0.0
     for step in range(NEWTON_ROUNDS + 1):
         gram, slip = _gram(z)
-        off = _norm(gram)
+        off = frobenius(gram)
         sizes = _lengths(z) * GROW
         inner = np.einsum("ij,ij->i", mid, z[:, :columns])
         lost = float(wrong @ sizes) * GROW + gamma(len(mid)) * float(np.abs(inner).sum()) * GROW
@@ -169,4 +164,4 @@ def _change(mid: Array, z: Array, gram: Array, off: float) -> tuple[float, float
     for here in panels(len(mid), SUMMED_TERMS):
         total += float(np.einsum("ij,ij->", gram[here], mid[here] @ z.T))
     terms = sum(mid.shape) + 3 * SUMMED_TERMS + len(mid) * SUMMED_TERMS
-    return total / 2, gamma(terms) * off * _norm(mid) * _norm(z) * GROW
+    return total / 2, gamma(terms) * off * frobenius(mid) * frobenius(z) * GROW

@@ -264,7 +264,17 @@ def lengths(a: Array, axis: int) -> Array:
 
 def norm(a: Ball) -> float:
     """At least the Frobenius norm of every matrix in the ball."""
-    return float(np.linalg.norm(np.abs(a.mid) + a.rad)) * GROW
+    return frobenius(np.abs(a.mid) + a.rad)
+
+
+def frobenius(a: Array) -> float:
+    """At least the Frobenius norm, where squares are too small or too large for floats, too."""
+    with np.errstate(over="ignore"):
+        found = float(np.linalg.norm(a))
+    if found < np.sqrt(SMALLEST_ROOT) or not found < 1.0 / SMALLEST_ROOT:
+        top = float(np.abs(a).max(initial=0.0))
+        found = float(np.linalg.norm(a / top)) * top if 0 < top < np.inf else top
+    return found * GROW
 
 
 def product_radii(a: Array, b: Array) -> Array:

@@ -300,9 +300,14 @@ def logsumexp(a: Array, axis: int | None = None) -> Any:
 
 
 def logdet(matrix: Array) -> float:
-    """The logarithm of the determinant of a psd matrix; -inf where that is not positive."""
-    sign, value = np.linalg.slogdet(matrix)
-    return float(value) if sign > 0 else -float("inf")
+    """The logarithm of the determinant of a psd matrix; -inf where rounding may have made it positive."""
+    diagonal = np.diagonal(matrix)
+    if not (np.isfinite(matrix).all() and (diagonal > 0).all()):
+        return -float("inf")
+    roots = np.sqrt(diagonal)
+    values = eigh(matrix / roots / roots[:, None])[0]
+    is_definite = (values > len(values) * EPS).all()
+    return float(np.log(values).sum() + 2 * np.log(roots).sum()) if is_definite else -float("inf")
 
 
 def lambda_max(matrix: Array) -> float:

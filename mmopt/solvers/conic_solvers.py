@@ -221,6 +221,14 @@ def _interrupts_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _made(solver: Any, *data: Any, **settings: Any) -> Any:
+    """The solver of the data; SolverError where it does not take them."""
+    try:
+        return solver(*data, **settings)
+    except ValueError as error:
+        raise SolverError(f"scs failed: {error}", hint="another solver may do: --solver clarabel") from None
+
+
 def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
@@ -234,7 +242,8 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
         raw = None
         with _listening(handed.solver, options, clock) as (log, counted):
             with _interrupts_later():
-                solver = scs.SCS(
+                solver = _made(
+                    scs.SCS,
                     data,
                     cones,
                     verbose=options.verbose,

@@ -192,3 +192,10 @@ def test_an_exponent_that_is_rounded_counts(subtests: pytest.Subtests) -> None:
                 for off in (-wide, wide):
                     true = flint.arb(base).log() * (flint.arb(p) / q + flint.arb(float(off)))
                     assert flint.arb(float(low)).log() <= true <= flint.arb(float(high)).log()
+
+
+def test_a_norm_is_one_at_any_scale() -> None:
+    for scale in (1e-300, 1e-170, 1.0, 1e200):
+        found = balls.norm(exact(scale * np.array([[3.0, 0.0], [0.0, 4.0]])))
+        assert 5.0 * scale <= found <= 5.0 * scale * (1 + 1e-8)
+    assert balls.norm(exact(np.zeros((2, 2)))) == 0.0

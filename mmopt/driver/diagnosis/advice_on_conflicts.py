@@ -133,7 +133,11 @@ def infeasible(instance: Instance, lines: Ground, conflict: Conflict, unit: floa
     for_points = f", for points whose entries and values of atoms are at most {reach}" if reach else ""
     hints = [f"proved by multipliers with a residual of {proof.residual:.0e}{for_points}"]
     if conflict.each:
-        out = "leave it out" if len(named) == 1 else "leave one of them out"
+        enough = {(r.name, r.kind) for r in conflict.each}
+        parts = [lines.parts[key] for key in conflict.rows]
+        kept = [_line(part) for part in parts if (part.name, part.kind) in enough]
+        which = "it" if len(named) == 1 else "one of them"
+        out = f"leave {which if len(kept) == len(named) else _together(kept, 'or')} out"
         hints.insert(0, _together([*(_relaxed(r) for r in conflict.each), out], "or"))
     elif conflict.all:
         hints.insert(0, _together([_relaxed(r) for r in conflict.all]))

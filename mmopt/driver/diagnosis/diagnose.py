@@ -86,7 +86,8 @@ def _doubted(
         if found.after <= FEASIBLE:
             return advice_on_conflicts.feasible_all_the_same(instance, solver, last.raw, found)
     proof = prove(last.vectors, ray=True) if last.vectors is not None else None
-    if proof is not None and proof.reach >= LEAST_REACH:
+    # Without a line every point is feasible; a certificate then speaks of atoms that are too large for it.
+    if instance.program.constraints and proof is not None and proof.reach >= LEAST_REACH:
         return advice_on_conflicts.infeasible_by_certificate(
             instance.program.name, solver, last.raw, proof, scaling.smallest_unit
         )

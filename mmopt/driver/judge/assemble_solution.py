@@ -15,6 +15,7 @@ from mmopt.driver.judge.bound_claims import (
     check_figures,
     grade_of,
     objective_grade,
+    refuted,
     survived,
 )
 from mmopt.driver.judge.bound_on_total_error import bound_by_component, bound_by_sectors, error_bound
@@ -27,7 +28,7 @@ from mmopt.driver.judge.point_meaning import (
     within_targets,
     without_rounding,
 )
-from mmopt.driver.judge.score_point import Array, named_multipliers
+from mmopt.driver.judge.score_point import Array, Candidate, charged, gap_of, named_multipliers
 from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.split_values import splits
@@ -35,6 +36,7 @@ from mmopt.numerics.split_arrays import Split, as_value
 from mmopt.results import Solution, Status, why_not_released
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Options
+from mmopt.stop_reasons import Stop
 from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, Strategy, as_dense
 
 __all__ = ["Ending", "Row", "assemble", "value_of"]
@@ -163,8 +165,16 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     options = asdict(ending.options) if isinstance(ending.options, Options) else dict(ending.options)
     options.pop("history", None)  # what is kept besides
     program, workload = instance.program, instance.workload
-    strategy, covariance, basis, proved = _measured(instance, env, ending)
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
+    derived, stop = ending.derived, ending.stop
+    for known, at in [(bound, multipliers), *([(derived.bound, derived.multipliers)] if derived else [])]:
+        if refuted(objective, known, program.sense):  # by weak duality, by no more than what the point misses
+            point = Candidate(variables, env, objective, 0.0, 0.0)
+            objective = charged(instance, point, at, rounded=True).objective
+            gap = gap_of(instance.checked, objective, known)
+            is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)
+            stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop
+    strategy, covariance, basis, proved = _measured(instance, env, ending)
     value = value_of(instance, env, objective)
     sensitivity = own_sensitivity(instance, env, multipliers, objective)
     if sensitivity is not None:
@@ -182,7 +192,6 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     lower, best = _error_bound(instance, strategy, goal, ending)
     if program.bound == "l2_strategy":
         bound = lower
-    derived = ending.derived
     if derived is not None:
         check_derived(instance, objective, derived.bound, variables)
     is_own = bound is not None or derived is None
@@ -199,9 +208,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         cite=program.cite,
         solver=str(ending.solver[0]),
         solver_version=ending.solver[1],
-        status=Status(
-            str(ending.stop), ending.feasible, ending.violation, grade == "proved", str(ending.word)
-        ),
+        status=Status(str(stop), ending.feasible, ending.violation, grade == "proved", str(ending.word)),
         objective=objective,
         bound=bound,
         error=error,

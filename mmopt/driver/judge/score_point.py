@@ -157,7 +157,7 @@ def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
         return float("inf")
     missed = 0.0
     for c in program.constraints:
-        missed = max(missed, excess_with_errors(c, env))
+        missed += excess_with_errors(c, env)  # each line is mended after the others
         if missed == float("inf"):
             break
     divides = any(isinstance(a.expr, Apply) and a.expr.atom == "div" for a in program.repair)
@@ -209,7 +209,7 @@ def scored(
             proved = proved and bool(np.isfinite(missed))
             # Scaled to keep its lines a point costs as much more; where weights count squared, twice as much.
             # The logarithm of a determinant moves by its size.
-            size = max(instance.sizes().values()) if instance.checked.is_logarithmic else 0.0
+            size = max(instance.sizes().values(), default=0) if instance.checked.is_logarithmic else 0.0
             loss += 2 * (max(after, missed) if np.isfinite(missed) else after) * (abs(loss) + size)
             objective = loss if minimized else -loss
     return Candidate(variables, env, objective, before, after, proved, memo)
@@ -232,19 +232,21 @@ def gap_of(checked: Checked, objective: float, bound: float | None) -> float | N
     return gap_between(objective, bound, checked.program.sense, checked.is_logarithmic)
 
 
-def charged(instance: Instance, found: Candidate, multipliers: Mapping[str, Any]) -> Candidate:
+def charged(
+    instance: Instance, found: Candidate, multipliers: Mapping[str, Any], *, rounded: bool = False
+) -> Candidate:
     """The candidate with what its last violations may be worth added to its objective.
 
     A point that misses a constraint by v is feasible for one that is v wider, whose optimum weak duality
     puts within y v of the optimum asked for, y the multiplier. Without this an objective could lie below
-    its bound, by rounding.
+    its bound, by rounding. ``rounded``: what lines may miss by the rounding of their evaluation counts, too.
     """
-    if not 0 < found.after <= FEASIBLE:
+    if found.after > FEASIBLE or not (rounded or found.after > 0):
         return found
     worth, chosen = 0.0, frozenset(found.variables)
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += charge(c, found.env, chosen, multipliers[c.name], found.memo)
+            worth += charge(c, found.env, chosen, multipliers[c.name], found.memo, rounded=rounded)
     minimized = instance.program.sense == "minimize"
     return replace(found, objective=found.objective + (worth if minimized else -worth))
 

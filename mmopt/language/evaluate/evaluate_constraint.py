@@ -14,7 +14,7 @@ from mmopt.language.check.exact_rewriting import shared, vectorised
 from mmopt.language.check.relation_checks import rank_residual
 from mmopt.language.evaluate.evaluator import Env, Memo, evaluate, evaluate_ball, points, positions
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
-from mmopt.language.evaluate.sizes_of_terms import applied, sizes_of_terms
+from mmopt.language.evaluate.sizes_of_terms import applied, has_atoms, sizes_of_terms, sum_of_joined
 from mmopt.language.evaluate.split_values import ByComponent, splits
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -42,6 +42,8 @@ __all__ = ["beside_psd", "charge", "cleared", "excess_with_errors", "misses", "v
 LEAST_SIZE = 1e-300
 # Sides below this may be made of what was too small for a float.
 SMALL = 1e-290
+# Part of the sides from which what arguments of atoms may round off counts.
+ROUNDED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,20 @@ def worst(
 
 
 def charge(
-    constraint: Constraint, env: Env, chosen: frozenset[str], multiplier: Any, memo: Memo | None = None
+    constraint: Constraint,
+    env: Env,
+    chosen: frozenset[str],
+    multiplier: Any,
+    memo: Memo | None = None,
+    *,
+    rounded: bool = False,
 ) -> float:
-    """What an objective can gain by what a point misses: of each entry the violation times its multiplier."""
+    """What an objective can gain by what a point misses: of each entry the violation times its multiplier.
+
+    ``rounded`` : or may miss, by the rounding of the line's evaluation.
+    """
     worth = 0.0
-    for miss in misses(constraint, env, chosen, memo):
+    for miss in misses(constraint, env, chosen, memo, rounded=rounded):
         one = miss.sizes.shape * (1 + miss.is_matrix)
         count, rest = divmod(0 if is_structured(multiplier) else np.size(multiplier), math.prod(one) or 1)
         if rest or count <= sum(miss.index):  # it is of orbits, or of another line
@@ -170,7 +181,12 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str) -> float:
 
 
 def misses(
-    constraint: Constraint, env: Env, chosen: frozenset[str] = frozenset(), memo: Memo | None = None
+    constraint: Constraint,
+    env: Env,
+    chosen: frozenset[str] = frozenset(),
+    memo: Memo | None = None,
+    *,
+    rounded: bool = False,
 ) -> Iterator[Miss]:
     """One for each relation of a family, or for all of them; one without a family.
 
@@ -179,32 +195,46 @@ def misses(
     units, nor on what stands beside an entry. Without ``chosen``, as of what is required of givens, it is
     relative to the largest entry; a rank is missed by the first singular value beyond it, relatively.
 
-    With values that split each orbit of a family counts by itself, as each index does densely.
+    With values that split each orbit of a family counts by itself, as each index does densely. ``rounded``:
+    what is missed between numbers has the error of its evaluation added; else only where that may count.
     """
     family, relation = constraint.family, constraint.relation
     if family is None:
-        yield _miss(relation, env, chosen, memo)
+        yield _miss(relation, env, chosen, memo, rounded)
         return
     sides = _together(constraint, family, env, memo)
     if sides is None:
         for index in range(family.dim.value(env)):
-            found = _miss(relation, {**env, family.index: index}, chosen, None)
+            found = _miss(relation, {**env, family.index: index}, chosen, None, rounded)
             yield replace(found, index=(index,))
         return
-    yield _entries(*sides, env, chosen, memo)
+    yield _entries(*sides, env, chosen, memo, rounded)
 
 
 def _entries(
-    relation: Relation, sides: Sequence[Array], env: Env, chosen: frozenset[str], memo: Memo | None
+    relation: Relation,
+    sides: Sequence[Array],
+    env: Env,
+    chosen: frozenset[str],
+    memo: Memo | None,
+    rounded: bool,
 ) -> Miss:
     left, right = np.broadcast_arrays(*sides)
     known = np.isfinite(left) & np.isfinite(right)
-    amounts = np.where(known, np.maximum(_over(relation.op, left, right), 0.0), np.inf)
-    sizes = np.where(known, np.abs(left) + np.abs(right), 1.0)
+    over, sizes = _over(relation.op, left, right), np.where(known, np.abs(left) + np.abs(right), 1.0)
+    # Like terms that are large lose what is left of them: x >= x + 1.
+    lost = known & (np.abs(over) <= ROUNDED * sizes)
+    if chosen and not splits(env) and lost.any():
+        joined = sum_of_joined(_difference(relation), env, chosen, lost, memo)
+        over = over if joined is None else np.where(lost, _over(relation.op, joined, np.zeros(())), over)
+    if chosen and not splits(env) and (rounded or has_atoms(_difference(relation), chosen)):
+        rad = evaluate_ball(_difference(relation), env).rad
+        least = 0.0 if rounded else ROUNDED * sizes + SMALL
+        over = over + np.where(np.isfinite(rad) & (rad > least), rad, 0.0)
+    amounts = np.where(known, np.maximum(over, 0.0), np.inf)
     small = sizes < SMALL
-    if (
-        chosen and small.any() and _underflows(relation, env)
-    ):  # what is 0 only as a float misses 0 by all of it
+    if chosen and small.any() and _underflows(relation, env):
+        # What is 0 only as a float misses 0 by all of it.
         return Miss(np.where(small, 1.0, amounts), np.where(small, 1.0, sizes))
     if not known.all() or not amounts.any():
         return Miss(amounts, sizes)
@@ -267,7 +297,7 @@ def _over(op: str, left: Array, right: Array) -> Array:
     return np.abs(over) if op == "==" else over
 
 
-def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | None) -> Miss:
+def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | None, rounded: bool) -> Miss:
     """One relation, or one of a family."""
     one = np.ones(())
     if isinstance(relation.left, Apply) and relation.left.atom == "rank":
@@ -293,7 +323,7 @@ def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | Non
         return Miss(np.asarray(beside_psd(parts, sizes)), sizes[0])
     if any(isinstance(value, Split) for value in values):
         raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
-    found = _entries(relation, arrays, env, chosen, memo)
+    found = _entries(relation, arrays, env, chosen, memo, rounded)
     if not chosen:
         found = replace(found, sizes=np.full(found.sizes.shape, found.sizes.max(initial=LEAST_SIZE)))
     return found

@@ -8,7 +8,7 @@ multiplies a term is then a derivative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +30,7 @@ from mmopt.language.syntax.syntax_tree import (
 )
 from mmopt.numerics.arrays import Array
 
-__all__ = ["applied", "sizes_of_terms"]
+__all__ = ["applied", "has_atoms", "sizes_of_terms", "sum_of_joined"]
 
 PRODUCTS = frozenset({"mul", "matmul", "div"})
 SUMS = frozenset({"sum", "trace", "matmul"})
@@ -47,17 +47,45 @@ def sizes_of_terms(
         rest = rewrite(expr, lambda e: applied("mul", Number(0.0, e.span), e) if e in known else None)
         sizes = evaluate(_absolute(expr, chosen), env, memo) + np.abs(evaluate(rest, env, memo))
         return np.broadcast_to(sizes, np.shape(at))
-    names = {leaf: Name(f"term {number}", leaf.span) for number, leaf in enumerate(known)}
+    found = np.zeros(np.shape(at))
+    for entry, terms in _joined(expr, env, known, at, memo):
+        found[entry] = sum(float(np.abs(term).sum()) for term in terms)
+    return found
+
+
+def sum_of_joined(
+    expr: Expr, env: Env, chosen: frozenset[str], at: Array, memo: Memo | None = None
+) -> Array | None:
+    """The values of entries where ``at`` is not 0, like terms joined; None where no term stands twice."""
+    leaves = list(_leaves(expr, chosen))
+    known = dict.fromkeys(leaves)
+    if len(known) == len(leaves):
+        return None
+    found = np.zeros(np.shape(at))
+    for entry, terms in _joined(expr, env, known, at, memo):
+        found[entry] = sum(float(term.sum()) for term in terms)
+    return found
+
+
+def _joined(
+    expr: Expr, env: Env, leaves: Mapping[Expr, None], at: Array, memo: Memo | None
+) -> Iterator[tuple[tuple[int, ...], list[Array]]]:
+    """For each entry where ``at`` is not 0: what is added, and each of the terms times what multiplies it."""
+    names = {leaf: Name(f"term {number}", leaf.span) for number, leaf in enumerate(leaves)}
     values = {name.id: np.asarray(evaluate(leaf, env, memo), dtype=float) for leaf, name in names.items()}
     tape = Tape(rewrite(expr, names.get), {**env, **values}, list(values))
-    rest = np.abs(tape.run({n: np.zeros(v.shape) for n, v in values.items()})[0])
-    found, (_, pull) = np.array(np.broadcast_to(rest, np.shape(at))), tape.run(values)
+    rest, (_, pull) = tape.run({n: np.zeros(v.shape) for n, v in values.items()})[0], tape.run(values)
+    rest = np.broadcast_to(rest, np.shape(at))
     for entry in map(tuple, np.argwhere(at)):
         bar = np.zeros(rest.shape)
         bar[entry if rest.shape else ()] = 1.0
         with np.errstate(over="ignore", invalid="ignore"):
-            found[entry] += sum(float(np.abs(d * values[n]).sum()) for n, d in pull(bar).items())
-    return found
+            yield entry, [rest[entry], *(d * values[n] for n, d in pull(bar).items())]
+
+
+def has_atoms(expr: Expr, chosen: frozenset[str]) -> bool:
+    """Whether a term is more than a name or an entry: then its argument is rounded before it is one term."""
+    return any(isinstance(leaf, Apply) for leaf in _leaves(expr, chosen))
 
 
 def applied(atom: str, *args: Expr) -> Expr:

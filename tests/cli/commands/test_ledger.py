@@ -125,3 +125,13 @@ def test_an_interruption_after_spending_says_what_was_spent(
         assert done.err.endswith(words.format(1)), done
         assert not (files / "out").exists()
         assert [entry.state for entry in Ledger.load(ledger).account.entries] == ["spent"]
+
+
+def test_a_name_under_which_nothing_can_be_written_spends_nothing(
+    run: Any, refused: Any, saved: Path, ledger: Path
+) -> None:
+    """Its temporary sibling is longer than the name."""
+    words = ("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger")
+    said = refused(*words, "--out", "o" * 245)
+    assert said.startswith(f"error: cannot write '{'o' * 245}': File name too long\n")
+    assert not Ledger.load(ledger).account.entries

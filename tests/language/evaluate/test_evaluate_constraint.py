@@ -179,3 +179,16 @@ def test_what_is_too_small_or_too_large_for_a_float(subtests: pytest.Subtests) -
         with subtests.test(text, **env):
             found = violation(constraint(text), {**env, "m": 2, "n": 2}, chosen)
             assert found == pytest.approx(amount, rel=0.1)
+
+
+def test_what_is_rounded_off_counts() -> None:
+    """In the argument of an atom, and of like terms. Of an affine line each term may change."""
+    env = {"u": np.array([1.0, 3.0]), "c": 1.0, "m": 2, "n": 2}
+    for text, is_missed in [
+        ("abs(1e17 * u[0] + u[1] - 1e17) <= c", True),
+        ("exp(1e17 * u[0] + u[1] - 1e17) <= c", True),
+        ("abs(u[0] + u[1]) <= 4 * c", False),
+        ("1e17 * u[0] + u[1] - 1e17 <= c", False),
+        ("1e17 * u[0] - 1e17 * u[1] >= 1e17 * u[0] - 1e17 * u[1] + c", True),
+    ]:
+        assert (violation(constraint(text), env, frozenset({"u", "c"})) > 1e-3) == is_missed, text
