@@ -26,6 +26,7 @@ __all__ = [
     "SolverError",
     "TimeLimitError",
     "TooLargeError",
+    "UndecidedError",
     "UnsuitableError",
     "WorkloadError",
     "counted",
@@ -132,6 +133,12 @@ class SolverError(Error):
 
 class UnsuitableError(SolverError):
     """A solver that cannot take this program: it lacks a cone, or does not claim the program."""
+
+
+class UndecidedError(SolverError):
+    """No point of a solver, and no proof that there is none; ``found`` is a feasible one from a diagnosis."""
+
+    found: object = None
 
 
 class PrivacyError(Error):

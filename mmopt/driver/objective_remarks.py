@@ -36,17 +36,19 @@ def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
 
 @np.errstate(all="ignore")
 def _charge(instance: Instance, env: dict[str, Any], solution: Solution) -> Iterator[str]:
-    missed: list[Violation] = [v for v in violations(instance, env) if v.amount > TOLD]
-    if not missed:
-        return
+    missed: list[Violation] = [v for v in violations(instance, env) if v.amount > 0]
     value = float(evaluate(instance.program.objective, env))
     charge = abs(solution.objective - value)
-    line, by = missed[0].text(instance), rounded(missed[0].amount, 2, up=True, layout="e")
+    line = by = ""
+    if missed:
+        line, by = missed[0].text(instance), rounded(missed[0].amount, 2, up=True, layout="e")
     if charge > float(solution.options.get("tolerance") or 1e-6) * max(1.0, abs(value)):
-        yield (
-            f"the objective is {value:.6g} at the point, and charged {rounded(charge, 3, up=True)} for "
-            f"misses of {line} (by {by}, relatively, times its multiplier)"
-        )
+        misses = f"misses of {line} (by {by}, relatively, times its multiplier)"
+        what = misses if missed else "what its value, or a line, may be off by rounding"
+        most = rounded(charge, 3, up=True)
+        yield f"the objective is {value:.6g} at the point, and charged {most} for {what}"
+    elif not missed or missed[0].amount <= TOLD:
+        return
     elif solution.solver == "given" and not solution.multipliers:
         yield (
             f"the point misses {line} by {by}, relatively, which is taken for rounding: without multipliers "

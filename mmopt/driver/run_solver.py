@@ -31,7 +31,7 @@ from mmopt.driver.judge.score_point import (
 from mmopt.driver.judge.violations import worst_line
 from mmopt.driver.read_options import OF_SOLVERS, unread
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import SolverError
+from mmopt.errors import SolverError, UndecidedError
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.outward import rounded
@@ -145,7 +145,12 @@ class Best:
             return self.point
         if clock.interrupted:
             raise KeyboardInterrupt
-        raise failure()
+        error = failure()
+        if isinstance(error, UndecidedError) and isinstance(error.found, Candidate):
+            self.offer(error.found.variables, {})
+            if self.point is not None and self.point.is_feasible:
+                return self.point
+        raise error
 
     @property
     def gap(self) -> float:

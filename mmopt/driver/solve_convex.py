@@ -27,7 +27,7 @@ from mmopt.driver.judge.point_meaning import meaning
 from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
-from mmopt.errors import SolverError, TooLargeError, UnsuitableError
+from mmopt.errors import SolverError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, total
@@ -160,11 +160,12 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
     best = Best(task.instance)
     try:
         point, ending = run_solver(task, row, best, started)
-    except SolverError:
+    except SolverError as error:
         from mmopt.driver.other_method import another  # off the usual way
 
         other = None if isinstance(row, Claim) or task.solver else another(task.instance, row)
-        if best.point is not None and other is not None and may_move(task.instance):
+        is_open = best.point is not None or isinstance(error, UndecidedError)
+        if is_open and other is not None and may_move(task.instance):
             asked = {"time_limit": SECONDS_OF_ANOTHER, **task.asked}
             with suppress(SolverError, TooLargeError):
                 return run_solver(replace(task, asked=asked), other, best, started)

@@ -43,8 +43,8 @@ class Proof:
         return 1.0 / self.residual if self.residual > 0 else np.inf
 
 
-def prove(vectors: Vectors, *, ray: bool = False) -> Proof | None:
-    """A proof that c @ x > 0 for every feasible point, or (``ray``) that there is no such point, or None.
+def prove(vectors: Vectors) -> Proof | None:
+    """A proof that c @ x > 0 for every feasible point, or None.
 
     y is first moved into the dual cone. Cones other than the nonnegative, second-order and psd ones are
     not read (None).
@@ -54,7 +54,7 @@ def prove(vectors: Vectors, *, ray: bool = False) -> Proof | None:
     if y is None or not np.isfinite(y).all():
         return None
     a, b = data["A"], np.asarray(data["b"], dtype=float)
-    cost = np.zeros(a.shape[1]) if ray else np.asarray(data["c"], dtype=float)
+    cost = np.asarray(data["c"], dtype=float)
     size = np.abs(y)
     terms = 4.0 + float(np.diff(a.tocsc().indptr).max(initial=0))
     # The last terms bound the rounding of these sums, and of the entries of A and b themselves.

@@ -22,13 +22,13 @@ def vectors(a: Any, b: Any, c: Any, y: Any, solver: str = "SCS", **dims: Any) ->
 
 def test_a_ray_of_farkas() -> None:
     """x <= 1 and -x <= -2."""
-    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1], nonneg=2), ray=True)
+    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1], nonneg=2))
     assert found is not None
     assert found.value == pytest.approx(1.0) and found.residual < 1e-14 and found.radius == 1 / found.residual
 
 
 def test_a_residual_limits_the_reach() -> None:
-    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1.001], nonneg=2), ray=True)
+    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1.001], nonneg=2))
     assert found is not None
     assert found.radius == pytest.approx(1.002 / 1e-3, rel=1e-6)
     # The sum of the rows, -0.001 x <= -1.002, holds from there on.
@@ -37,7 +37,7 @@ def test_a_residual_limits_the_reach() -> None:
 
 def test_the_residuals_of_all_unknowns_count() -> None:
     """x + y <= 1 and -x - y <= -2: what 1 and 1.001 of them leave, 0.001 of each, adds up."""
-    found = prove(vectors([[1, 1], [-1, -1]], [1, -2], [0.0, 0.0], [1, 1.001], nonneg=2), ray=True)
+    found = prove(vectors([[1, 1], [-1, -1]], [1, -2], [0.0, 0.0], [1, 1.001], nonneg=2))
     assert found is not None and found.radius == pytest.approx(1.002 / 2e-3, rel=1e-6)
 
 
@@ -45,7 +45,7 @@ def test_what_proves_nothing(subtests: pytest.Subtests) -> None:
     """Negative multipliers are clipped; those of one row alone leave x free or give no sign."""
     for y in [[-1, -1], [1, 0], [0, 1], [0, 0]]:
         with subtests.test(y=y):
-            found = prove(vectors([[1], [-1]], [1, -2], [0.0], y, nonneg=2), ray=True)
+            found = prove(vectors([[1], [-1]], [1, -2], [0.0], y, nonneg=2))
             assert found is None or found.radius <= 2.0
 
 
@@ -66,25 +66,25 @@ def test_a_psd_cone(rng: np.random.Generator) -> None:
         b = -(root @ root.T + np.eye(3))[index] * weight
         other = rng.normal(size=(3, 3))
         y = (other @ other.T)[index] * weight
-        found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]), ray=True)
+        found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]))
         assert found is not None and found.radius == np.inf
         assert found.value >= -float(b @ y) * (1 - 1e-12)
         # A feasible s = diag(1, 1, 5): the negative eigenvalue of y is clipped before it is believed.
         s, wrong = (np.diag([1.0, 1.0, sign * 5.0])[index] * weight for sign in (1, -1))
         assert -float(s @ wrong) > 0
-        assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3]), ray=True) is None
+        assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3])) is None
 
 
 def test_a_second_order_cone_is_widened() -> None:
     """s = (0, 1, 0) is not in the cone; y = (1, -1, 0) shows it, y = (0, -1, 0) after it is widened."""
     for first in (1.0, 0.0):
-        found = prove(vectors(np.zeros((3, 1)), [0, 1, 0], [0.0], [first, -1, 0], soc=[3]), ray=True)
+        found = prove(vectors(np.zeros((3, 1)), [0, 1, 0], [0.0], [first, -1, 0], soc=[3]))
         assert found is not None and found.value == pytest.approx(1.0)
-    assert prove(vectors(np.zeros((3, 1)), [2, 1, 0], [0.0], [0, -1, 0], soc=[3]), ray=True) is None
+    assert prove(vectors(np.zeros((3, 1)), [2, 1, 0], [0.0], [0, -1, 0], soc=[3])) is None
 
 
 def test_other_cones_are_not_read() -> None:
-    assert prove(vectors([[1.0]] * 3, [1, 1, 1], [0.0], [1, 1, 1], exp=1), ray=True) is None
+    assert prove(vectors([[1.0]] * 3, [1, 1, 1], [0.0], [1, 1, 1], exp=1)) is None
 
 
 def test_natural_sizes() -> None:

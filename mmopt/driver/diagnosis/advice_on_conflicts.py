@@ -12,7 +12,7 @@ from mmopt.driver.diagnosis.infinite_objectives import without_value
 from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
 from mmopt.driver.judge.score_point import Candidate
 from mmopt.driver.judge.violations import Violation, named_rows
-from mmopt.errors import SolverError
+from mmopt.errors import SolverError, UndecidedError
 from mmopt.language import evaluate, to_source
 from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.check.infer_types import infer
@@ -27,12 +27,10 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
 )
 from mmopt.numerics.outward import rounded
-from mmopt.solvers import Proof
 
 __all__ = [
     "feasible_all_the_same",
     "infeasible",
-    "infeasible_by_certificate",
     "infinite_objective",
     "missed",
     "no_point",
@@ -129,8 +127,11 @@ def infeasible(instance: Instance, lines: Ground, conflict: Conflict, unit: floa
     says = "cannot hold" if len(named) == 1 else "cannot hold together"
     among = "" if conflict.minimal else " (fewer of them may do)"
     proof = conflict.proof
-    reach = _reach(proof, unit)
+    # Beyond, rounding may have made room for a point.
+    far = proof.radius * unit
+    reach = rounded(far, 1, up=False, layout="e") if np.isfinite(far) else ""
     for_points = f", for points whose entries and values of atoms are at most {reach}" if reach else ""
+    up_to = f" with numbers up to {reach}" if reach else ""
     hints = [f"proved by multipliers with a residual of {proof.residual:.0e}{for_points}"]
     if conflict.each:
         enough = {(r.name, r.kind) for r in conflict.each}
@@ -142,18 +143,9 @@ def infeasible(instance: Instance, lines: Ground, conflict: Conflict, unit: floa
     elif conflict.all:
         hints.insert(0, _together([_relaxed(r) for r in conflict.all]))
     return SolverError(
-        f"'{instance.program.name}' has no feasible point{_up_to(reach)}: {_together(named)} {says}{among}",
+        f"'{instance.program.name}' has no feasible point{up_to}: {_together(named)} {says}{among}",
         hint="\n  ".join(hints),
     )
-
-
-def _reach(proof: Proof, unit: float) -> str:
-    """How far it was proved, "" if everywhere: beyond that rounding may have made room for a point."""
-    return rounded(proof.radius * unit, 1, up=False, layout="e") if np.isfinite(proof.radius) else ""
-
-
-def _up_to(reach: str) -> str:
-    return f" with numbers up to {reach}" if reach else ""
 
 
 def _relaxed(r: Relaxation) -> str:
@@ -167,20 +159,11 @@ def _relaxed(r: Relaxation) -> str:
     return f"let '{r.name}' be missed by up to {r.amount:.3g}"
 
 
-def infeasible_by_certificate(program: str, solver: str, raw: str, proof: Proof, unit: float) -> SolverError:
-    """The solver's certificate, which proves it; ``unit`` as of ``infeasible``."""
-    return SolverError(
-        f"'{program}' has no feasible point{_up_to(_reach(proof, unit))}: the certificate of {solver} "
-        f"({raw}) was checked",
-        hint="leave out one constraint after another to see which cannot hold together",
-    )
-
-
-def feasible_all_the_same(instance: Instance, solver: str, raw: str, point: Candidate) -> SolverError:
+def feasible_all_the_same(instance: Instance, solver: str, raw: str, point: Candidate) -> UndecidedError:
     """A point that keeps every constraint contradicts the solver."""
     name = instance.program.name
     if not np.isfinite(point.objective):
-        return SolverError(
+        return UndecidedError(
             f"{solver} says that '{name}' is infeasible ({raw}); a point that keeps every constraint was "
             "found, where the objective is infinite",
             hint=without_value(
@@ -188,14 +171,16 @@ def feasible_all_the_same(instance: Instance, solver: str, raw: str, point: Cand
             ),
         )
     sizes = [float(np.abs(v).max(initial=0.0)) for v in point.variables.values()]
-    return SolverError(
+    error = UndecidedError(
         f"{solver} says that '{name}' is infeasible ({raw}), and it is not: a point that keeps every "
         f"constraint was found (objective {point.objective:.6g}, entries up to {max(sizes):.1g})",
         hint="try another solver, or write the constraints in units in which the numbers are near 1",
     )
+    error.found = point
+    return error
 
 
-def undecided(program: str, solver: str, raw: str, slack: float | None) -> SolverError:
+def undecided(program: str, solver: str, raw: str, slack: float | None) -> UndecidedError:
     """Neither a proof nor a point; ``slack`` is how close one came."""
     hint = "check the constraints and the givens, or try another solver"
     close = ""
@@ -204,7 +189,7 @@ def undecided(program: str, solver: str, raw: str, slack: float | None) -> Solve
         hint = "give the constraints a little more room, or try another solver"
     elif slack is not None:
         hint = "write the constraints in units in which the numbers are near 1, or try another solver"
-    return SolverError(
+    return UndecidedError(
         f"no feasible point of '{program}' was found; that there is none, as {solver} says ({raw}), was not "
         f"proved{close}",
         hint=hint,
@@ -273,9 +258,9 @@ def _cap(instance: Instance, name: str, way: str) -> str:
     return f"{name} <= 1" if way == "growing" else f"abs({name}) <= 1"
 
 
-def unbounded_by_word(program: str, solver: str, raw: str) -> SolverError:
+def unbounded_by_word(program: str, solver: str, raw: str) -> UndecidedError:
     """The solver's word alone."""
-    return SolverError(
+    return UndecidedError(
         f"not decided: {solver} says that '{program}' is unbounded ({raw}), and no point that keeps every "
         "line was found from which the objective gets better without end",
         hint="bound what is chosen, check the sign of the objective, or try another solver",

@@ -10,13 +10,13 @@ from __future__ import annotations
 from mmopt.compiler import Instance, Scaling
 from mmopt.driver.diagnosis import advice_on_conflicts
 from mmopt.driver.diagnosis.conflicts_and_growth import find_conflict, find_growth
-from mmopt.driver.diagnosis.elastic_form import LEAST_REACH, Probe, everything, probe
+from mmopt.driver.diagnosis.elastic_form import Probe, everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import Ground, ground
 from mmopt.driver.diagnosis.unattained import has_end
 from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ProgramError, SolverError
-from mmopt.solvers import Clock, Point, prove
+from mmopt.solvers import Clock, Point
 from mmopt.stop_reasons import Stop
 
 __all__ = ["explain_failure"]
@@ -85,12 +85,6 @@ def _doubted(
         found = candidate(instance, scaling.undone(nearest.point, {})[0])
         if found.after <= FEASIBLE:
             return advice_on_conflicts.feasible_all_the_same(instance, solver, last.raw, found)
-    proof = prove(last.vectors, ray=True) if last.vectors is not None else None
-    # Without a line every point is feasible; a certificate then speaks of atoms that are too large for it.
-    if instance.program.constraints and proof is not None and proof.reach >= LEAST_REACH:
-        return advice_on_conflicts.infeasible_by_certificate(
-            instance.program.name, solver, last.raw, proof, scaling.smallest_unit
-        )
     slack = max(nearest.slack.values(), default=0.0) if nearest is not None else None
     return advice_on_conflicts.undecided(instance.program.name, solver, last.raw, slack)
 

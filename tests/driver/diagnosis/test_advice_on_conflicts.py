@@ -9,7 +9,7 @@ from named_workloads import with_targets
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.driver.diagnosis.advice_on_conflicts import infeasible, infeasible_by_certificate, repair_for
+from mmopt.driver.diagnosis.advice_on_conflicts import infeasible, repair_for
 from mmopt.driver.judge.score_point import FEASIBLE, candidate
 from mmopt.driver.judge.violations import Violation, violations
 from mmopt.language import check
@@ -104,8 +104,4 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
             assert str(infeasible(instance, ground, conflict, unit)) == (
                 f"'own' has no feasible point{limit}: 'top' cannot hold\n"
                 f"  proved by multipliers with a residual of {residual:.0e}{reach}"
-            )
-            said = str(infeasible_by_certificate("own", "scs", "infeasible", proof, unit))
-            assert said.startswith(
-                f"'own' has no feasible point{limit}: the certificate of scs (infeasible) was checked"
             )

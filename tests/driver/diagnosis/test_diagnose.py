@@ -5,7 +5,6 @@ Guards conflicts_and_growth.py, elastic_form.py, relaxable_lines.py.
 
 import itertools
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
-from mmopt.compiler import bind, lower, scale
+from mmopt.compiler import bind, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
 from mmopt.driver.diagnosis.elastic_form import everything, probe
 from mmopt.driver.diagnosis.relaxable_lines import ground
@@ -21,7 +20,7 @@ from mmopt.driver.judge.score_point import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
 from mmopt.language.syntax.syntax_tree import Constraint
-from mmopt.solvers import Clock, Options, Point, prove, run, solver_row
+from mmopt.solvers import Clock, Point
 from mmopt.stop_reasons import Stop
 
 HEAD = """\
@@ -366,24 +365,6 @@ def test_a_variable_that_no_line_mentions() -> None:
         "<program>:12:5: 'z' is chosen, and neither the objective nor a constraint mentions it"
     )
     assert lines[-1] == "  leave 'z' out of 'choose', or add a constraint on it"
-
-
-def test_a_certificate_of_the_solver_is_checked(subtests: pytest.Subtests) -> None:
-    """The ray of an infeasible problem proves it; the same vectors against another problem prove nothing."""
-
-    def last(solver: str, text: str) -> Point:
-        scaled, _ = scale(bind(Program.parse(text), WORKLOAD))
-        with Clock(60.0) as clock:
-            return list(run(solver_row(solver), lower(scaled), Options(), clock))[-1]
-
-    for solver in ["clarabel", "scs"]:
-        with subtests.test(solver):
-            infeasible = last(solver, vector("low: u >= 2", "high: u <= 1"))
-            feasible = last(solver, vector("low: u >= 1", "high: u <= 2"))
-            assert infeasible.stop == "infeasible" and infeasible.vectors and feasible.vectors
-            proof = prove(infeasible.vectors, ray=True)
-            assert proof.radius > 1e3
-            assert prove(replace(feasible.vectors, y=infeasible.vectors.y), ray=True) is None
 
 
 def test_lines_taken_apart_keep_their_meaning(rng: np.random.Generator) -> None:

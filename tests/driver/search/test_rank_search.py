@@ -235,11 +235,9 @@ def test_a_rank_that_no_matrix_has(subtests: pytest.Subtests) -> None:
 def test_a_program_that_cannot_be_met() -> None:
     with pytest.raises(SolverError) as refused:
         solve(TWO, few(("diag(X) <= 1", "diag(X) <= 1\n    more: trace(X) >= 9")))
-    assert re.fullmatch(
-        r"'few_rows' has no feasible point with numbers up to \S+: the certificate of clarabel "
-        r"\(PrimalInfeasible\) was checked\n"
-        r"  leave out one constraint after another to see which cannot hold together",
-        str(refused.value),
+    assert str(refused.value) == (
+        "no feasible point of 'few_rows' was found; that there is none, as clarabel says (PrimalInfeasible), was "
+        "not proved\n  check the constraints and the givens, or try another solver"
     )
 
 
