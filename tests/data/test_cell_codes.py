@@ -281,6 +281,7 @@ def test_columns_that_are_no_dates() -> None:
             "timestamp('UTC', 6)",
             "its day depends on the time zone: convert it first",
         ),
+        (pa.timestamp("ns", "UTC"), "TIMESTAMPTZ_NS", "its day depends on the time zone: convert it first"),
         (pa.int64(), "int64", other),
         (pa.time64("us"), "time", other),
     ):
