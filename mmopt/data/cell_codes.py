@@ -215,10 +215,9 @@ def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
     text = [value for value in members if isinstance(value, str)]
     booleans = ["true" if value else "false" for value in members if isinstance(value, bool)]
     numbers = [v for v in members if isinstance(v, int | float) and not isinstance(v, bool)]
-    if reading.text is not None:
-        huge = [v for v in numbers if isinstance(v, int) and abs(v) >= _HUGE]
-        text += [str(value) for value in huge]
-        numbers = [v for v in numbers if v not in huge]
+    huge = [v for v in numbers if isinstance(v, int) and abs(v) >= _HUGE and reading.text is not None]
+    text += [str(value) for value in huge]
+    numbers = [v for v in numbers if v not in huge]
     if text and reading.text is not None:
         tests.append(_is_among(reading.text, text))
     if booleans:
@@ -248,10 +247,8 @@ def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[A
     """What is asked of a row's number: of the exact one where there is one, else of the double."""
     import ibis
 
-    if reading.exact is None:
-        return double(reading.number)
-    if reading.number is None:
-        return exact(reading.exact)
+    if reading.exact is None or reading.number is None:
+        return double(reading.number) if reading.exact is None else exact(reading.exact)
     return ibis.ifelse(reading.exact.isnull(), double(reading.number), exact(reading.exact))
 
 

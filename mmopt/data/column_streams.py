@@ -9,6 +9,7 @@ no harm.
 from __future__ import annotations
 
 import datetime
+import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -165,7 +166,7 @@ def _pyarrow(data: Any) -> Library:
     if not hasattr(data, "schema"):
         raise _single_column(data)
     if not hasattr(data, "select"):  # a reader of batches
-        return data.schema.names, (), lambda p: (data, p)
+        return data.schema.names, (), lambda p: (_unread(data), p)
     return data.schema.names, (), lambda p: (data.select(list(p)), range(len(p)))
 
 
@@ -220,6 +221,18 @@ def _reader(data: Any) -> Any:
             return from_dataframe(data).to_reader()
     except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
         return None  # its text may quote a value
+
+
+def _unread(reader: Any) -> Any:
+    """A reader of batches; DataError for one that has none, as after it was read."""
+    import pyarrow as pa
+
+    first = next(reader, None)
+    if first is None:
+        raise DataError(
+            "the reader of batches has none left: it is read once", hint="pass the table, or a new reader"
+        )
+    return pa.RecordBatchReader.from_batches(reader.schema, itertools.chain([first], reader))
 
 
 def _no_arrow(what: str, column: str) -> DataError:

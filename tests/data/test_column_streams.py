@@ -75,6 +75,9 @@ def test_checking_the_columns_does_not_use_up_a_reader() -> None:
     reader = pa.table({"a": [1, 2, 2]}).to_reader()
     check_columns(reader, ONE)
     assert data_vector(reader, ONE).counts.tolist() == [1, 2]
+    assert refusal(reader) == (
+        "the reader of batches has none left: it is read once\n  pass the table, or a new reader"
+    )
 
 
 def test_columns_of_many_kinds(subtests: pytest.Subtests) -> None:

@@ -271,5 +271,8 @@ def test_a_decimal_is_a_value_only_where_it_is_that_exactly() -> None:
     values = [Decimal("0.1"), Decimal("0.10000000000000000001"), Decimal("0.3")]
     table = pa.table({"x": pa.array(values, pa.decimal128(38, 20))})
     assert data_vector(table.take([0, 2]), domain).counts.tolist() == [1, 1]
+    between = Domain.of(x={"values": [0.15, 1.5], "outside": "drop"})
+    for column in ([Decimal("0.1"), Decimal("0.2")], [1, 2]):
+        assert data_vector({"x": column}, between).counts.tolist() == [0, 0]
     with pytest.raises(DataError, match="1 outside the declared domain"):
         data_vector(table, domain)
