@@ -13,15 +13,19 @@ size + 2   unreadable: text that is no number (no boolean, no date) where those 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
-import struct
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
-from mmopt.data.spelled_values import bare, day_in, day_of_time, number_in
+import numpy as np
+
+from mmopt.data.engine import uncollated
+from mmopt.data.spelled_values import bare, day_in, day_of_time, large_in, number_in
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.calendar_periods import date_of
@@ -41,16 +45,16 @@ __all__ = [
 
 OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
 
-#: From here on, doubles no longer tell neighbouring integers apart.
-_EXACT = 2**53
+#: From here on, whole numbers of a text are compared as text.
+_HUGE = 10**20
 
-#: Of the largest double with all decimals of a type: what rounding an edge to the type needs.
-_DIGITS = 400
+#: Of types that Ibis 12 does not know, those whose text is no value: with a day of UTC, or digits of bits.
+_NO_TEXT = ("TIMESTAMPTZ_NS", "TIME_NS", "UNION", "BIT")
 
 #: A day, or a day and a time of ISO 8601.
 _DATE = (
     r"^\d{4}-\d{2}-\d{2}([T ]([01]\d|2[0-3])(:[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?)?"
-    r" ?(Z|UTC|[+-]\d{2}(:?\d{2})?)?)?$"
+    r" ?(Z|UTC|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?)?$"
 )
 
 
@@ -58,13 +62,15 @@ _DATE = (
 class Reading:
     """One column seen as each kind of value that is declared; None where it cannot be."""
 
-    text: Any
-    number: Any  # or the day
+    text: Any  # uncollated, as is the boolean
+    number: Any  # a double, or the day
     boolean: Any
-    single: bool
     missing: Any
     unreadable: Any
-    exact: Any = None  # whole numbers and decimals as they are stored: a double may round them over an edge
+    exact: Any = (
+        None  # decimals and whole numbers, which a double may round over an edge; NULL: see ``number``
+    )
+    single: bool = False  # numbers of 32 bits
 
     def columns(self) -> dict[str, Any]:
         """What is there, by name."""
@@ -117,9 +123,10 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
     kind = column.type()
     declared = _kinds(attribute)
     blank = column.isnull()
+    exact: Any = None
     if kind.is_string():
         number: Any = number_in(column)
-        boolean: Any = bare(column).lower()
+        boolean: Any = uncollated(bare(column).lower())
         missing, unreadable = blank, None
         if declared == {"numbers"}:
             missing = blank | number.isnan()
@@ -129,27 +136,28 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
             number = day_in(date)
             unreadable = number.isnull() | ~date.re_search(_DATE)
         elif declared == {"booleans"}:
-            unreadable = boolean.notin(["true", "false"])
-        return Reading(column, number, boolean, False, missing, unreadable)
+            unreadable = ~_is_among(boolean, ["true", "false"])
+        if "numbers" in declared:
+            exact = large_in(column, number, _largest(attribute))
+        return Reading(uncollated(column), number, boolean, missing, unreadable, exact)
     if kind.is_boolean() and declared == {"booleans"}:
-        return Reading(None, None, ibis.ifelse(column, "true", "false"), False, blank, None)
+        return Reading(None, None, ibis.ifelse(column, "true", "false"), blank, None)
     if kind.is_integer() and not declared & {"booleans", "dates"}:
-        return Reading(column.cast("string"), column.cast("float64"), None, False, blank, None, column)
+        return Reading(uncollated(column.cast("string")), None, None, blank, None, column)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
         number = column.cast("float64")
         # Decimals of any size, PostgreSQL's, may be NaN too.
         missing = blank | number.isnan() if kind.is_floating() or kind.scale is None else blank
-        whole = column.cast("string") if kind.is_decimal() and kind.scale == 0 else None
-        exact = column if kind.is_decimal() else None
-        return Reading(whole, number, None, kind.is_float32(), missing, None, exact)
+        number, exact = (None, column) if kind.is_decimal() else (number, None)
+        return Reading(None, number, None, missing, None, exact, kind.is_float32())
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
-        return Reading(None, day_of_time(column), None, False, blank, None)
+        return Reading(None, day_of_time(column), None, blank, None)
     if kind.is_date() and declared == {"text"}:
-        return Reading(column.cast("string"), None, None, False, blank, None)
+        return Reading(uncollated(column.cast("string")), None, None, blank, None)
     hint = "declare values of the column's type in the workload file, or convert the column first"
     if kind.is_boolean():
         hint = "declare {values: [false, true]} in the workload file"
-    elif kind.is_timestamp() and kind.timezone and declared == {"dates"}:
+    elif declared == {"dates"} and (kind.is_timestamp() or "TIMESTAMPTZ" in str(kind)):
         hint = "its day depends on the time zone: convert it first"
     elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
         hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
@@ -161,12 +169,16 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
 
 
 def typed(column: Any) -> Any:
-    """A column of a type: one of Parquet without any value has none, and is text."""
-    return column.cast("string") if column.type().is_unknown() or column.type().is_null() else column
+    """A column of a type that Ibis knows: text where it knows none, as of a column without any value."""
+    kind = column.type()
+    is_text = kind.is_null() or (kind.is_unknown() and shown_type(kind) not in _NO_TEXT)
+    return column.cast("string") if is_text else column
 
 
 def shown_type(kind: Any) -> str:
-    """An Ibis type for messages; without fields, which for a column of dictionaries are keys of the data."""
+    """A type for messages; without fields, which for a column of dictionaries are keys of the data."""
+    if kind.is_unknown():  # to Ibis
+        return re.split("[(<]", str(kind.raw_type))[0]
     return str(kind).partition("struct<")[0] + "struct" if "struct<" in str(kind) else str(kind)
 
 
@@ -179,6 +191,14 @@ def _kinds(attribute: Attribute) -> set[str]:
     if isinstance(attribute.encoding, Bins):
         return {"dates" if attribute.encoding.dates else "numbers"}
     return {_kind(value) for members in attribute.encoding.members for value in members}
+
+
+def _largest(attribute: Attribute) -> float:
+    """The largest size of a declared number, but for infinity; 0 where there is none."""
+    own = attribute.encoding
+    declared = own.edges if isinstance(own, Bins) else itertools.chain(*own.members)
+    sizes = (abs(value) for value in declared if isinstance(value, int | float))
+    return max((size for size in sizes if size != math.inf), default=0)
 
 
 def _kind(value: TableValue) -> str:
@@ -195,24 +215,41 @@ def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
     text = [value for value in members if isinstance(value, str)]
     booleans = ["true" if value else "false" for value in members if isinstance(value, bool)]
     numbers = [v for v in members if isinstance(v, int | float) and not isinstance(v, bool)]
-    large = [v for v in numbers if isinstance(v, int) and abs(v) >= _EXACT]
-    small = [v for v in numbers if not (isinstance(v, int) and abs(v) >= _EXACT)]
-    if reading.text is not None:
-        # Large integers have one spelling and no exact double, so they are compared as text.
-        text += [str(value) for value in large]
-    else:
-        # Of those only what a double is: 2^53 is not 2^53 + 1, though that rounds to it.
-        small += [value for value in large if abs(value) < 2**1023 and float(value) == value]
+    huge = [v for v in numbers if isinstance(v, int) and abs(v) >= _HUGE and reading.text is not None]
+    text += [str(value) for value in huge]
+    numbers = [v for v in numbers if v not in huge]
     if text and reading.text is not None:
-        tests.append(reading.text.isin(text))
+        tests.append(_is_among(reading.text, text))
     if booleans:
-        tests.append(reading.boolean.isin(booleans))
-    if small and reading.exact is not None and reading.exact.type().is_decimal():
-        tests += [test for value in small if (test := _equals(reading.exact, value)) is not None]
-    elif small:
-        exact = [_single(value) if reading.single else float(value) for value in small]
-        tests.append(reading.number.isin(exact))
+        tests.append(_is_among(reading.boolean, booleans))
+    if numbers:
+        # Of large ones only what a double is: 2^53 is not 2^53 + 1, though that rounds to it.
+        doubles = [_double(reading, v) for v in numbers if isinstance(v, float) or abs(v) < 2**1023]
+        tests.append(
+            _compared(
+                reading,
+                lambda exact: _is_among(
+                    exact, [same for v in numbers if (same := _decimal(exact, v)) is not None]
+                ),
+                lambda number: _is_among(number, [least for least, is_same in doubles if is_same]),
+            )
+        )
     return functools.reduce(operator.or_, tests, ibis.literal(False))
+
+
+def _is_among(column: Any, declared: Sequence[Any]) -> Any:
+    """Whether a value is one of these; of texts a column may be the bytes."""
+    own = [one.encode() for one in declared] if column.type().is_binary() else declared
+    return column == own[0] if len(own) == 1 else column.isin(own)  # DuckDB is faster at the former
+
+
+def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[Any], Any]) -> Any:
+    """What is asked of a row's number: of the exact one where there is one, else of the double."""
+    import ibis
+
+    if reading.exact is None or reading.number is None:
+        return double(reading.number) if reading.exact is None else exact(reading.exact)
+    return ibis.ifelse(reading.exact.isnull(), double(reading.number), exact(reading.exact))
 
 
 def _bin(reading: Reading, bins: Bins, outside: int) -> Any:
@@ -239,19 +276,15 @@ def _is_below(reading: Reading, edge: float, bins: Bins) -> Any:
 
     if bins.dates:
         return reading.number < ibis.literal(date_of(edge))
-    if reading.exact is None:
-        return reading.number < (_single(edge) if reading.single else float(edge))
-    least = _decimal(reading.exact, edge, ROUND_CEILING)
-    return reading.exact < least if least is not None else ibis.literal(edge > 0)
+
+    def exact(column: Any) -> Any:
+        least = _decimal(column, edge, ROUND_CEILING)
+        return column < least if least is not None else ibis.literal(edge > 0)
+
+    return _compared(reading, exact, lambda number: number < _double(reading, edge)[0])
 
 
-def _equals(column: Any, value: float) -> Any:
-    """Whether a decimal is a declared number, exactly; None where none of the column's type is."""
-    same = _decimal(column, value, None)
-    return None if same is None else column == same
-
-
-def _decimal(column: Any, value: float, rounding: str | None) -> Any:
+def _decimal(column: Any, value: float, rounding: str | None = None) -> Any:
     """A number as it is written (0.1, not the double nearest to it) as a literal of a column's type: whole
     numbers or decimals. None where the type holds no such number, or none so large.
 
@@ -259,13 +292,13 @@ def _decimal(column: Any, value: float, rounding: str | None) -> Any:
     """
     import ibis
 
-    if not math.isfinite(value):  # which no whole number and no decimal is
+    if abs(value) == math.inf:  # which no whole number and no decimal is
         return None
     kind = column.type()
     scale = kind.scale if kind.is_decimal() else 0
-    number = Decimal(int(value) if float(value).is_integer() else repr(float(value)))
+    number = Decimal(int(value) if value == value // 1 else repr(float(value)))
     if scale is not None:
-        with localcontext(prec=_DIGITS):
+        with localcontext(prec=abs(number.adjusted()) + scale + 2):  # all digits
             fitted = number.quantize(Decimal(1).scaleb(-scale), rounding=rounding or ROUND_CEILING)
         if rounding is None and fitted != number:
             return None
@@ -277,9 +310,14 @@ def _decimal(column: Any, value: float, rounding: str | None) -> Any:
     return ibis.literal(number, kind)
 
 
-def _single(value: float) -> float:
-    """The nearest value that a 32-bit column can hold: 0.1 stored there is not the double 0.1."""
-    try:
-        return float(struct.unpack("f", struct.pack("f", float(value)))[0])
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+def _double(reading: Reading, value: float) -> tuple[float, bool]:
+    """The least double of a reading that is not below a number, and whether it is that number.
+
+    A number of 32 bits is also what it is written as: 0.7 is there, which is stored as 0.69999999.
+    """
+    kind: Any = np.float32 if reading.single else np.float64
+    with np.errstate(all="ignore"):
+        near = kind(value)
+        around = (np.nextafter(near, kind(-np.inf)), near, np.nextafter(near, kind(np.inf)))
+    least = next(one for one in around if max(float(one), float(str(one))) >= value)
+    return float(least), value in (float(least), float(str(least)))

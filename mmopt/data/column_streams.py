@@ -8,6 +8,8 @@ no harm.
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -77,7 +79,8 @@ def dictionary_columns(data: Mapping[Any, Any]) -> ColumnStream:
     for name, column in data.items():
         if not isinstance(name, str):
             raise DataError(f"{what} has a key of type {type(name).__name__}, expected a column's name")
-        if isinstance(column, str | bytes | Mapping) or not isinstance(column, Sized):
+        is_one = isinstance(column, str | bytes | Mapping) or not isinstance(column, Sized)
+        if is_one or getattr(column, "shape", None) == ():  # len() of an array of no dimensions raises
             raise DataError(
                 f"{what}: column '{name}' is of type {type(column).__name__}, expected a list or an array"
             )
@@ -93,7 +96,7 @@ def dictionary_columns(data: Mapping[Any, Any]) -> ColumnStream:
         import pyarrow as pa
 
         columns = [_column(data[names[place]], what, names[place]) for place in places]
-        table = pa.table(columns, names=[f"c{i}" for i in range(len(places))])
+        table = pa.table(columns, names=[names[place] for place in places])
         return _plain(table.to_reader(), range(len(places)), what)
 
     return ColumnStream(what, names, batches)
@@ -140,12 +143,16 @@ def _pandas(data: Any) -> Library:
     if data.ndim != 2:
         raise _single_column(data)
     index = tuple(name for name in data.index.names if isinstance(name, str))
-    # Arrow would take the index for further columns.
-    return (
-        list(map(str, data.columns)),
-        index,
-        lambda p: (data.iloc[:, list(p)].reset_index(drop=True), range(len(p))),
-    )
+    names = list(map(str, data.columns))
+
+    def part(places: Sequence[int]) -> tuple[Any, Sequence[int]]:
+        import pyarrow as pa
+
+        # One by one: of the whole frame Arrow would take the index for further columns.
+        columns = [_column(data.iloc[:, i], "the data frame", names[i]) for i in places]
+        return pa.table(columns, names=[names[i] for i in places]), range(len(places))
+
+    return names, index, part
 
 
 def _polars(data: Any) -> Library:
@@ -159,7 +166,7 @@ def _pyarrow(data: Any) -> Library:
     if not hasattr(data, "schema"):
         raise _single_column(data)
     if not hasattr(data, "select"):  # a reader of batches
-        return data.schema.names, (), lambda p: (data, p)
+        return data.schema.names, (), lambda p: (_unread(data), p)
     return data.schema.names, (), lambda p: (data.select(list(p)), range(len(p)))
 
 
@@ -216,6 +223,18 @@ def _reader(data: Any) -> Any:
         return None  # its text may quote a value
 
 
+def _unread(reader: Any) -> Any:
+    """A reader of batches; DataError for one that has none, as after it was read."""
+    import pyarrow as pa
+
+    first = next(reader, None)
+    if first is None:
+        raise DataError(
+            "the reader of batches has none left: it is read once", hint="pass the table, or a new reader"
+        )
+    return pa.RecordBatchReader.from_batches(reader.schema, itertools.chain([first], reader))
+
+
 def _no_arrow(what: str, column: str) -> DataError:
     return DataError(
         f"{what}: column '{column}' holds values of several types, or of one that Arrow does not have",
@@ -227,13 +246,36 @@ def _column(values: Any, what: str, name: str) -> Any:
     import pyarrow as pa
 
     try:
-        if hasattr(values, "__arrow_c_stream__"):
-            return pa.chunked_array(values)
-        return pa.array(values, from_pandas=True)
+        is_stream = hasattr(values, "__arrow_c_stream__")
+        found = pa.chunked_array(values) if is_stream else pa.array(values, from_pandas=True)
+        kind = getattr(found.type, "value_type", found.type)
+        if pa.types.is_temporal(kind) and not getattr(kind, "tz", None):
+            _refuse_misread(values, what, name)
+        return found
     except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
         if isinstance(values, Iterable) and all(v is None or type(v) is int for v in values):
             return pa.array([None if v is None else str(v) for v in values])  # beyond 64 bits
         raise _no_arrow(what, name) from None
+
+
+def _refuse_misread(values: Any, what: str, name: str) -> None:
+    """DataError for what Arrow reads as instants without a time zone, and is something else."""
+    import numpy as np
+
+    values = getattr(getattr(values, "cat", values), "categories", values)  # of pandas
+    # Of an array of one type any value will do.
+    is_mixed = not hasattr(values, "dtype") or values.dtype == object
+    for value in values if is_mixed else values[:1]:
+        if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+            raise DataError(
+                f"{what}: column '{name}' holds times with a time zone beside others without",
+                hint="its day depends on the time zone: convert it first",
+            )
+        if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[1] != 1:
+            raise DataError(
+                f"{what}: column '{name}' is of type {value.dtype}, which Arrow does not have",
+                hint="convert it first: column.astype('datetime64[s]')",
+            )
 
 
 def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
@@ -257,6 +299,8 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
             )
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
+        if pa.types.is_timestamp(kind) and kind.unit == "ns" and kind.tz is None:
+            kind = pa.timestamp("us")
         if pa.types.is_string_view(kind):  # of polars; DuckDB stops the process on those of an older pyarrow
             kind = pa.large_string()
         fields.append(pa.field(f"c{i}", pa.float32() if pa.types.is_float16(kind) else kind))
@@ -273,15 +317,18 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
 
 
 def _decoded(column: Any) -> Any:
-    """The values of a dictionary-encoded column; any other as it is."""
+    """The values of a dictionary-encoded column, and of instants of nanoseconds their days; else the column.
+
+    DuckDB takes the first and the last of nanoseconds for infinities, which Arrow does not have.
+    """
     import pyarrow as pa
 
-    if not pa.types.is_dictionary(column.type):
-        return column
-    values = column.dictionary
-    if pa.types.is_string_view(values.type):  # which pyarrow cannot take entries of
-        values = values.cast(pa.large_string())
-    return pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
+    if pa.types.is_dictionary(column.type):
+        values = column.dictionary
+        if pa.types.is_string_view(values.type):  # which pyarrow cannot take entries of
+            values = values.cast(pa.large_string())
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
+    return column.cast(pa.date32()) if column.type == pa.timestamp("ns") else column
 
 
 def _nulls(length: int) -> Batches:

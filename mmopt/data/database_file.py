@@ -60,8 +60,13 @@ def duckdb_columns(connection: Any, path: str, said: str | None) -> DatabaseTabl
         f"SELECT schema_name, table_name FROM duckdb_tables() WHERE {here} "
         f"UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE {here} ORDER BY ALL"
     ).fetchall()
-    shown = {(name if schema == "main" else f"{schema}.{name}"): (schema, name) for schema, name in names}
-    schema, name = shown[chosen_table(path, tuple(shown), said)]
+    shown = [name if schema == "main" else f"{schema}.{name}" for schema, name in names]
+    chosen = chosen_table(path, shown, said)
+    if shown.count(chosen) > 1:
+        raise DataError(
+            f"{path}: '{chosen}' is a name with a point, and a name in a schema", hint="rename one of the two"
+        )
+    schema, name = names[shown.index(chosen)]
     columns = connection.con.execute(
         f"SELECT column_name FROM duckdb_columns() WHERE {here} AND schema_name = ? AND table_name = ? "
         "ORDER BY column_index",

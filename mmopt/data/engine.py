@@ -15,7 +15,7 @@ from typing import Any
 
 from mmopt.errors import DataError
 
-__all__ = ["connected", "driver_errors", "hash_of", "named_errors"]
+__all__ = ["connected", "driver_errors", "hash_of", "named_errors", "uncollated"]
 
 #: Nothing is written (no spill folder) and nothing is downloaded.
 _SETTINGS: dict[str, Any] = {
@@ -112,25 +112,28 @@ def _is_driver(module: object) -> bool:
     return hasattr(module, "__dict__") and isinstance(vars(module).get("apilevel"), str)
 
 
+def uncollated(text: Any) -> Any:
+    """A text, or its bytes, that no collation of its column takes for another, as ``f`` for ``F``."""
+    name = text.get_backend().name
+    if name == "postgres":  # of bytes Ibis 12 writes no literals there
+        return _called("convert_from", "string", _called("convert_to", "binary", text, "UTF8"), "UTF8")
+    return _called("encode", "binary", text) if name == "duckdb" else text.cast("binary")
+
+
 def hash_of(text: Any) -> Any:
     """SHA-256 in hexadecimal of a text in UTF-8, the same on every engine."""
-    import ibis
-
     if text.get_backend().name != "postgres":
         return text.hexdigest("sha256")
-    builtin = ibis.udf.scalar.builtin
+    digest = _called("sha256", "binary", _called("convert_to", "binary", text, "UTF8"))
+    return _called("encode", "string", digest, "hex")
 
-    # Never called: the database has functions of these names, for which Ibis 12 has no word.
-    def convert_to(text: Any, encoding: Any) -> Any:
-        return text, encoding
 
-    def sha256(data: Any) -> Any:
-        return data
+def _called(name: str, kind: str, *arguments: Any) -> Any:
+    """What a database's own function makes of a value and texts: one for which Ibis 12 has no word."""
+    import ibis
 
-    def encode(data: Any, form: Any) -> Any:
-        return data, form
-
-    in_bytes = builtin(convert_to, signature=(("string", "string"), "binary"))
-    digest = builtin(sha256, signature=(("binary",), "binary"))
-    written = builtin(encode, signature=(("binary", "string"), "string"))
-    return written(digest(in_bytes(text, "UTF8")), "hex")
+    kinds = (arguments[0].type(), *["string"] * (len(arguments) - 1))
+    # Never called: they say how many arguments there are.
+    shapes: tuple[Callable[..., Any], ...] = (lambda one: one, lambda one, two: (one, two))
+    own = ibis.udf.scalar.builtin(shapes[len(arguments) - 1], name=name, signature=(kinds, kind))
+    return own(*arguments)

@@ -29,6 +29,7 @@ from mmopt.data.database_file import (
     sqlite_error,
 )
 from mmopt.data.engine import connected, driver_errors, named_errors
+from mmopt.data.spelled_values import by_days
 from mmopt.data.table_file import TableFile, table_file
 from mmopt.data.text_file import check_gzip, csv_error, csv_header, csv_table
 from mmopt.errors import DataError, suggest
@@ -191,7 +192,7 @@ def _parquet(
 
     def select(places: Sequence[int]) -> Any:
         # By place: DuckDB renames what differs in case only, maybe to the name of another column.
-        return rows.select(*(rows[place] for place in places)) if places else rows
+        return rows.select(*(by_days(rows[place]) for place in places)) if places else rows
 
     return select, tuple(names)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bare", "day_in", "day_of_time", "number_in"]
+__all__ = ["bare", "by_days", "day_in", "day_of_time", "large_in", "number_in"]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _SHORT = r"([eE][+-]?0*[0-9]{1,2})?$"
@@ -55,6 +55,21 @@ def number_in(text: Any) -> Any:
     )
 
 
+def large_in(text: Any, number: Any, largest: float) -> Any:
+    """Numbers from 2^53 on that a column of text spells without an exponent, exactly; NULL for all others.
+
+    number : of ``number_in``, which rounds them.
+    largest : of the sizes that they are compared with; None is returned where doubles will do.
+    """
+    import ibis
+
+    if largest < 2**53:
+        return None
+    is_large = number.abs().between(2.0**53, 9.9e19) & ~text.re_search("[eE]")
+    spelled = ibis.ifelse(is_large, bare(text), ibis.null("string"))
+    return spelled.cast("decimal") if _engine(text) == "postgres" else spelled.try_cast("decimal(38, 18)")
+
+
 def _clamped(number: Any) -> Any:
     """A decimal of any size as a double: infinite beyond the largest, of its sign below the least."""
     import ibis
@@ -81,6 +96,18 @@ def day_of_time(column: Any) -> Any:
         # DuckDB rounds nanoseconds to microseconds before it takes a day of them; printed they are cut.
         return column.strftime("%Y-%m-%d").cast("date")
     return column.cast("date")
+
+
+def by_days(column: Any) -> Any:
+    """A column of Parquet, with instants of nanoseconds cut to their days; others as they are.
+
+    DuckDB takes the first and the last of nanoseconds for infinities, which Parquet does not have.
+    """
+    kind = column.type()
+    if not (kind.is_timestamp() and kind.scale == 9):
+        return column
+    days = column.strftime("%Y-%m-%d").substitute({"-infinity": "1677-09-21", "infinity": "2262-04-11"})
+    return days.cast("timestamp").name(column.get_name())
 
 
 def day_in(text: Any) -> Any:

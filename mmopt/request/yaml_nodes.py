@@ -186,7 +186,10 @@ def number(node: YamlNode, what: str, finite: bool = True) -> float:
         fail(node, f"{what} must be a number, found {describe(node)}", "remove the quotes" if quoted else "")
     if finite and not math.isfinite(node.value):
         fail(node, f"{what} must be a finite number, found {node.text}")
-    return float(node.value)
+    value = float(node.value)
+    if value != node.value and isinstance(node.value, int):
+        fail(node, f"{what} is {node.text}, which no double is", f"the nearest is {int(value)}")
+    return value
 
 
 def integer(node: YamlNode, what: str) -> int:

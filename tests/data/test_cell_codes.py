@@ -69,7 +69,14 @@ def texts_of_dates(rng: np.random.Generator) -> tuple[pa.DataType, Row]:
         f"{found}.25",
     ]
     wrong = ["2020-02-30", "2020-13-01", "20200101", "2020-1-5", "01.02.2020", "now", "infinity", "2020-01"]
-    wrong += [f"{day} 25:00", f"{day}x", f"{day} 12:61", "-2020-01-01", "2020-01-05 (BC)"]
+    wrong += [
+        f"{day} 25:00",
+        f"{day}x",
+        f"{day} 12:61",
+        f"{day} 12:00-25:99",
+        "-2020-01-01",
+        "2020-01-05 (BC)",
+    ]
     if rng.random() < 0.2:
         text = str(rng.choice(wrong))
         return pa.string(), (text, text, UNREADABLE)
@@ -281,6 +288,7 @@ def test_columns_that_are_no_dates() -> None:
             "timestamp('UTC', 6)",
             "its day depends on the time zone: convert it first",
         ),
+        (pa.timestamp("ns", "UTC"), "TIMESTAMPTZ_NS", "its day depends on the time zone: convert it first"),
         (pa.int64(), "int64", other),
         (pa.time64("us"), "time", other),
     ):

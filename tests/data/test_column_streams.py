@@ -1,5 +1,7 @@
 """Frames and dictionaries that are no tables, and columns that are not read."""
 
+import datetime
+import itertools
 from typing import Any
 
 import duckdb
@@ -73,6 +75,9 @@ def test_checking_the_columns_does_not_use_up_a_reader() -> None:
     reader = pa.table({"a": [1, 2, 2]}).to_reader()
     check_columns(reader, ONE)
     assert data_vector(reader, ONE).counts.tolist() == [1, 2]
+    assert refusal(reader) == (
+        "the reader of batches has none left: it is read once\n  pass the table, or a new reader"
+    )
 
 
 def test_columns_of_many_kinds(subtests: pytest.Subtests) -> None:
@@ -107,6 +112,44 @@ def test_columns_of_several_types() -> None:
     for column in ([1, "secret", 2.5], [True, "secret"], [[1], "secret"], [1, object()]):
         assert refusal({"a": column}, ONE) == f"{DICTIONARY}: {said}"
         assert refusal(pd.DataFrame({"b": column, "a": column}), ONE) == f"{FRAME}: {said}"
+
+
+def test_times_with_and_without_a_time_zone_are_refused_in_any_order() -> None:
+    """Arrow turns those with one to UTC where the first has none, and days to days of their own zone."""
+    naive, nine = datetime.datetime(2020, 1, 1, 12), datetime.timezone(datetime.timedelta(hours=9))
+    aware = datetime.datetime(2020, 1, 1, 0, 30, tzinfo=nine)
+    one = Domain.of(a={"bins": ["2019-12-31", "2020-01-01", "2020-01-02"], "missing": "drop"})
+    for first in (naive, naive.date(), pd.Timestamp(naive)):
+        for column in itertools.permutations([first, aware, None]):
+            boxed = pd.Series(column, dtype=object)
+            for data in (
+                {"a": list(column)},
+                {"a": boxed},
+                {"a": boxed.astype("category")},
+                {"a": boxed.to_numpy()},
+                pd.DataFrame({"a": boxed}),
+            ):
+                said = refusal(data, one)
+                assert "depends on the time zone" in said or "of several types" in said
+    assert refusal({"a": [naive, aware]}, one) == (
+        f"{DICTIONARY}: column 'a' holds times with a time zone beside others without\n"
+        "  its day depends on the time zone: convert it first"
+    )
+    assert data_vector({"a": [naive, None]}, one).counts.tolist() == [0, 1]
+
+
+def test_multiples_of_a_unit_are_refused() -> None:
+    """Of which Arrow knows the unit alone."""
+    one = Domain.of(a={"range": ["1970-01-01", "2030-01-01"], "width": "year"})
+    for unit in ("25s", "7D", "2ns"):
+        column = np.array(["2019-12-20", "2020-01-01"], "datetime64[ns]").astype(f"datetime64[{unit}]")
+        boxed = np.empty(2, object)
+        boxed[:] = list(column)
+        for given in (column, list(column), boxed) if unit != "7D" else (column,):
+            assert refusal({"a": given}, one) == (
+                f"{DICTIONARY}: column 'a' is of type datetime64[{unit}], which Arrow does not have\n"
+                "  convert it first: column.astype('datetime64[s]')"
+            )
 
 
 def test_types_that_arrow_does_not_have_or_that_mean_something_else() -> None:
@@ -163,6 +206,7 @@ def test_dictionaries_that_are_no_tables(subtests: pytest.Subtests) -> None:
         ({"a": "12"}, "column 'a' is of type str, expected a list or an array"),
         ({"a": 5}, "column 'a' is of type int, expected a list or an array"),
         ({"a": [1], "b": [1, 2]}, "column 'a' has 1 values, column 'b' 2"),
+        ({"a": np.array(5)}, "column 'a' is of type ndarray, expected a list or an array"),
         ({"a": iter([1])}, "column 'a' is of type list_iterator, expected a list or an array"),
     ]:
         with subtests.test(said):

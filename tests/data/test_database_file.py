@@ -1,4 +1,7 @@
-"""Databases: which table is read, and everything that is refused."""
+"""Databases: which table is read, and everything that is refused.
+
+Guards cell_codes.py.
+"""
 
 import sqlite3
 import subprocess
@@ -52,6 +55,35 @@ def test_the_only_table_or_the_one_that_is_named(make: Any) -> None:
         f"{path}: no table or view 'peple'\n  did you mean 'people'?\n  the database has: {names}"
     )
     assert refusal(path, table="zzz") == f"{path}: no table or view 'zzz'\n  the database has: {names}"
+
+
+def test_a_name_with_a_point_beside_one_in_a_schema() -> None:
+    path = in_duckdb(
+        'CREATE TABLE "a.b" AS SELECT 1 AS a', "CREATE SCHEMA a", "CREATE TABLE a.b AS SELECT 2 AS a"
+    )
+    assert "2 tables and views, and none is named: a.b, a.b" in refusal(path)
+    assert refusal(path, table="a.b") == (
+        f"{path}: 'a.b' is a name with a point, and a name in a schema\n  rename one of the two"
+    )
+
+
+def test_a_type_whose_text_is_another_value_is_refused(subtests: pytest.Subtests) -> None:
+    """With the day in UTC of an instant, or digits of bits."""
+    day = Domain.of(a={"bins": ["2019-12-31", "2020-01-01", "2020-01-02"]})
+    instant = "'2020-01-01 00:30:00+02'::timestamptz"
+    for value, shown, over, hint in [
+        (f"{instant}_ns", "TIMESTAMPTZ_NS", day, "its day depends on the time zone: convert it first"),
+        (f"union_value(a := {instant})", "UNION", day, "its day depends on the time zone: convert it first"),
+        ("'101'::BIT", "BIT", ONE, "declare values of the column's type in the workload file, or convert"),
+    ]:
+        with subtests.test(shown):
+            said = refusal(in_duckdb(f"CREATE OR REPLACE TABLE t AS SELECT {value} AS a"), over)
+            assert said.startswith(f"t.duckdb: column 'a' is of type {shown}; attribute 'a' declares ")
+            assert hint in said
+    for value in ("2::BIGNUM", "2::UHUGEINT", "'2'::ENUM('2')"):
+        with subtests.test(value):
+            path = in_duckdb(f"CREATE OR REPLACE TABLE t AS SELECT {value} AS a")
+            assert data_vector(path, ONE).counts.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("make", [in_duckdb, in_sqlite])

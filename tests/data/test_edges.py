@@ -1,16 +1,18 @@
 """A value is in the bin that holds it as written: casts cut and never round, in every source and unit.
 
-Guards cell_codes.py, spelled_values.py.
+Guards cell_codes.py, column_streams.py, engine.py, open_table.py, spelled_values.py.
 """
 
 import datetime
 import sqlite3
 from collections.abc import Callable
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -67,10 +69,10 @@ def duckdb_file(column: np.ndarray, folder: Path) -> str:
 
 def sqlite_file(column: np.ndarray, folder: Path) -> str:
     connection = sqlite3.connect(folder / "t.sqlite")
-    is_day = column.dtype.kind == "M"
-    connection.execute(f"create table t (x {'timestamp' if is_day else 'real'})")
-    rows = [(str(value).replace("T", " ") if is_day else float(value),) for value in column]
-    connection.executemany("insert into t values (?)", rows)
+    kind = column.dtype.kind
+    connection.execute(f"create table t (x {({'M': 'timestamp', 'i': 'integer'}).get(kind, 'real')})")
+    rows = [str(value).replace("T", " ") if kind == "M" else value.item() for value in column]
+    connection.executemany("insert into t values (?)", [(row,) for row in rows])
     connection.commit()
     connection.close()
     return str(folder / "t.sqlite")
@@ -137,11 +139,131 @@ def test_a_decimal_is_in_the_bin_that_holds_it(scale: int, rng: Rng) -> None:
     assert counts.tolist() == exact
 
 
-def test_a_whole_number_is_in_the_bin_that_holds_it() -> None:
+@pytest.mark.some(4, rest="slow")
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_whole_number_is_in_the_bin_that_holds_it(source: str, rng: Rng, tmp_path: Path) -> None:
     """2^53 + 1 is no double."""
-    domain = Domain.of(x={"bins": ["open", 0, 2**53 + 2, 2**60, "open"]})
-    values = [-1, 0, 2**53 + 1, 2**53 + 2, 2**60 - 1, 2**60, -(2**63), 2**63 - 1]
-    assert data_vector({"x": np.array(values)}, domain).counts.tolist() == [2, 2, 2, 2]
+    edges = [-(2**60), -(2**53) - 2, 0, 2**53, 2**53 + 4, 10**16, 2**60, 2**63 - 2**10]
+    near = [edge + k for edge in edges for k in range(-3, 4)]
+    column = np.array([*near, -(2**63), 2**63 - 1, *rng.integers(-(2**62), 2**62, 20)])
+    counts = data_vector(
+        SOURCES[source](column, tmp_path), Domain.of(x={"bins": ["open", *edges, "open"]})
+    ).counts
+    bins = [sum(edge <= value for edge in edges) for value in column.tolist()]
+    assert counts.tolist() == np.bincount(bins, minlength=len(edges) + 1).tolist()
+
+
+TEXTS_OF_NUMBERS = ["9007199254740995.5", "-9007199254740993.7", "9007199254740994.00", "1e18", " 1E+18 "]
+TEXTS_OF_NUMBERS += ["1000000000000000000.0", "999999999999999999.9", "1_000_000_000_000_000_000", "1e300"]
+
+
+def test_a_text_of_a_large_number_is_that_number() -> None:
+    edges = [-(2**53) - 2, 2**53 + 2, 2**53 + 4, 10**18]
+    found = data_vector(
+        {"x": TEXTS_OF_NUMBERS}, Domain.of(x={"bins": ["open", *edges, "open"], "outside": "drop"})
+    )
+    exact = [Fraction(text) for text in TEXTS_OF_NUMBERS if "_" not in text]
+    bins = [sum(edge <= value for edge in edges) for value in exact]
+    assert found.counts.tolist() == np.bincount(bins, minlength=len(edges) + 1).tolist() == [0, 1, 2, 1, 4]
+    assert found.dropped["x"] == 1
+
+
+SINGLE_EDGES = (-1e39, -0.7, 0.0, 1e-46, 0.1, 0.7, 16777215.0, 16777216.0, 16777217.0, 16777218.0, 1e39)
+
+
+@pytest.mark.parametrize("source", ["arrow", "numpy", "pandas", "polars", "text", "csv", "parquet", "duckdb"])
+def test_a_number_of_32_bits_is_in_the_bin_that_holds_it(source: str, rng: Rng, tmp_path: Path) -> None:
+    """As it is written: 0.7 is stored as 0.69999999, and is not below 0.7; 16777216 is below 16777217."""
+    with np.errstate(over="ignore"):
+        edges = np.array(SINGLE_EDGES).astype(np.float32)
+    near = [edges, *(np.nextafter(edges, np.float32(end)) for end in (-np.inf, np.inf))]
+    column = np.concatenate([*near, rng.uniform(-1, 1, 20).astype(np.float32)])
+    domain = Domain.of(x={"bins": ["open", *SINGLE_EDGES, "open"]})
+    bins = [sum(Decimal(repr(edge)) <= Decimal(str(value)) for edge in SINGLE_EDGES) for value in column]
+    counts = data_vector(SOURCES[source](column, tmp_path), domain).counts
+    assert counts.tolist() == np.bincount(bins, minlength=len(SINGLE_EDGES) + 1).tolist()
+
+
+def test_a_number_of_32_bits_is_a_value_only_where_it_is_that(subtests: pytest.Subtests) -> None:
+    column = pa.array([16777216.0, 0.1, 0.7, 1.0], pa.float32())
+    for declared, expected in [
+        ([16777217, 16777216], [0, 1]),
+        ([0.1, 0.7], [1, 1]),
+        ([0.10000000149011612, 0.69999999], [1, 0]),
+        ([1e-46, 1e39, 1], [0, 0, 1]),
+    ]:
+        with subtests.test(str(declared)):
+            domain = Domain.of(x={"values": declared, "outside": "drop"})
+            assert data_vector(pa.table({"x": column}), domain).counts.tolist() == expected
+
+
+LARGE = [2**53 + 1, 2**53 + 2, 1e16, 10**18, 2**63 - 1, 5]
+
+
+def test_a_large_number_is_a_value_only_where_it_is_that(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    """However it is stored or spelled; neighbours, which round to it, are not."""
+    whole = sorted({int(value) + k for value in LARGE for k in (-1, 0, 1) if int(value) + k < 2**63})
+    doubles = [float(value) for value in whole]
+    texts = [form.format(value) for value in whole for form in ("{}", "{}.0", " +{}", "{}.00", "{}.5")]
+    columns = {
+        "int64": pa.array(whole),
+        "decimal of 2": pa.array([Decimal(value) for value in whole], pa.decimal128(30, 2)),
+        "decimal of 0": pa.array([Decimal(value) for value in whole], pa.decimal128(38, 0)),
+        "double": pa.array(doubles),
+        "text": pa.array([*texts, "1e18", "1E+16", "5e0", "10e17"]),
+    }
+    domain = Domain.of(x={"values": LARGE, "outside": "drop"})
+    for name, column in columns.items():
+        exact = [Fraction(value) for value in column.to_pylist()]
+        expected = [exact.count(Fraction(value)) for value in LARGE]
+        with subtests.test(name):
+            assert data_vector(pa.table({"x": column}), domain).counts.tolist() == expected
+    for kind, values in (("integer", whole), ("real", doubles)):
+        folder = tmp_path / kind
+        folder.mkdir()
+        expected = [sum(Fraction(value) == declared for value in values) for declared in LARGE]
+        with subtests.test(f"SQLite {kind}"):
+            assert data_vector(sqlite_file(np.array(values), folder), domain).counts.tolist() == expected
+
+
+EXTREMES = np.array([2**63 - 1, 2**63 - 2, -(2**63) + 1, -(2**63) + 2, -1, 0]).astype("datetime64[ns]")
+
+
+@pytest.mark.parametrize("source", ["arrow", "numpy", "pandas", "polars", "parquet"])
+def test_the_first_and_last_instant_of_nanoseconds_are_days(source: str, tmp_path: Path) -> None:
+    """Which DuckDB takes for infinities."""
+    edges = ["1677-09-21", "1677-09-22", "1970-01-01", "2262-04-11", "2262-04-12"]
+    domain = Domain.of(x={"bins": ["open", *edges, "open"]})
+    found = data_vector(SOURCES[source](EXTREMES, tmp_path), domain)
+    assert found.counts.tolist() == [0, 2, 1, 1, 2, 0]
+
+
+@pytest.mark.parametrize("source", ["arrow", "pandas", "polars", "parquet", "duckdb"])
+def test_an_instant_with_a_time_zone_is_refused_in_each_unit(source: str, tmp_path: Path) -> None:
+    domain = Domain.of(x={"bins": ["2019-12-31", "2020-01-01", "2020-01-02"]})
+    for unit in ("ms", "us", "ns"):
+        column = pa.array([np.datetime64("2019-12-31T23:30", unit)]).cast(pa.timestamp(unit, "Europe/Berlin"))
+        given = {"pandas": column.to_pandas(), "polars": column}.get(source, column)
+        folder = tmp_path / unit
+        folder.mkdir()
+        with pytest.raises(DataError, match="its day depends on the time zone"):
+            data_vector(SOURCES[source](given, folder), domain)
+
+
+def test_texts_that_a_collation_takes_for_one_are_apart(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    path = str(tmp_path / "t.duckdb")
+    with duckdb.connect(path) as connection:
+        connection.execute("create table t (x varchar collate nocase.noaccent)")
+        connection.execute("insert into t values ('F'), ('f'), ('É'), ('é'), ('é')")
+    folding = ibis.duckdb.connect()
+    folding.raw_sql("set default_collation = 'nocase'")
+    folding.raw_sql("create table t as select unnest(['F', 'f', 'É', 'é', 'é']) as x")
+    domain = Domain.of(x={"values": ["f", "é", "F"], "outside": "drop"})
+    for name, data in {"file": path, "setting": folding}.items():
+        with subtests.test(name):
+            found = data_vector(data, domain, table="t")
+            assert found.counts.tolist() == [1, 2, 1] and found.dropped["x"] == 1
+    folding.disconnect()
 
 
 def test_a_decimal_is_a_value_only_where_it_is_that_exactly() -> None:
@@ -149,5 +271,8 @@ def test_a_decimal_is_a_value_only_where_it_is_that_exactly() -> None:
     values = [Decimal("0.1"), Decimal("0.10000000000000000001"), Decimal("0.3")]
     table = pa.table({"x": pa.array(values, pa.decimal128(38, 20))})
     assert data_vector(table.take([0, 2]), domain).counts.tolist() == [1, 1]
+    between = Domain.of(x={"values": [0.15, 1.5], "outside": "drop"})
+    for column in ([Decimal("0.1"), Decimal("0.2")], [1, 2]):
+        assert data_vector({"x": column}, between).counts.tolist() == [0, 0]
     with pytest.raises(DataError, match="1 outside the declared domain"):
         data_vector(table, domain)

@@ -93,7 +93,7 @@ def test_a_column_of_several_texts_for_a_value_is_refused() -> None:
         ([1.0, 2.0], "float64"),
         ([True, False], "boolean"),
         ([datetime.date(2020, 1, 1), None], "date"),
-        (np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]"), "timestamp(9)"),
+        (np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]"), "timestamp(6)"),
     ):
         data = pd.DataFrame({"sex": ["F", "M"], "part": values})
         assert refusal(data, DOMAIN, part=("part", "1")) == (

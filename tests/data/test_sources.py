@@ -211,7 +211,8 @@ def sources(folder: Path) -> Iterator[tuple[Callable[[Columns], Any], dict[str, 
     yield lambda columns: pl.from_arrow(encoded(columns)), {}
     yield arrow, {}
     yield encoded, {}
-    yield lambda columns: arrow(columns).to_reader(), {}
+    # A reader without a row is taken for one that was read.
+    yield lambda columns: arrow(columns).to_reader() if columns[SIZE] else arrow(columns), {}
     yield lambda columns: Capsule(arrow(columns)), {}
     yield lambda columns: columns, {}
     yield lambda columns: dict(pl.DataFrame(arrow(columns)).to_dict()), {}
