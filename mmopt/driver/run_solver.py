@@ -139,14 +139,17 @@ class Best:
             **how,
         )
 
-    def feasible(self, clock: Clock, failure: Callable[[], SolverError]) -> Candidate:
-        """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure."""
+    def feasible(self, clock: Clock, failure: Callable[[], SolverError], is_named: bool = True) -> Candidate:
+        """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure.
+
+        What a diagnosis finds is taken, but for a solver that the caller named: that point is not its own.
+        """
         if self.point is not None and self.point.is_feasible:
             return self.point
         if clock.interrupted:
             raise KeyboardInterrupt
         error = failure()
-        if isinstance(error, UndecidedError) and isinstance(error.found, Candidate):
+        if isinstance(error, UndecidedError) and isinstance(error.found, Candidate) and not is_named:
             self.offer(error.found.variables, {})
             if self.point is not None and self.point.is_feasible:
                 return self.point
@@ -221,7 +224,10 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if stop == Stop.REACHED:
         best.settle()
     is_short = stop not in (Stop.REACHED, Stop.FINISHED)
-    point = best.feasible(clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point))
+    is_named = task.solver is not None
+    point = best.feasible(
+        clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point), is_named
+    )
     warnings = _stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
     return point, best.ending(
         point,

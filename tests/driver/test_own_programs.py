@@ -310,3 +310,11 @@ def test_a_multiplier_of_a_block_is_that_of_the_inequality(rng: np.random.Genera
     plain, blocks = solve(w, "fitness_for_use"), solve(w, "fitness_lmi")
     assert blocks.multipliers["privacy[1, 1]"].shape == plain.multipliers["privacy"].shape == (w.n,)
     assert blocks.gap <= GAP_INTERIOR
+
+
+def test_a_solver_that_calls_a_feasible_program_infeasible_does_not_end_it() -> None:
+    """Clarabel does: its data are 1e10. The point of the diagnosis is taken, unless the solver was named."""
+    text = "program own\nchoose\n    x: scalar\nminimize\n    (1e5 * x)**2\n"
+    text += "subject to\n    a: x >= 1\n    b: x <= 2\n"
+    s = solve(None, Program.parse(text))
+    assert s.bound <= 1e10 <= s.objective and s.gap <= GAP

@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import scipy.optimize
-import scipy.signal
 
 from mmopt.numerics.arrays import Array, require_memory
 from mmopt.numerics.matrix_functions import toeplitz
@@ -81,6 +80,8 @@ def buffered_column(n: int, buffers: int) -> Array:
 
 def _series(point: Array, n: int) -> tuple[Array, Array]:
     """c and b (n,) of logits of θ and logarithms of ω: both series are quotients of polynomials."""
+    from scipy.signal import lfilter  # takes a second to load, and only streams filter
+
     logits, logarithms = np.split(point, 2)
     decays = 1.0 / (1.0 + np.exp(-logits))
     weights = np.exp(logarithms)
@@ -89,6 +90,6 @@ def _series(point: Array, n: int) -> tuple[Array, Array]:
     for j, weight in enumerate(weights):
         above[1:] += weight * np.poly(np.delete(decays, j))
     impulse = np.concatenate([[1.0], np.zeros(n - 1)])
-    column = scipy.signal.lfilter(above, below, impulse)
-    answers = scipy.signal.lfilter(below, np.convolve(above, [1.0, -1.0]), impulse)
+    column = lfilter(above, below, impulse)
+    answers = lfilter(below, np.convolve(above, [1.0, -1.0]), impulse)
     return np.asarray(column), np.asarray(answers)
