@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,16 +23,23 @@ from mmopt.ledger.account import MEASURES, Measure
 from mmopt.ledger.composition import above, cost_in
 from mmopt.mechanism.accuracy import standard_errors
 from mmopt.mechanism.answer_columns import REFINED, SMALL
-from mmopt.mechanism.measurement import check_claim
-from mmopt.mechanism.release_folder import GUARANTEE, MANIFEST_FILE, STRATEGY_FILE, noise_words, stated
+from mmopt.mechanism.measurement import check_claim, described
+from mmopt.mechanism.release_folder import (
+    GUARANTEE,
+    MANIFEST_FILE,
+    STRATEGY_FILE,
+    coverage_kind,
+    noise_words,
+    stated,
+)
 from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
+from mmopt.privacy.guarantee import discrete_gaussian_delta
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.privacy_parameters import privacy_warning
-from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import NOISES
+from mmopt.privacy.table_of_noises import MOST_SUMMED, NOISES
 from mmopt.proof.verify import checked_summary
 from mmopt.results import AnySolution, Frame
 from mmopt.results.npz_file import UNREADABLE
@@ -45,8 +52,10 @@ __all__ = ["derived"]
 Facts = dict[str, Any]
 """Values of a manifest at their places in it, by names."""
 
+_SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows, by which ends of intervals are rounded at most
 _NOTHING = 1e-200  # of a squared distance in standard errors
-_SAME, _NEAR = 1e-11, 1e-6  # relative: of twelve digits; of a plan, computed by other versions of libraries
+# Relative: of twelve digits; of what such figures prove; of a plan, computed by other versions of libraries.
+_SAME, _ROUNDED, _NEAR = 1e-11, 1e-9, 1e-6
 
 
 def derived(
@@ -85,7 +94,10 @@ def derived(
     if workload is not None:
         plan = _plan(folder, manifest, answers, workload, solution)
         by_plan = _of_plan(plan, manifest)
+        if manifest["format"] != FORMATS[0]:  # whose labels were others
+            facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
         _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)
+        _compare(folder, manifest, {"accuracy": facts["accuracy"]}, "its strategy and noise", is_all=False)
         del by_plan["privacy"]["set_by"]  # which the plan was made from
         facts |= by_plan
     return plan, tuple(_left(manifest, facts | strategy))
@@ -214,14 +226,15 @@ def _allowed(manifest: Facts, answers: Frame) -> Facts:
             "bits": int(strategy["bits"]),
             "sensitivity": abs(sensitivity),
         },
-        "privacy": {"rho": None, "epsilon": cost, "delta": 0.0} if rho is None else {"rho": cost},
+        "privacy": {"epsilon": cost, "delta": 0.0} if rho is None else {"rho": cost},
         "noise": {
             "scale": abs(scale),
             "scale_at_unit_strategy": math.ldexp(scale, -strategy["bits"]),
         },
     }
     if rho and delta is not None and math.isclose(rho, cost, rel_tol=_SAME):
-        found["privacy"]["epsilon"] = _least_epsilon(law, manifest)
+        sizes = (sensitivity * each for each in own if len(parts) == 1)
+        found["privacy"]["epsilon"] = _least_epsilon(manifest, sizes)
     if "ledger" in manifest:
         found["ledger"] = _of_ledger(manifest["ledger"], rho, epsilon)
     if "refined" in manifest:
@@ -229,17 +242,21 @@ def _allowed(manifest: Facts, answers: Frame) -> Facts:
     return found
 
 
-def _least_epsilon(law: Noise, manifest: Facts) -> float:
-    """The epsilon of a manifest, if a theorem may prove it at its rho; else the least of continuous noise."""
-    privacy, sensitivity = manifest["privacy"], manifest["strategy"]["sensitivity"]
-    is_one_count = len(manifest["strategy"]["parts"]) == 1 and sensitivity == int(sensitivity)
-    # Of no rows: by how much discrete noise is off on each no theorem proves less.
-    part = Part(0, round(Fraction(sensitivity) ** 2), 0, is_one_count=is_one_count)
-    scale = manifest["noise"]["scale"] * (1.0 + _SAME)
-    if any(bound(privacy["epsilon"], scale) <= privacy["delta"] for _, bound in law.deltas([part])):
-        return float(privacy["epsilon"])
-    least = continuous_gaussian_epsilon(math.sqrt(2.0 * privacy["rho"]), privacy["delta"])
-    return max(float(privacy["epsilon"]), least)
+def _least_epsilon(manifest: Facts, sizes: Iterable[float]) -> float:
+    """The epsilon of a manifest, if a theorem may prove it at its rho; else the least of continuous noise.
+
+    sizes : what the sensitivity may be of one part, which may be of one count.
+    """
+    epsilon, delta = float(manifest["privacy"]["epsilon"]), manifest["privacy"]["delta"]
+    mu = math.sqrt(2.0 * manifest["privacy"]["rho"]) * (1.0 - _ROUNDED)
+    least = continuous_gaussian_epsilon(mu, delta)  # discrete noise proves no less, but on one count
+    counts = [round(size) for size in sizes if size >= 1.0 and math.isclose(size, round(size), rel_tol=_SAME)]
+    if epsilon < least and any(
+        size < mu * MOST_SUMMED and discrete_gaussian_delta(epsilon, size, size / mu) <= delta
+        for size in counts
+    ):
+        return epsilon
+    return max(epsilon, least)
 
 
 def _of_ledger(said: Facts, rho: float | None, epsilon: float | None) -> Facts:
@@ -368,6 +385,34 @@ def _plan(
             hint=CHANGED,
         )
     return plan
+
+
+def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
+    """Of intervals, in words; ResultError unless these and what is said of queries are those of the plan."""
+    found, estimates = plan.intervals(float(answers.metadata["confidence"])), answers["estimate"]
+    room, said = _SHOWN * plan.standard_errors, described(plan.workload)
+    texts = {"query": said["groups"], "label": said["labels"], **said["columns"]}
+    other = [
+        name
+        for name, values in texts.items()
+        if name not in answers.names or list(map(str, answers[name])) != list(map(str, values))
+    ]
+    other += [
+        name
+        for name, values, off in (
+            ("low", estimates - found.widths, room + _WHOLE),
+            ("high", estimates + found.widths, room + _WHOLE),
+            ("coverage", found.coverage, 2.0 * _NEAR),
+        )
+        if not (np.abs(answers[name] - values) <= off).all()
+    ]
+    if other:
+        raise ResultError(
+            f"'{folder}' contradicts itself: the column {other[0]} of its answers is not that which follows "
+            "from its queries, strategy and noise",
+            hint=CHANGED,
+        )
+    return coverage_kind(found)
 
 
 def _of_plan(plan: Plan, manifest: Facts) -> Facts:

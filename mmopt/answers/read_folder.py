@@ -193,8 +193,17 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
 
 
 def _checked(frame: Frame) -> Frame:
-    """ValueError where columns that every release has are not there."""
+    """ValueError where columns that every release has are not there, or hold no answers with intervals."""
     least = {"query", "label", *FIGURES, *(["refined"] if "refined" in frame.metadata else [])}
     if not least <= set(frame.names) or "confidence" not in frame.metadata:
         raise ValueError("no answers")
+    figures = np.array([frame[name] for name in (*FIGURES, *({"refined"} & set(frame.names)))], dtype=float)
+    estimate, error, low, high, covered = figures[:5]
+    least = float(frame.metadata["confidence"]) - 1e-6  # of which six digits are written
+    if not (
+        np.isfinite(figures).all()
+        and ((low <= estimate) & (estimate <= high) & (error >= 0)).all()
+        and ((covered >= least) & (covered <= 1)).all()
+    ):
+        raise ValueError("no intervals")
     return frame

@@ -140,8 +140,9 @@ def check_refined(release: Release, folder: Path) -> None:
     try:
         far = _from_counts(release, {_asked_for(one["of"]): one["value"] for one in totals})
     except (OptionError, ValueError) as error:
-        said = f"refined totals: {getattr(error, 'message', error)}"
-        raise ResultError(f"'{folder}' contradicts itself: {said}", hint=CHANGED) from None
+        raise ResultError(
+            f"'{folder}' contradicts itself: refined totals: {getattr(error, 'message', error)}", hint=CHANGED
+        ) from None
     if far > FAR:
         raise ResultError(
             f"'{folder}' contradicts itself: its refined answers are {far:.2g} standard errors from those of "
@@ -152,8 +153,7 @@ def check_refined(release: Release, folder: Path) -> None:
 
 def _asked_for(name: str) -> str | int | None:
     """The query of a name of ``_known``."""
-    kind, _, number = name.partition(" ")
-    return None if name == "all rows" else int(number) if kind == "query" else name[1:-1]
+    return None if name == "all rows" else int(name[6:]) if name.startswith("query ") else name[1:-1]
 
 
 def _from_counts(release: Release, totals: Totals) -> float:
@@ -164,18 +164,20 @@ def _from_counts(release: Release, totals: Totals) -> float:
     from scipy.optimize import linprog
 
     assert release.plan is not None
-    queries = _listed(release.plan.workload)
+    queries, errors = _listed(release.plan.workload), release.answers["standard_error"]
     known = _known(release, totals, queries)
     _, matrix, sums = _merged(queries, known.rows)
-    errors = np.asarray(release.answers["standard_error"], dtype=float)
     rows = np.vstack([matrix / errors[:, None], sums])
     values = np.concatenate([release.answers["refined"] / errors, known.values])
+    # Counted from numbers near them, as ``nearest_counts`` does.
     base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
     off = values - rows @ base
-    lines = np.column_stack([np.vstack([rows, -rows]), np.full(2 * len(rows), -1.0)])
-    ends = [(low, None) for low in (*-base, 0.0)]
-    goal = np.append(np.zeros(len(base)), 1.0)
-    found = linprog(goal, A_ub=lines, b_ub=np.concatenate([off, -off]), bounds=ends)
+    found = linprog(
+        np.append(np.zeros(len(base)), 1.0),
+        A_ub=np.column_stack([np.vstack([rows, -rows]), np.full(2 * len(rows), -1.0)]),
+        b_ub=np.concatenate([off, -off]),
+        bounds=[(low, None) for low in (*-base, 0.0)],
+    )
     return float(found.fun) if found.success else 0.0
 
 

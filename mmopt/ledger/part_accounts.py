@@ -51,8 +51,6 @@ _NAMED = re.compile(
     rf"^(?:(\d{{1,4}})[-./ ]*)?({_MONTHS})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\b[-./, ]*"
     r"(?:(\d{1,2})[-./, ]+)?(\d{1,4})(?!\d)"
 )
-_MONTH_ALONE = re.compile(r"^\d{4}-\d{1,2}$")
-_CLOCK = re.compile(r"^\d{1,2} ?(?::\d\d|[ap]\.?m)")
 _CUT, _ROUNDED = (Context(prec=15, rounding=way) for way in (ROUND_DOWN, ROUND_HALF_UP))
 
 
@@ -112,7 +110,8 @@ def _in_15_digits(number: Decimal) -> set[Decimal]:
 def _moments(text: str) -> set[str]:
     """As ISO 8601 has them, a day with its midnight, without a zone: as written, and in UTC."""
     text = _NAMED.sub(_year_first, re.sub(" ?([-./]) ?", r"\1", text))
-    text = f"{text}-1" if _MONTH_ALONE.match(text) else f"1900-1-1 {text}" if _CLOCK.match(text) else text
+    text = re.sub(r"^(\d{4}-\d{1,2})$", r"\1-1", text)
+    text = re.sub(r"^(?=\d{1,2} ?(:\d\d|[ap]\.?m))", "1900-1-1 ", text)
     date, spelled, found = _DATE.match(text), [text], set()
     if date is not None:
         orders = (date.group(*order) for order in ((1, 2, 3), (3, 2, 1), (3, 1, 2)))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from mmopt.answers import load_release
+from mmopt.answers import Release, load_release
 from mmopt.errors import ResultError
 from mmopt.mechanism.release_folder import guarantee
 from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
@@ -220,7 +220,7 @@ def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtes
         *("privacy.theorem", "privacy.sensitivity", "privacy.not_covered", "privacy.set_by"),
         *("noise.scale", "noise.scale_at_unit_strategy", "accuracy.coverage.kind", "versions", "time"),
     )
-    assert whole.unchecked == ("privacy.set_by", "accuracy.coverage.kind", "versions", "time")
+    assert whole.unchecked == ("privacy.set_by", "versions", "time")
     assert released(3).unchecked == ()
     for place, told, fact, by in (
         ("accuracy rmse", rmse / 10, None, BY_ANSWERS),
@@ -248,6 +248,7 @@ def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtes
         ("privacy sensitivity", "none", "largest L2 norm of a column", BY_PLAN),
         ("privacy not_covered", "", None, BY_PLAN),
         ("privacy scaled", "down", "missing", BY_PLAN),
+        ("accuracy coverage kind", "exact", "of the law drawn", BY_PLAN),
     ):
         with subtests.test(f"{place}, {told}"):
             edited, name = set_at(manifest, {place: told}), place.split()[-1]
@@ -307,7 +308,7 @@ def test_figures_that_are_changed_together_must_allow_one_another(again, subtest
         ({"strategy rows": 600, "strategy parts 0 rows": 600}, ""),
         ({"strategy rows": 6.0, "strategy parts 0 rows": 6.0}, "strategy rows is 6.0"),
         ({"strategy bits": True}, "strategy bits is True by its manifest, 1"),
-        (negative, "no manifest"),
+        (negative, "strategy sensitivity is -"),
         ({"program": "minimax_variance"}, "program name is 'missing' by its manifest, "),
         ({"solution": 3}, "no manifest"),
         ({"files": {**manifest["files"], "a\0b": {"sha256": "x"}}}, "is not whole"),
@@ -425,9 +426,50 @@ def test_refined_answers_are_those_of_counts(tmp_path, subtests):
     moved = (off - release.answers["estimate"]) / release.answers["standard_error"]
     objective, bound = float(moved @ moved), about["bound"]
     told = {"objective": objective, "gap": gap_between(objective, bound), "standard_errors_from_best": 1e3}
-    columns = {name: release.answers[name] for name in release.answers.names}
-    answers = Frame({**columns, "refined": off}, release.answers.metadata)
-    other = replace(release, answers=answers, manifest={**release.manifest, "refined": {**about, **told}})
-    below = other.save(tmp_path / "below")
+    other = replace(release, manifest={**release.manifest, "refined": {**about, **told}})
+    below = with_columns(other, tmp_path / "below", refined=off)
     load_release(below)
     assert "standard errors from those of any counts, 0 or above" in refusal(below, ASKED)
+
+
+def with_columns(release: Release, folder: Path, **columns: object) -> Path:
+    own = {name: release.answers[name] for name in release.answers.names}
+    found = Frame({**own, **columns}, release.answers.metadata)
+    return replace(release, answers=found).save(folder)
+
+
+def test_answers_are_those_of_their_queries_with_intervals(tmp_path, subtests):
+    """What the workload and the plan say of each; alone, that they are numbers inside their intervals."""
+    release = released(3)
+    own = {name: release.answers[name] for name in release.answers.names}
+    swapped = own["label"][[1, 0, *range(2, 8)]]
+    for name, change, is_seen_alone in [
+        ("label", {"label": swapped}, False),
+        ("query", {"query": np.array(["x"] * 8, dtype=object)}, False),
+        ("sex", {"sex": np.array(["M"] * 8, dtype=object)}, False),
+        ("low", {"low": own["estimate"], "high": own["estimate"]}, False),
+        ("high", {"high": own["high"] * (1 + 1e-3)}, False),
+        ("coverage", {"coverage": own["coverage"] + 1e-4}, False),
+        ("low above", {"low": own["high"] + 1}, True),
+        ("estimate", {"estimate": own["estimate"] + 1e6}, True),
+        ("NaN", {"estimate": own["estimate"] * math.nan}, True),
+        ("covered", {"coverage": own["coverage"] + 4}, True),
+        ("less", {"coverage": own["coverage"] - 0.1}, True),
+    ]:
+        with subtests.test(name):
+            folder = with_columns(release, tmp_path / name, **change)
+            if is_seen_alone:
+                assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"
+                continue
+            if name == "coverage":
+                least = float(change["coverage"].min())
+                accuracy = {
+                    **release.manifest["accuracy"],
+                    "coverage": {"least": least, "largest": least, "kind": ""},
+                }
+                changed(folder, accuracy=accuracy)
+            assert load_release(folder).plan is None
+            assert refusal(folder, ASKED) == (
+                f"'{folder}' contradicts itself: the column {name} of its answers is not that which follows "
+                f"from its queries, strategy and noise{CHANGED}"
+            )
