@@ -9,10 +9,12 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -56,7 +58,7 @@ false|F|no|n|OFF|0|-0|0.0|0,00|0e5|\u2060false|\uff10
 01-01-2020 00:00|2020\u201101\u201101|\uff12\uff10\uff12\uff10-01-01|2020-01-01\u200b
 2020-03-01 13:30:00|2020-03-01T13:30|3/1/2020 1:30 PM|1.3.2020 13:30|20200301T133000|\
 2020-03-01 1:30:00 p.m.|2020-03-01 13:30:00.000|2020-03-01T15:30+02:00|Mar 1, 2020 1:30 pm
-2021-01-02|2021-01-01T24:00|2021-01-01 24:00:00|02-Jan-2021
+2021-01-02|2021-01-01T24:00|2021-01-01 24:00:00|02-Jan-2021|Jan 2, 2021
 13:00|13:00:00|1:00 PM|1 p.m.|1pm|13:00:00.000|01:00:00 pm|1900-01-01 13:00
 café|cafe\u0301|CAFÉ|\uff43\uff41\uff46é|ca\xadfé| Café |caf\u200de\u0301
 straße|STRASSE|Strasse
@@ -192,6 +194,25 @@ def test_what_programs_write_of_a_value_shares_an_account(tmp_path: Path, subtes
         for (one, first), (other, second) in itertools.combinations(texts.items(), 2):
             with subtests.test(f"{one} {first}, {other} {second}"):
                 assert readings(first) & readings(second)
+
+
+@pytest.mark.quick
+def test_copies_of_a_number_of_more_digits_share_an_account(rng: np.random.Generator) -> None:
+    """Through doubles, in 16 or 17 digits, and in 15, rounded or cut off."""
+    ways = [Context(prec=15, rounding=ROUND_DOWN), *(Context(prec=digits) for digits in (15, 16, 17))]
+    for _ in range(300):
+        digits = "".join(str(d) for d in rng.integers(0, 10, 18))
+        run = rng.choice(["", "9" * 6, "0" * 6, "5" + "0" * 5, "4" + "9" * 5])  # about where others are cut
+        at = int(rng.integers(10, 16))
+        text = f"{digits[0].replace('0', '1')}{digits[1:at]}{run}{digits[at:]}"
+        number = Decimal(text).scaleb(int(rng.choice([-30, -20, -18, -16, -8, -2, 0, 5])))
+        # Of fifteen digits before the point neighbours have accounts of their own.
+        if 10**14 <= number < 10**15:
+            continue
+        copies = [number, *(way.plus(number) for way in ways), repr(float(number)), f"{float(number):.15G}"]
+        for one, other in itertools.combinations(map(str, copies), 2):
+            assert readings(one) & readings(other), (one, other)
+            assert readings(f"-{one}") & readings(f"-{other}") and not readings(one) & readings(f"-{other}")
 
 
 @pytest.mark.quick
