@@ -199,11 +199,11 @@ def _checked(frame: Frame) -> Frame:
         raise ValueError("no answers")
     figures = np.array([frame[name] for name in (*FIGURES, *({"refined"} & set(frame.names)))], dtype=float)
     estimate, error, low, high, covered = figures[:5]
-    least = float(frame.metadata["confidence"]) - 1e-6  # of which six digits are written
+    confidence = float(frame.metadata["confidence"]) - 1e-6  # of which six digits are written
     if not (
         np.isfinite(figures).all()
         and ((low <= estimate) & (estimate <= high) & (error >= 0)).all()
-        and ((covered >= least) & (covered <= 1)).all()
+        and ((covered >= confidence) & (covered <= 1)).all()
     ):
         raise ValueError("no intervals")
     return frame
