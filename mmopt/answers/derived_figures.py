@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,14 +22,24 @@ from mmopt.errors import Error, PrivacyError, ResultError
 from mmopt.ledger.account import MEASURES, Measure
 from mmopt.ledger.composition import above, cost_in
 from mmopt.mechanism.accuracy import standard_errors
-from mmopt.mechanism.answer_columns import REFINED
-from mmopt.mechanism.measurement import check_claim
-from mmopt.mechanism.release_folder import GUARANTEE, MANIFEST_FILE, STRATEGY_FILE, noise_words, stated
-from mmopt.mechanism.release_plan import Plan, claim, composed
+from mmopt.mechanism.answer_columns import REFINED, SMALL
+from mmopt.mechanism.measurement import check_claim, described
+from mmopt.mechanism.release_folder import (
+    GUARANTEE,
+    MANIFEST_FILE,
+    STRATEGY_FILE,
+    coverage_kind,
+    noise_words,
+    stated,
+)
+from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
 from mmopt.numerics.outward import rounded
+from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
+from mmopt.privacy.guarantee import discrete_gaussian_delta
+from mmopt.privacy.noise import Noise
 from mmopt.privacy.privacy_parameters import privacy_warning
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import NOISES
+from mmopt.privacy.table_of_noises import MOST_SUMMED, NOISES
 from mmopt.proof.verify import checked_summary
 from mmopt.results import AnySolution, Frame
 from mmopt.results.npz_file import UNREADABLE
@@ -42,8 +52,10 @@ __all__ = ["derived"]
 Facts = dict[str, Any]
 """Values of a manifest at their places in it, by names."""
 
+_SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows, by which ends of intervals are rounded at most
 _NOTHING = 1e-200  # of a squared distance in standard errors
-_SAME, _NEAR = 1e-11, 1e-6  # relative: of twelve digits; of a plan, computed by other versions of libraries
+# Relative: of twelve digits; of what such figures prove; of a plan, computed by other versions of libraries.
+_SAME, _ROUNDED, _NEAR = 1e-11, 1e-9, 1e-6
 
 
 def derived(
@@ -55,7 +67,8 @@ def derived(
 ) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan by which a release was made, where its workload is given, and what is left unchecked.
 
-    That is every place of the manifest of which nothing beside it says the same.
+    That is every place of the manifest of which nothing beside it says the same, also where its own figures
+    say what it may be.
 
     Raises
     ------
@@ -65,22 +78,29 @@ def derived(
         standard errors; a manifest that says something else than follows from the plan.
     """
     try:
-        facts = _of_answers(manifest, answers)
+        facts, allowed = _of_answers(manifest, answers), _allowed(manifest, answers)
+        strategy, used = ({}, {}) if solution is None else _of_solution(manifest, solution)
     except (*UNREADABLE, Error):
         raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
     if manifest["format"] == FORMATS[0]:  # whose words were others
         facts = {name: facts[name] for name in ("format", "private", "workload", "accuracy")}
-    _compare(folder, manifest, facts, "its answers and its other figures", is_all=False)
-    by_solution = {} if solution is None else _of_solution(manifest, solution)
-    _compare(folder, manifest, by_solution, "its strategy")
+        allowed = {}
+    for found in (facts, allowed):
+        _compare(folder, manifest, found, "its answers and its other figures", is_all=False)
+    _compare(folder, manifest, used, "its strategy", is_all=False)
+    _compare(folder, manifest, strategy, "its strategy")
+    facts["workload"] |= used.get("workload", {})
     plan = None
     if workload is not None:
         plan = _plan(folder, manifest, answers, workload, solution)
         by_plan = _of_plan(plan, manifest)
+        if manifest["format"] != FORMATS[0]:  # whose labels were others
+            facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
         _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)
+        _compare(folder, manifest, {"accuracy": facts["accuracy"]}, "its strategy and noise", is_all=False)
         del by_plan["privacy"]["set_by"]  # which the plan was made from
         facts |= by_plan
-    return plan, tuple(_left(manifest, facts | by_solution))
+    return plan, tuple(_left(manifest, facts | strategy))
 
 
 # -- what is said and what follows
@@ -126,29 +146,20 @@ def _left(manifest: Facts, facts: Facts, place: str = "") -> Iterator[str]:
 
 
 def _of_answers(manifest: Facts, answers: Frame) -> Facts:
-    privacy, noise, strategy = manifest["privacy"], manifest["noise"], manifest["strategy"]
+    privacy, strategy, covered = manifest["privacy"], manifest["strategy"], manifest["accuracy"]["coverage"]
     rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
-    unit = "epsilon" if rho is None else "rho"
-    law = min((one for one in NOISES if one.unit == unit), key=lambda one: f"L{one.norm}" != strategy["norm"])
-    parts, errors, covered = strategy["parts"], answers["standard_error"], manifest["accuracy"]["coverage"]
+    law, errors = _law(manifest), answers["standard_error"]
     found: Facts = {
         **{name: manifest[name] for name in ("format", "private", "files") if name in manifest},
         "warning": privacy_warning(epsilon, delta, rho),
         "workload": {"queries": len(answers)},
-        "strategy": {
-            "norm": f"L{law.norm}",
-            "rows": sum(part["rows"] for part in parts),
-            "bits": strategy["bits"],
-        },
+        "strategy": {"norm": f"L{law.norm}"},
         "privacy": {
             "unit": Neighbours.of(privacy["neighbours"]).unit,
             **{name: privacy[name] for name in GUARANTEE},
+            "guarantee": guarantee_of(rho, delta),
         },
-        "noise": {
-            **noise_words(law, manifest["private"]),
-            "scale": noise["scale"],
-            "scale_at_unit_strategy": math.ldexp(noise["scale"], -strategy["bits"]),
-        },
+        "noise": noise_words(law, manifest["private"]),
         "accuracy": {
             "rmse": float(np.sqrt(np.mean(np.square(errors)))),
             "confidence": float(answers.metadata["confidence"]),
@@ -159,46 +170,157 @@ def _of_answers(manifest: Facts, answers: Frame) -> Facts:
         },
     }
     if rho is None or delta is None:
-        found["privacy"]["theorem"] = composed(law.theorem, parts)
-    if cost := epsilon if rho is None else rho:
-        # That at which this sensitivity costs as much; of one part it may be before or after its own noise.
-        scale = strategy["sensitivity"] * law.least_scale(float(law.exact_cost(1, Fraction(1))) / cost)
-        own = [scale, scale / parts[0]["relative_noise"] if len(parts) == 1 else scale]
-        found["noise"]["scale"] = min(own, key=lambda each: abs(each - noise["scale"]))
-        found["strategy"]["sensitivity"] = float(strategy["sensitivity"])
-    if "ledger" in manifest:
-        said = manifest["ledger"]["measure"]
-        measure: Measure = said if rho is None and said in MEASURES else "rho"
-        found["ledger"] = {"measure": measure, "spent": above(cost_in(measure, rho, epsilon))}
+        found["privacy"]["theorem"] = composed(law.theorem, strategy["parts"])
+    if "ledger" in manifest and rho is not None:
+        found["ledger"] = {"measure": "rho", "spent": rho}
     if "refined" in manifest:
         found["refined"] = _of_refined(manifest["refined"], answers)
     return found
 
 
+def _law(manifest: Facts) -> Noise:
+    """The noise of a manifest: of what it costs, and of its norm where there are several."""
+    unit, norm = "epsilon" if manifest["privacy"]["rho"] is None else "rho", manifest["strategy"]["norm"]
+    return min((one for one in NOISES if one.unit == unit), key=lambda one: f"L{one.norm}" != norm)
+
+
 def _of_refined(said: Facts, answers: Frame) -> Facts:
-    """Facts about refined answers: the released ones they refine, their distance from these, and the gap."""
+    """Facts about refined answers: the released ones they refine, and their distance from these."""
     from mmopt.answers.nearest_counts import PROGRAM  # which solves
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
-    off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
     # Of answers that were consistent as released nothing is left but what the proof adds for underflow.
-    objective = max(float(off @ off), said["bound"], min(said["objective"], _NOTHING))
+    objective = max(_distance(answers)[0], said["bound"], min(said["objective"], _NOTHING))
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},
         "program": PROGRAM,
-        "gap": gap_between(said["objective"], said["bound"]),
         # Of whole answers the figures are those of the counts before.
         **({"objective": objective} if said["whole"] is None else {}),
     }
 
 
-def _of_solution(manifest: Facts, solution: AnySolution) -> Facts:
-    """Facts that the saved strategy states and the manifest repeats: all of them, or those recomputed."""
-    cut = dict if "seconds" in manifest.get("solution", {}) else checked_summary
+def _distance(answers: Frame) -> tuple[float, float]:
+    """Of refined answers from the released ones, squared, in standard errors: as written, and at most."""
+    off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
+    # Each digit that is not written is below SMALL standard errors.
+    return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _NOTHING
+
+
+def _allowed(manifest: Facts, answers: Frame) -> Facts:
+    """What other figures allow of those that nothing beside the manifest says: as they are, if that is it."""
+    privacy, noise, strategy = manifest["privacy"], manifest["noise"], manifest["strategy"]
+    law, parts = _law(manifest), strategy["parts"]
+    scale, sensitivity = float(noise["scale"]), float(strategy["sensitivity"])
+    rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
+    # Of one part the sensitivity may be before or after its own noise.
+    own = {1.0, *(part["relative_noise"] for part in parts if len(parts) == 1)}
+    each_cost = (law.exact_cost(1, Fraction(scale * each / sensitivity)) for each in own if sensitivity)
+    cost = min(
+        map(float, each_cost), default=0.0, key=lambda each: abs(each - (epsilon if rho is None else rho))
+    )
+    found: Facts = {
+        "workload": {"cells": max(1, int(manifest["workload"]["cells"]))},
+        "strategy": {
+            "rows": sum(max(1, int(part["rows"])) for part in parts),
+            "bits": int(strategy["bits"]),
+            "sensitivity": abs(sensitivity),
+        },
+        "privacy": {"epsilon": cost, "delta": 0.0} if rho is None else {"rho": cost},
+        "noise": {
+            "scale": abs(scale),
+            "scale_at_unit_strategy": math.ldexp(scale, -strategy["bits"]),
+        },
+    }
+    if rho and delta is not None and math.isclose(rho, cost, rel_tol=_SAME):
+        sizes = (sensitivity * each for each in own if len(parts) == 1)
+        found["privacy"]["epsilon"] = _least_epsilon(manifest, sizes)
+    if "ledger" in manifest:
+        found["ledger"] = _of_ledger(manifest["ledger"], rho, epsilon)
+    if "refined" in manifest:
+        found["refined"] = _of_proof(manifest["refined"], answers)
+    return found
+
+
+def _least_epsilon(manifest: Facts, sizes: Iterable[float]) -> float:
+    """The epsilon of a manifest, if a theorem may prove it at its rho; else the least of continuous noise.
+
+    sizes : what the sensitivity may be of one part, which may be of one count.
+    """
+    epsilon, delta = float(manifest["privacy"]["epsilon"]), manifest["privacy"]["delta"]
+    mu = math.sqrt(2.0 * manifest["privacy"]["rho"]) * (1.0 - _ROUNDED)
+    least = continuous_gaussian_epsilon(mu, delta)  # discrete noise proves no less, but on one count
+    counts = [round(size) for size in sizes if size >= 1.0 and math.isclose(size, round(size), rel_tol=_SAME)]
+    if epsilon < least and any(
+        size < mu * MOST_SUMMED and discrete_gaussian_delta(epsilon, size, size / mu) <= delta
+        for size in counts
+    ):
+        return epsilon
+    return max(epsilon, least)
+
+
+def _of_ledger(said: Facts, rho: float | None, epsilon: float | None) -> Facts:
+    """What was spent follows from the cost, and what is left is at most the rest of the total."""
+    measure: Measure = said["measure"] if rho is None and said["measure"] in MEASURES else "rho"
+    spent = above(cost_in(measure, rho, epsilon))
+    rest = said["total"] - spent + 2.0 * math.ulp(said["total"])  # which are rounded
+    return {
+        "data_set": str(said["data_set"]),
+        "entry": max(1, int(said["entry"])),
+        "measure": measure,
+        "spent": spent,
+        "total": _between(said["total"], spent),
+        "left": _between(said["left"], 0.0, max(0.0, rest)),
+        **(
+            {"part": {name: str(said["part"][name]) for name in ("column", "value")}}
+            if "part" in said
+            else {}
+        ),
+    }
+
+
+def _of_proof(said: Facts, answers: Frame) -> Facts:
+    """What the figures of refined answers allow one another: no answers are nearer than the bound says, and
+    those farther than it by their objective are as far from the best at least.
+    """
+    (_, most), whole, count = _distance(answers), said["whole"], len(answers)
+    bound = _between(said["bound"], 0.0, most)
+    objective = _between(said["objective"], bound)
+    root = max(0.0, math.sqrt(objective) - (SMALL * math.sqrt(count) if whole is None else 0.0))
+    far = math.sqrt(max(0.0, root**2 * (1.0 - _SAME) - bound))
+    found: Facts = {
+        "counts": max(0, int(said["counts"])),
+        "totals": [{"of": str(one["of"]), "value": float(one["value"])} for one in said["totals"]],
+        "objective": objective,
+        "bound": bound,
+        "gap": gap_between(objective, bound),
+        "grade": str(said["grade"]),
+        "standard_errors_from_best": _between(said["standard_errors_from_best"], far),
+        "status": str(said["status"]),
+        "whole": None,
+    }
+    if whole is not None and (answers["refined"] == np.rint(answers["refined"])).all():
+        near = int(_between(whole["within_one"], 0, count))
+        farthest = _between(whole["largest_distance_of_others"], 0.0, math.inf if near < count else 0.0)
+        found["whole"] = {"within_one": near, "others": count - near, "largest_distance_of_others": farthest}
+    return found
+
+
+def _between(said: float, least: float, most: float = math.inf) -> float:
+    """A number, or the nearest of those it may be."""
+    return float(min(max(said, least), most))
+
+
+def _of_solution(manifest: Facts, solution: AnySolution) -> tuple[Facts, Facts]:
+    """Facts that the saved strategy states and the manifest repeats: all of them, or those recomputed; and
+    of its workload, which simulated noise, that protects nothing, need not have.
+    """
+    said = manifest.get("solution", {})
+    cut = dict if "seconds" in said else checked_summary
     found = {"solution": cut(solution.summary()), **solution.about_program()}
-    kept = {name: fact for name, fact in found.items() if isinstance(manifest.get(name), dict)}
-    return dict(json.loads(json.dumps(kept)))
+    kept = {name: fact for name, fact in found.items() if name in manifest}
+    asked = {"hash": solution.workload_hash, "cells": solution.strategy.n}
+    return json.loads(json.dumps(kept)), {"workload": asked} if manifest["private"] else {}
 
 
 def _published(claimed: Any, found: float) -> float:
@@ -263,6 +385,34 @@ def _plan(
             hint=CHANGED,
         )
     return plan
+
+
+def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
+    """Of intervals, in words; ResultError unless these and what is said of queries are those of the plan."""
+    found, estimates = plan.intervals(float(answers.metadata["confidence"])), answers["estimate"]
+    room, said = _SHOWN * plan.standard_errors, described(plan.workload)
+    texts = {"query": said["groups"], "label": said["labels"], **said["columns"]}
+    other = [
+        name
+        for name, values in texts.items()
+        if name not in answers.names or list(map(str, answers[name])) != list(map(str, values))
+    ]
+    other += [
+        name
+        for name, values, off in (
+            ("low", estimates - found.widths, room + _WHOLE),
+            ("high", estimates + found.widths, room + _WHOLE),
+            ("coverage", found.coverage, 2.0 * _NEAR),
+        )
+        if not (np.abs(answers[name] - values) <= off).all()
+    ]
+    if other:
+        raise ResultError(
+            f"'{folder}' contradicts itself: the column {other[0]} of its answers is not that which follows "
+            "from its queries, strategy and noise",
+            hint=CHANGED,
+        )
+    return coverage_kind(found)
 
 
 def _of_plan(plan: Plan, manifest: Facts) -> Facts:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +24,7 @@ from mmopt.mechanism.release_folder import (
 )
 from mmopt.report.saved_release import release_rows
 from mmopt.results import Frame
+from mmopt.results.json_text import parsed
 from mmopt.results.npz_file import UNREADABLE
 
 __all__ = ["CHANGED", "FORMATS", "HINT", "is_release", "read_answers", "read_manifest"]
@@ -52,7 +52,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not is_release(folder):
         raise ResultError(f"'{folder}' is no release: it has no {MANIFEST_FILE}", hint=HINT)
     try:
-        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+        manifest = parsed((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
     kind = manifest.get("format") if isinstance(manifest, dict) else None
@@ -102,7 +102,7 @@ def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
     for name, entry in listed.items():
         try:
             found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        except OSError:
+        except (OSError, ValueError):  # also of a name that no file can have
             raise ResultError(
                 f"'{folder}' is not whole: its manifest lists {name}, which cannot be read",
                 hint="copy the folder again from where it was released",
@@ -193,8 +193,17 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
 
 
 def _checked(frame: Frame) -> Frame:
-    """ValueError where columns that every release has are not there."""
+    """ValueError where columns that every release has are not there, or hold no answers with intervals."""
     least = {"query", "label", *FIGURES, *(["refined"] if "refined" in frame.metadata else [])}
     if not least <= set(frame.names) or "confidence" not in frame.metadata:
         raise ValueError("no answers")
+    figures = np.array([frame[name] for name in (*FIGURES, *({"refined"} & set(frame.names)))], dtype=float)
+    estimate, error, low, high, covered = figures[:5]
+    confidence = float(frame.metadata["confidence"]) - 1e-6  # of which six digits are written
+    if not (
+        np.isfinite(figures).all()
+        and ((low <= estimate) & (estimate <= high) & (error >= 0)).all()
+        and ((covered >= confidence) & (covered <= 1)).all()
+    ):
+        raise ValueError("no intervals")
     return frame

@@ -15,16 +15,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mmopt.answers.nearest_counts import PROGRAM, conflicting_totals, nearest_counts
+from mmopt.answers.read_folder import CHANGED
 from mmopt.answers.refined_figures import Figures, figures_of
 from mmopt.answers.whole_counts import Whole, whole_counts
-from mmopt.errors import OptionError, SolverError, TooLargeError, counted, whole as whole_number
+from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted, whole as whole_number
 from mmopt.limits import deadline, require_memory
-from mmopt.mechanism.answer_columns import REFINED
+from mmopt.mechanism.answer_columns import REFINED, SMALL
 from mmopt.numerics.arrays import Array
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.results import Frame, Solution
@@ -35,13 +37,13 @@ from mmopt.workloads import Workload
 if TYPE_CHECKING:
     from mmopt.answers.release_result import Release
 
-__all__ = ["Totals", "refine"]
+__all__ = ["Totals", "check_refined", "refine"]
 
 Totals = float | Mapping[str | int | None, float]
 
 MOST_CLASSES = 1024  # of cells that queries tell apart: so many counts are chosen, in about a minute
 CELLS = 2**22  # that are listed
-SMALL = 1e-9  # standard errors: finer digits of refined answers are not written
+FAR = 1e-4  # standard errors, or rows of a total: farther answers are those of no counts
 LARGE = ("refine a release whose workload asks about fewer attributes, or coarser values of them",)
 
 
@@ -125,6 +127,58 @@ def _refined(
         answers=_beside(release.answers, refined),
         manifest={**release.manifest, "refined": about},
     )
+
+
+def check_refined(release: Release, folder: Path) -> None:
+    """ResultError unless non-negative counts have the refined answers of a saved release, and its totals.
+
+    Raises
+    ------
+    TooLargeError : as ``refine``.
+    """
+    totals = release.manifest["refined"]["totals"]
+    try:
+        far = _from_counts(release, {_asked_for(one["of"]): one["value"] for one in totals})
+    except (OptionError, ValueError) as error:
+        raise ResultError(
+            f"'{folder}' contradicts itself: refined totals: {getattr(error, 'message', error)}", hint=CHANGED
+        ) from None
+    if far > FAR:
+        raise ResultError(
+            f"'{folder}' contradicts itself: its refined answers are {far:.2g} standard errors from those of "
+            "any counts, 0 or above, that have its totals",
+            hint=CHANGED,
+        )
+
+
+def _asked_for(name: str) -> str | int | None:
+    """The query of a name of ``_known``."""
+    return None if name == "all rows" else int(name[6:]) if name.startswith("query ") else name[1:-1]
+
+
+def _from_counts(release: Release, totals: Totals) -> float:
+    """How far refined answers are from those of the nearest counts that have these totals, as HiGHS finds it.
+
+    The largest distance of an answer in standard errors, of a total in rows. 0 where HiGHS finds none.
+    """
+    from scipy.optimize import linprog
+
+    assert release.plan is not None
+    queries, errors = _listed(release.plan.workload), release.answers["standard_error"]
+    known = _known(release, totals, queries)
+    _, matrix, sums = _merged(queries, known.rows)
+    rows = np.vstack([matrix / errors[:, None], sums])
+    values = np.concatenate([release.answers["refined"] / errors, known.values])
+    # Counted from numbers near them, as ``nearest_counts`` does.
+    base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
+    off = values - rows @ base
+    found = linprog(
+        np.append(np.zeros(len(base)), 1.0),
+        A_ub=np.column_stack([np.vstack([rows, -rows]), np.full(2 * len(rows), -1.0)]),
+        b_ub=np.concatenate([off, -off]),
+        bounds=[(low, None) for low in (*-base, 0.0)],
+    )
+    return float(found.fun) if found.success else 0.0
 
 
 def _places(error: float) -> int:

@@ -269,7 +269,12 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
     asked = None if workload is None else as_workload(workload)
     plan, unchecked = derived(path, manifest, answers, asked, solution)
-    return Release(answers, manifest, plan, solution, unchecked=unchecked)
+    release = Release(answers, manifest, plan, solution, unchecked=unchecked)
+    if plan is not None and "refined" in manifest:
+        from mmopt.answers.refined_answers import check_refined  # which solves
+
+        check_refined(release, path)
+    return release
 
 
 def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:

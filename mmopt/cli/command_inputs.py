@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,9 +160,11 @@ def _check_parent(path: Path) -> None:
     from mmopt.mechanism.release_folder import partial_sibling
 
     trial = partial_sibling(path)
-    try:  # the folder may be writable and the name too long for a sibling
+    try:
         trial.mkdir()
         trial.rmdir()
+        with suppress(FileNotFoundError):
+            path.lstat()  # raises for a name that is too long
     except OSError as error:
         raise OptionError(
             f"cannot write '{path}': {error.strerror}", hint="another folder or a shorter name may do"

@@ -6,20 +6,26 @@ values for one counts too much, which is safe; never too little. A text is read 
 
 - a truth value: true, t, yes, y, on, 1 and false, f, no, n, off, 0;
 - a number: with a point or a comma before its decimals, thousands set apart (``1 000``, ``1'000``, ``1,000``,
-  which may also be 1), an exponent, or a fraction (``½``, ``1 1/2``); in 15 digits, as spreadsheets keep it;
-- a day or a moment: the year first, or the day or the month first and a year of four digits, with a time of
-  24 or of 12 hours and a zone, or in the basic form of ISO 8601; as written and in UTC; a day is midnight;
+  which may also be 1), an exponent, a fraction (``½``, ``1 1/2``), or in percent; in 15 digits, as
+  spreadsheets keep it, which round the others or cut them off;
+- a day or a moment: the year first, or the day or the month first and a year of four digits, the month in
+  digits or by its English name; or ``20200101``, or ISO's weeks; with a time of 24 or of 12 hours and a zone;
+  as written and in UTC; a day is midnight, a month (``2020-01``) its first day, 24:00 also the day after;
+- a time of day: as one of the first day of 1900;
 - else as itself.
 
 All of it in one spelling of letters, great and small, wide and composed (Unicode's NFKD, case folded), of
-dashes and of quotes, without spaces and what is not seen.
+digits, dashes and quotes, without spaces and what is not seen. Other words for one value are several: codes
+and names, years of two digits, other languages, quarters, rounded numbers of fewer digits, epochs.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 
 __all__ = ["readings"]
 
@@ -39,7 +45,13 @@ _TRUTH = dict.fromkeys(("true", "t", "yes", "y", "on"), "1") | dict.fromkeys(
 _FRACTION = re.compile(r"^([+-]?) ?(?:(\d+) )?(\d+)/(0*[1-9]\d*)$")
 _THOUSANDS = r"(?<=\d)[{0}](?=(?:\d{{2,3}}[{0}])*\d{{3}}(?!\d))"
 _DATE = re.compile(r"(\d{1,4})[-./ ](\d{1,2})[-./ ](\d{1,4})(?![-./\d])")
-_TIME = re.compile(r"^(\S+?)[t ](\d{1,2})(:\d\d[\d:.,]*)\s*(?:([ap])\.?m\.?)?\s*")
+_TIME = re.compile(r"^(\S+?)[t ](\d{1,2})(?!\d)(:\d\d[\d:.,]*)?\s*(?:([ap])\.?m\.?)?\s*")
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_NAMED = re.compile(
+    rf"^(?:(\d{{1,4}})[-./ ]*)?({_MONTHS})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\b[-./, ]*"
+    r"(?:(\d{1,2})[-./, ]+)?(\d{1,4})(?!\d)"
+)
+_CUT, _ROUNDED = (Context(prec=15, rounding=way) for way in (ROUND_DOWN, ROUND_HALF_UP))
 
 
 def readings(value: str) -> frozenset[str]:
@@ -51,15 +63,17 @@ def readings(value: str) -> frozenset[str]:
     )
     text = _FRACTION.sub(_in_decimals, " ".join(_folded(apart).split()))
     bare = text.replace(" ", "")
-    return frozenset(_numbers(bare) | _moments(text) or {_TRUTH.get(bare, bare)})
+    bare = _TRUTH.get(bare, bare)
+    return frozenset(_numbers(bare) | _moments(text) or {bare})
 
 
 def _folded(text: str) -> str:
-    """In one spelling of letters, dashes and quotes, without what is not seen."""
+    """In one spelling of letters, digits, dashes and quotes, without what is not seen."""
     for _ in range(2):  # folding undoes the form, and the form what was folded
         text = unicodedata.normalize("NFKD", text.translate(_ALIKE)).casefold()
     seen = (c for c in _UNSEEN.sub("", text) if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc"))
-    return unicodedata.normalize("NFC", "".join(seen)).translate(_ALIKE)
+    digits = "".join(str(unicodedata.decimal(c, c)) for c in seen)
+    return unicodedata.normalize("NFC", digits).translate(_ALIKE).replace("i\u0307", "i")
 
 
 def _in_decimals(found: re.Match[str]) -> str:
@@ -71,32 +85,58 @@ def _numbers(text: str) -> set[str]:
     """With a point for decimals, and with a comma."""
     found = set()
     for mark, others in ((".", ",'_"), (",", ".'_")):
+        spelled = re.sub(_THOUSANDS.format(others), "", text).replace(mark, ".")
         try:
-            number = float(re.sub(_THOUSANDS.format(others), "", text).replace(mark, "."))
-            found.add(f"{number + 0.0:.15g}")
+            double = float(spelled.removesuffix("%")) / (100.0 if "%" in spelled else 1.0)
         except ValueError:  # no number
             continue
+        found.add(f"{double + 0.0:.15g}")
+        if math.isfinite(double) and double:
+            number = Decimal(spelled.removesuffix("%")).scaleb(-2 if "%" in spelled else 0)
+            found |= {f"{each:.15g}" for each in map(float, _in_15_digits(number))}
     return found
+
+
+def _in_15_digits(number: Decimal) -> set[Decimal]:
+    """What is left of it; of one that may be what is left, also the next one below, if it was rounded up."""
+    size = abs(number)
+    found = {_CUT.plus(size), _ROUNDED.plus(size)}
+    below = _CUT.next_minus(size)
+    if size in found and (size > 10**15 or below % 1):  # of neighbouring whole numbers neither was rounded
+        found.add(below)
+    return {each.copy_sign(number) for each in found}
 
 
 def _moments(text: str) -> set[str]:
     """As ISO 8601 has them, a day with its midnight, without a zone: as written, and in UTC."""
+    text = _NAMED.sub(_year_first, re.sub(" ?([-./]) ?", r"\1", text))
+    text = re.sub(r"^(\d{4}-\d{1,2})$", r"\1-1", text)
+    text = re.sub(r"^(?=\d{1,2} ?(:\d\d|[ap]\.?m))", "1900-1-1 ", text)
     date, spelled, found = _DATE.match(text), [text], set()
     if date is not None:
         orders = (date.group(*order) for order in ((1, 2, 3), (3, 2, 1), (3, 1, 2)))
         days = [f"{year}-{month:0>2}-{day:0>2}" for year, month, day in orders if len(year) == 4]
         spelled = [day + text[date.end() :] for day in days]
     for each in spelled:
+        time, zoned = _TIME.match(each), re.sub("utc|gmt", "z", _TIME.sub(_in_24_hours, each))
         try:
-            moment = datetime.fromisoformat(_TIME.sub(_in_24_hours, each).replace("utc", "z").upper())
+            moment = datetime.fromisoformat(zoned.upper())
             in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
-            found |= {one.replace(tzinfo=None).isoformat() for one in (moment, in_utc)}
+            later = timedelta(days=1 if time and time[2] == "24" else 0)
+            found |= {one.replace(tzinfo=None).isoformat() for one in (moment, in_utc, in_utc + later)}
         except (ValueError, OverflowError):  # no day, or one beyond the calendar
             continue
     return found
 
 
+def _year_first(found: re.Match[str]) -> str:
+    """A day whose month has a name; the first of it where there is no day."""
+    day, name, next_day, last = found.groups()
+    year, day = (day, last) if day and len(day) == 4 else (last, day or next_day or "1")
+    return f"{year}-{_MONTHS.index(name) // 4 + 1:02}-{day}"
+
+
 def _in_24_hours(found: re.Match[str]) -> str:
     """A day and its time, whose hour may be of 12."""
-    hour = int(found[2]) % (12 if found[4] else 24) + 12 * (found[4] == "p")
-    return f"{found[1]}T{hour:02}{found[3]}"
+    hour = int(found[2]) % 12 + 12 * (found[4] == "p") if found[4] else int(found[2].replace("24", "0"))
+    return f"{found[1]}T{hour:02}{found[3] or ':00'}"

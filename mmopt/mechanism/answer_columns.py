@@ -11,7 +11,10 @@ from mmopt.mechanism.measurement import FIGURES, Answers
 from mmopt.numerics.outward import rounded
 from mmopt.results import Frame
 
-__all__ = ["REFINED", "SIMULATED", "answers_frame"]
+__all__ = ["REFINED", "SIMULATED", "SMALL", "answers_frame"]
+
+SMALL = 1e-9
+"""Standard errors: finer digits of refined answers are not written."""
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 REFINED = (

@@ -19,12 +19,22 @@ from mmopt.numerics.arrays import Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
+from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.root_of_merged_cells import Block
 from mmopt.workloads.tidy_columns import require_table, tidy_columns
 
-__all__ = ["FIGURES", "Answers", "Exact", "check_claim", "checked_counts", "counted_exactly", "measure"]
+__all__ = [
+    "FIGURES",
+    "Answers",
+    "Exact",
+    "check_claim",
+    "checked_counts",
+    "counted_exactly",
+    "described",
+    "measure",
+]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -117,10 +127,7 @@ class Exact:
         size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in plan.parts])))
         slack = _ROUNDED * size * plan.standard_errors
         return Answers(
-            groups=tuple(
-                name for name, rows in plan.workload.groups() for _ in range(rows.stop - rows.start)
-            ),
-            labels=tuple(plan.workload.labels()),
+            **described(plan.workload),
             estimates=estimates,
             standard_errors=plan.standard_errors,
             low=_whole(estimates - found.widths, is_whole, -slack),
@@ -128,8 +135,16 @@ class Exact:
             coverage=found.coverage,
             confidence=self.confidence,
             private=self.simulate_seed is None,
-            columns=tidy_columns(plan.workload, ("query", "label", *FIGURES, "refined", "private")),
         )
+
+
+def described(workload: Workload) -> dict[str, Any]:
+    """What ``Answers`` say of the queries: groups, labels and columns."""
+    return {
+        "groups": tuple(name for name, rows in workload.groups() for _ in range(rows.stop - rows.start)),
+        "labels": tuple(workload.labels()),
+        "columns": tidy_columns(workload, ("query", "label", *FIGURES, "refined", "private")),
+    }
 
 
 def counted_exactly(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.errors import OptionError
+from mmopt.mechanism.accuracy import Intervals
 from mmopt.mechanism.answer_columns import answers_frame
 from mmopt.mechanism.measurement import Answers
 from mmopt.mechanism.release_plan import Plan
@@ -33,6 +34,7 @@ __all__ = [
     "PARQUET_FILE",
     "STRATEGY_FILE",
     "build_manifest",
+    "coverage_kind",
     "guarantee",
     "noise_words",
     "partial_sibling",
@@ -45,6 +47,7 @@ PARQUET_FILE = "answers.parquet"
 MANIFEST_FILE = "manifest.json"
 CHART_FILE = "answers.svg"
 STRATEGY_FILE = "strategy.npz"
+_KEPT = 40  # characters of a folder's name in that of its sibling: a name of 255 bytes has room for no more
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
@@ -91,6 +94,11 @@ def noise_words(law: Noise, private: bool) -> dict[str, str]:
     return {"kind": kind, "sampler": sampler}
 
 
+def coverage_kind(found: Intervals) -> str:
+    """What a manifest says of the coverage of intervals."""
+    return "of the law drawn" if found.is_exact else "lower bound"
+
+
 def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
     """What was asked, what was spent and with which software.
 
@@ -109,7 +117,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "coverage": {
                 "least": float(found.coverage.min()),
                 "largest": float(found.coverage.max()),
-                "kind": "of the law drawn" if found.is_exact else "lower bound",
+                "kind": coverage_kind(found),
             },
         },
         "versions": {
@@ -194,7 +202,7 @@ def write_release(
 
 def partial_sibling(target: Path) -> Path:
     """The name under which a file or folder is written before it has its own."""
-    return target.parent / f".{target.name}.{secrets.token_hex(4)}.partial"
+    return target.parent / f".{target.name[:_KEPT]}.{secrets.token_hex(4)}.partial"
 
 
 def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -205,7 +213,7 @@ def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 def _remove_left(target: Path) -> None:
     """Remove what was begun for this target by processes that are no more: nobody holds its lock."""
-    name = re.compile(rf"\.{re.escape(target.name)}\.\w{{8}}\.partial")
+    name = re.compile(rf"\.{re.escape(target.name[:_KEPT])}\.\w{{8}}\.partial")
     with contextlib.suppress(OSError):
         for found in target.parent.iterdir():
             if name.fullmatch(found.name) and (lock := _lock(found)) is not None:

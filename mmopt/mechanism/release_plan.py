@@ -21,7 +21,7 @@ from mmopt.privacy.table_of_noises import noise_for
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload, attribute_uses
 
-__all__ = ["Plan", "claim", "composed"]
+__all__ = ["Plan", "claim", "composed", "guarantee_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +120,7 @@ class Plan(Tabular):
     @property
     def guarantee(self) -> str:
         """The kind of the claim: "pure epsilon", "(epsilon, delta)" or "zCDP"."""
-        if self.rho is None:
-            return "pure epsilon"
-        return "zCDP" if self.delta is None else "(epsilon, delta)"
+        return guarantee_of(self.rho, self.delta)
 
     @property
     def privacy_cost(self) -> float:
@@ -205,6 +203,13 @@ def claim(
     if delta is None:
         return cheap, None, None, noise.theorem
     return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, asked)
+
+
+def guarantee_of(rho: float | None, delta: float | None) -> str:
+    """The kind of a claim, as ``Plan.guarantee``."""
+    if rho is None:
+        return "pure epsilon"
+    return "zCDP" if delta is None else "(epsilon, delta)"
 
 
 def composed(theorem: str, parts: Sized) -> str:

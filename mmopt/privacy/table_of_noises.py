@@ -24,9 +24,9 @@ from mmopt.privacy.noise import Continuous, Noise, Parts, cost
 from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.privacy.rounding.integer_arithmetic import root_above
 
-__all__ = ["GAUSSIAN", "LAPLACE", "NOISES", "laplace_quantile", "noise_for"]
+__all__ = ["GAUSSIAN", "LAPLACE", "MOST_SUMMED", "NOISES", "laplace_quantile", "noise_for"]
 
-_MOST_SUMMED = 2.0**10  # scales up to which the exact delta is summed: beyond, continuous noise is as good
+MOST_SUMMED = 2.0**10  # scales up to which the exact delta is summed: beyond, continuous noise is as good
 _MOST_EPSILON = 1e5  # whose e^epsilon has an exponent
 
 
@@ -173,7 +173,7 @@ def _gaussian_deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
 
     def exact(epsilon: float, scale: float) -> Decimal:
         own = parts[0].relative * scale
-        if own > _MOST_SUMMED:
+        if own > MOST_SUMMED:
             return Decimal(1)
         return discrete_gaussian_delta(epsilon, math.isqrt(parts[0].squared_sensitivity), own)
 

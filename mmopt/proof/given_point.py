@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from mmopt.exchange import led_from_columns
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
+from mmopt.results.json_text import parsed
 from mmopt.strategies import Strategy, as_dense
 from mmopt.workloads.matrix_files import read_array
 
@@ -98,7 +98,7 @@ def _read(path: Path) -> Any:
         if suffix == ".npz":
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return {name: arrays[name] for name in arrays.files}
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         kind = "an archive of NumPy arrays" if suffix == ".npz" else "JSON"
         reason = str(error).split("\n", maxsplit=1)[0]

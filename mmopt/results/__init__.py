@@ -8,6 +8,7 @@
 - ``saved_fields.py``: the one way from a result to its file and back
 - ``component_storage.py``: values by component as plain arrays, and back
 - ``npz_file.py``: the file itself
+- ``json_text.py``: JSON, of which every reader makes the same
 - ``whole_file.py``: a file that is written whole or not at all
 - ``frame.py``: named columns, as libraries of data frames take them
 """

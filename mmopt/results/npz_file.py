@@ -20,6 +20,7 @@ import numpy as np
 from mmopt.errors import ResultError
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.split_arrays import Array
+from mmopt.results.json_text import parsed
 from mmopt.results.whole_file import write_whole
 
 __all__ = ["UNREADABLE", "read", "write"]
@@ -117,14 +118,16 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
         raise ResultError(f"there is no saved solution '{path}'", hint=hint)
     try:
         with zipfile.ZipFile(path) as archive:
-            sizes = {member.filename.removesuffix(".npy"): member.file_size for member in archive.infolist()}
+            members = [(m.filename.removesuffix(".npy"), m.file_size) for m in archive.infolist()]
+            sizes = dict(members)
             if sizes[RECORD] > LONGEST or sum(sizes.values()) > LARGEST:
                 limits = f"{LONGEST / 2**30:g} GiB of record and {LARGEST / 2**30:g} GiB in all"
                 raise ResultError(f"'{path}' declares more than {limits}")
-            saved = json.loads(bytes(_array(archive, RECORD)).decode(), object_hook=_decode)
+            saved = parsed(bytes(_array(archive, RECORD)).decode(), _decode)
             version, record = saved["format"], dict(saved["record"])
-            # Nothing is read that the record does not name.
-            if version == FORMAT and sizes.keys() != {RECORD, *_arrays_in(record)}:
+            # Nothing is read that the record does not name, or that stands there twice.
+            names = sorted([RECORD, *_arrays_in(record)])
+            if version == FORMAT and sorted(name for name, _ in members) != names:
                 raise ValueError(path)
             arrays = {name: _array(archive, name) for name in _arrays_in(record)}
     except UNREADABLE:

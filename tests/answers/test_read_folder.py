@@ -1,18 +1,25 @@
 """Folders that are releases, changed ones, old ones, none (read_folder.py), and figures that do not follow.
 
-Guards derived_figures.py. That no edit of one place is read is ``tests/judge/test_records.py``.
+Guards derived_figures.py, and what of refined_answers.py reads folders.
+That no edit of one place is read is ``tests/judge/test_records.py``.
 """
 
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
-from mmopt.answers import load_release
+from mmopt.answers import Release, load_release, release_result
 from mmopt.errors import ResultError
+from mmopt.mechanism.release_folder import guarantee
+from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
+from mmopt.results import Frame
+from mmopt.results.solution import gap_between
 from mmopt.workloads import Workload
 from tests.answers.test_release_result import ASKED, released
 
@@ -44,7 +51,8 @@ def test_what_is_no_release(tmp_path, folder):
     assert refusal(none) == f"there is no folder '{none}'{HINT}"
     none.mkdir()
     assert refusal(none) == f"'{none}' is no release: it has no manifest.json{HINT}"
-    for text in (b"{", b"\xff"):
+    twice = (b'{"format": 1, "format": 2}', b'{"a": {"b": 1, "b": 1}}', b'{"a": NaN}', b'{"a": -1e400}')
+    for text in (b"{", b"\xff", *twice, b"[" * 200_000, b"[" * 150 + b"]" * 150):
         (none / "manifest.json").write_bytes(text)
         assert refusal(none) == f"'{none}/manifest.json' is no manifest of a release{HINT}"
     for text, kind in (("[]", "None"), ('{"format": "mmopt release 3"}', "'mmopt release 3'")):
@@ -208,11 +216,12 @@ def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtes
     alone, whole = load_release(folder), load_release(folder, ASKED)
     assert alone.plan is None and whole.plan is not None
     assert alone.unchecked == (
-        *("workload.hash", "workload.cells", "strategy.hash", "strategy.parts", "strategy.bias"),
-        *("strategy.rounding_loss", "privacy.theorem", "privacy.sensitivity", "privacy.not_covered"),
-        *("privacy.set_by", "accuracy.coverage.kind", "versions", "time"),
+        *("workload.hash", "workload.cells", "strategy.hash", "strategy.rows", "strategy.bits"),
+        *("strategy.sensitivity", "strategy.parts", "strategy.bias", "strategy.rounding_loss"),
+        *("privacy.theorem", "privacy.sensitivity", "privacy.not_covered", "privacy.set_by"),
+        *("noise.scale", "noise.scale_at_unit_strategy", "accuracy.coverage.kind", "versions", "time"),
     )
-    assert whole.unchecked == ("privacy.set_by", "accuracy.coverage.kind", "versions", "time")
+    assert whole.unchecked == ("privacy.set_by", "versions", "time")
     assert released(3).unchecked == ()
     for place, told, fact, by in (
         ("accuracy rmse", rmse / 10, None, BY_ANSWERS),
@@ -240,13 +249,10 @@ def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtes
         ("privacy sensitivity", "none", "largest L2 norm of a column", BY_PLAN),
         ("privacy not_covered", "", None, BY_PLAN),
         ("privacy scaled", "down", "missing", BY_PLAN),
+        ("accuracy coverage kind", "exact", "of the law drawn", BY_PLAN),
     ):
         with subtests.test(f"{place}, {told}"):
-            edited = json.loads(json.dumps(manifest))
-            inside, (*way, name) = edited, place.split()
-            for step in way:
-                inside = inside[int(step) if step.isdecimal() else step]
-            inside[name] = told
+            edited, name = set_at(manifest, {place: told}), place.split()[-1]
             (folder / "manifest.json").write_text(json.dumps(edited))
             found = refusal(folder, ASKED if by == BY_PLAN else None)
             if by == BY_PLAN:
@@ -255,6 +261,91 @@ def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtes
             if name not in ("scale", "sensitivity"):  # which are compared with one another
                 said = repr(fact) if fact is not None else ""
                 assert f": {place} is {told!r} by its manifest, {said}" in found
+
+
+UNIT = "_at_unit_strategy"
+
+
+def set_at(manifest: dict, places: dict[str, object]) -> dict:
+    """A copy with these values at these places."""
+    edited = json.loads(json.dumps(manifest))
+    for place, told in places.items():
+        inside, (*way, name) = edited, place.split()
+        for step in way:
+            inside = inside[int(step) if step.isdecimal() else step]
+        inside[name] = told
+    return edited
+
+
+@pytest.mark.quick
+def test_figures_that_are_changed_together_must_allow_one_another(again, subtests):
+    """Also where answers, or the strategy, are changed with them: what is proved of rho, what is left."""
+    folder = again()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    parquet = pyarrow.parquet.read_table(folder / "answers.parquet")
+    rho = PRIVACY["rho"]
+    least = continuous_gaussian_epsilon(math.sqrt(2 * rho), PRIVACY["delta"])
+    ledger = {"data_set": "people", "entry": 1, "measure": "rho", "spent": rho, "total": 1.0, "left": 0.5}
+    negative = {
+        f"{section} {name}": -manifest[section][name]
+        for section, name in (("strategy", "sensitivity"), *(("noise", f"scale{x}") for x in ("", UNIT)))
+    }
+    for places, refused in [
+        ({"privacy epsilon": 0.01}, "privacy epsilon is 0.01 by its manifest, 0.99999"),
+        ({"privacy epsilon": 0.0}, "privacy epsilon is 0.0 by its manifest, 0.99999"),
+        ({"privacy epsilon": least * (1 - 1e-6)}, "privacy epsilon is 0.99999"),
+        ({"privacy epsilon": least * (1 + 1e-6)}, ""),
+        ({"privacy epsilon": 2.0}, ""),
+        ({"privacy delta": 1e-300}, "privacy epsilon is 1.0 by its manifest, 8.76"),
+        ({"privacy delta": 0.0}, "no manifest"),
+        ({"privacy guarantee": "pure epsilon"}, "privacy guarantee is 'pure epsilon' by its manifest, '(eps"),
+        (
+            {"privacy rho": None, "privacy guarantee": "pure epsilon"},
+            "strategy norm is 'L2' by its manifest, 'L1'",
+        ),
+        ({"privacy rho": 0.0, "strategy sensitivity": 0.0}, ""),  # of queries that no neighbour changes
+        ({"workload cells": -6}, "workload cells is -6 by its manifest, 1"),
+        ({"workload cells": 6.5}, "workload cells is 6.5 by its manifest, 6"),
+        ({"strategy rows": 600, "strategy parts 0 rows": 600}, ""),
+        ({"strategy rows": 6.0, "strategy parts 0 rows": 6.0}, "strategy rows is 6.0"),
+        ({"strategy bits": True}, "strategy bits is True by its manifest, 1"),
+        (negative, "strategy sensitivity is -"),
+        ({"program": "minimax_variance"}, "program name is 'missing' by its manifest, "),
+        ({"solution": 3}, "no manifest"),
+        ({"files": {**manifest["files"], "a\0b": {"sha256": "x"}}}, "is not whole"),
+        ({"ledger": ledger}, ""),
+        ({"ledger": {**ledger, "total": rho, "left": 0.0}}, ""),
+        ({"ledger": {**ledger, "left": 1.0 - rho}}, ""),
+        ({"ledger": {**ledger, "left": 1.0}}, "ledger left is 1.0 by its manifest, 0.97198551808738"),
+        ({"ledger": {**ledger, "left": -0.5}}, "ledger left is -0.5 by its manifest, 0.0"),
+        ({"ledger": {**ledger, "left": "0.5"}}, "no manifest"),
+        ({"ledger": {**ledger, "left": 0}}, "ledger left is 0 by its manifest, 0.0"),
+        ({"ledger": {**ledger, "total": rho / 2, "left": 0.0}}, "ledger total is "),
+        ({"ledger": {**ledger, "entry": -3}}, "ledger entry is -3 by its manifest, 1"),
+        ({"ledger": {**ledger, "entry": 1.0}}, "ledger entry is 1.0 by its manifest, 1"),
+        ({"ledger": {**ledger, "data_set": 3}}, "ledger data_set is 3 by its manifest, '3'"),
+        ({"ledger": {**ledger, "part": "n"}}, "no manifest"),
+        ({"ledger": "paid"}, "no manifest"),
+    ]:
+        with subtests.test(str(places)):
+            edited = set_at(manifest, places)
+            told = {name.encode(): value.encode() for name, value in guarantee(edited).items()}
+            own = {k: v for k, v in parquet.schema.metadata.items() if k.decode() not in PRIVACY}
+            path = folder / "answers.parquet"
+            pyarrow.parquet.write_table(parquet.replace_schema_metadata({**own, **told}), path)
+            edited["files"]["answers.parquet"]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+            (folder / "manifest.json").write_text(json.dumps(edited))
+            assert refused in (refusal(folder) if refused else str(load_release(folder).rows()))
+
+
+def test_a_private_release_is_of_the_workload_of_its_strategy(tmp_path, subtests):
+    folder = released().save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert not {"workload.hash", "workload.cells"} & set(load_release(folder).unchecked)
+    for place, told in ("hash", "0" * 64), ("cells", 7):
+        with subtests.test(place):
+            changed(folder, workload={**manifest["workload"], place: told})
+            assert f"workload {place} is {told!r} by its manifest, " in refusal(folder)
 
 
 def test_noise_that_is_not_that_of_the_answers_is_refused(folder):
@@ -292,15 +383,98 @@ def test_figures_of_refined_answers_follow_from_them(folder, tmp_path, subtests)
     refined = load_release(folder, ASKED).refine().save(tmp_path / "refined")
     about = json.loads((refined / "manifest.json").read_text())["refined"]
     unchecked = load_release(refined).unchecked
-    assert "refined.bound" in unchecked and not {"refined.gap", "refined.objective"} & set(unchecked)
+    assert {"refined.bound", "refined.gap"} < set(unchecked) and "refined.objective" not in unchecked
     assert about["bound"] == 0.0 <= about["objective"] < 1e-15
     for told in (
         {"gap": 1.0},
         {"objective": 1.0, "gap": 1.0},
+        {"objective": 1.0, "gap": 1.0, "standard_errors_from_best": 2.0},
+        {"objective": 1.0, "bound": 1.0, "gap": 0.0},
         {"bound": -1.0},
+        {"standard_errors_from_best": -1.0},
+        {"whole": {"within_one": 8, "others": 0, "largest_distance_of_others": 0.0}},
+        {"totals": [{"of": "all rows", "value": 5}]},
+        {"counts": 6.0},
         {"program": "mine"},
         {"of": {"answers_sha256": "0" * 64}},
     ):
         with subtests.test(str(told)):
             changed(refined, refined={**about, **told})
             assert refusal(refined).startswith(f"'{refined}' contradicts itself: refined ")
+
+
+def test_refined_answers_are_those_of_counts(tmp_path, subtests):
+    """By the workload; alone figures are compared with one another, as those of all answers."""
+    release = released(3).refine(totals=20)
+    about = release.manifest["refined"]
+    assert about["objective"] > 1e-3
+    folder = release.save(tmp_path / "out")
+    assert load_release(folder, ASKED).answers["refined"].min() >= 0
+    for name, told in [
+        ("total", {"totals": [{"of": "all rows", "value": 21.0}]}),
+        ("query", {"totals": [{"of": "query 8", "value": 20.0}]}),
+        ("label", {"totals": [{"of": "'sex=X'", "value": 20.0}]}),
+        ("text", {"totals": [{"of": "people", "value": 20.0}]}),
+    ]:
+        with subtests.test(name):
+            changed(folder, refined={**about, **told})
+            load_release(folder)
+            assert refusal(folder, ASKED).startswith(f"'{folder}' contradicts itself: ")
+    gap = gap_between(about["objective"], 0.0)
+    for told in {"bound": 0.0, "gap": gap}, {"standard_errors_from_best": 1e-9}:
+        changed(folder, refined={**about, **told})
+        assert "contradicts itself: refined standard_errors_from_best is " in refusal(folder)
+    off = release.answers["refined"] - np.eye(8)[0] * (1 + release.answers["refined"][0])
+    moved = (off - release.answers["estimate"]) / release.answers["standard_error"]
+    objective, bound = float(moved @ moved), about["bound"]
+    told = {"objective": objective, "gap": gap_between(objective, bound), "standard_errors_from_best": 1e3}
+    other = replace(release, manifest={**release.manifest, "refined": {**about, **told}})
+    below = with_columns(other, tmp_path / "below", refined=off)
+    load_release(below)
+    assert "standard errors from those of any counts, 0 or above" in refusal(below, ASKED)
+
+
+def with_columns(release: Release, folder: Path, **columns: object) -> Path:
+    own = {name: release.answers[name] for name in release.answers.names}
+    found = Frame({**own, **columns}, release.answers.metadata)
+    return replace(release, answers=found).save(folder)
+
+
+def test_answers_are_those_of_their_queries_with_intervals(tmp_path, subtests, monkeypatch):
+    """What the workload and the plan say of each; alone, that they are numbers inside their intervals."""
+    monkeypatch.setattr(release_result, "has_matplotlib", lambda: False)  # infinity has no place in a chart
+    release = released(3)
+    own = {name: release.answers[name] for name in release.answers.names}
+    swapped = own["label"][[1, 0, *range(2, 8)]]
+    for name, change, is_seen_alone in [
+        ("label", {"label": swapped}, False),
+        ("query", {"query": np.array(["x"] * 8, dtype=object)}, False),
+        ("sex", {"sex": np.array(["M"] * 8, dtype=object)}, False),
+        ("low", {"low": own["estimate"], "high": own["estimate"]}, False),
+        ("high", {"high": own["high"] * (1 + 1e-3)}, False),
+        ("coverage", {"coverage": own["coverage"] + 1e-4}, False),
+        ("low above", {"low": own["high"] + 1}, True),
+        ("estimate", {"estimate": own["estimate"] + 1e6}, True),
+        ("below", {"estimate": own["estimate"] - 1e6}, True),
+        ("endless", {"high": own["high"] + math.inf}, True),
+        ("NaN", {"estimate": own["estimate"] * math.nan}, True),
+        ("covered", {"coverage": own["coverage"] + 4}, True),
+        ("less", {"coverage": own["coverage"] - 0.1}, True),
+    ]:
+        with subtests.test(name):
+            folder = with_columns(release, tmp_path / name, **change)
+            if is_seen_alone:
+                assert refusal(folder) == f"the answers in '{folder}' cannot be read{HINT}"
+                continue
+            if name == "coverage":
+                least = float(change["coverage"].min())
+                accuracy = {
+                    **release.manifest["accuracy"],
+                    "coverage": {"least": least, "largest": least, "kind": ""},
+                }
+                changed(folder, accuracy=accuracy)
+            assert load_release(folder).plan is None
+            assert refusal(folder, ASKED) == (
+                f"'{folder}' contradicts itself: the column {name} of its answers is not that which follows "
+                f"from its queries, strategy and noise{CHANGED}"
+            )

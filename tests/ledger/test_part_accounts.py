@@ -9,10 +9,12 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -31,26 +33,33 @@ from mmopt.ledger.part_accounts import readings
 DOMAIN = mmopt.Domain.of(sex=["F", "M"])
 
 # Groups of texts that may be the same value, one a line; 1,000 may also be 1, and 20200101 a number. The
-# ninth is of copies that went through doubles, or through a spreadsheet.
+# ninth to twelfth are of copies that went through doubles, or through a spreadsheet.
 SPELLINGS = [
     line.split("|")
     for line in """\
 true|TRUE|True|tRuE|t|yes|Y|on|1|01|+1|1.0|1,0|1e0|1.000|\uff11|\uff34\uff32\uff35\uff25|tr\u200bue
 false|F|no|n|OFF|0|-0|0.0|0,00|0e5|\u2060false|\uff10
 1,5|1.5|1½|1 1/2|3/2|3⁄2|15e-1|01,50|\uff11\uff0e\uff15|1٫5|1.5\xa0|\ufeff1.5
-½|0.5|0,5|.5|,5|1/2|1⁄2|5e-1|2/4|2⁄4
+½|0.5|0,5|.5|,5|1/2|1⁄2|5e-1|2/4|2⁄4|50%|50,0 %|٥٠%
 ⅓|1/3|0.333333333333333|0,33333333333333331|2/6
 -½|-0.5|−0.5|–0,5|﹣0.5|\uff0d½
 1000|1,000|1 000|1.000|1'000|1’000|1\u202f000|1e3|1_000|1000.0
 1234567.5|1,234,567.5|1.234.567,5|1 234 567,5|12,34,567.5|1'234'567.5
 9007199254740993|9007199254740992.0|9.007199254740993e15|9.00719925474099E+15
 0.1|0.1000000000000000055|0,10|1e-1
+1234567890123456|1234567890123450|1234567890123460|1.23456789012346E+15|1,23456789012345E+15
+-499153.62237951346|-4,991536223795135E+05|-499153.622379513|-499153.622379514
+4.9999999999999996|5|4.99999999999999|5.0000000000000000|4.9999999999999997|5,00
 2020-01-01|2020-01-01 00:00:00|2020-01-01T00:00|2020-01-01T00:00:00Z|2020-01-01 00:00:00.000000000|\
 2020-01-01 00:00:00+00|2020-01-01 00:00:00 UTC|2020-01-01 00:00:00 +02:00|2019-12-31T22:00:00-02:00|\
+1-Jan-2020|01 JAN 2020|January 1, 2020|2020-Jan-01|1. January 2020 00:00|Jan 2020|2020-01|2020-1|\
+2020 - 01 - 01|2020-01-01 00:00:00 GMT|2020-01-01 12am|\u0662\u0660\u0662\u0660-\u0660\u0661-\u0660\u0661|\
 20200101|20200101T000000|2020/01/01|2020-1-1|1/1/2020|1/1/2020 0:00|1/1/2020 12:00:00 AM|01.01.2020|\
 01-01-2020 00:00|2020\u201101\u201101|\uff12\uff10\uff12\uff10-01-01|2020-01-01\u200b
 2020-03-01 13:30:00|2020-03-01T13:30|3/1/2020 1:30 PM|1.3.2020 13:30|20200301T133000|\
-2020-03-01 1:30:00 p.m.|2020-03-01 13:30:00.000|2020-03-01T15:30+02:00
+2020-03-01 1:30:00 p.m.|2020-03-01 13:30:00.000|2020-03-01T15:30+02:00|Mar 1, 2020 1:30 pm
+2021-01-02|2021-01-01T24:00|2021-01-01 24:00:00|02-Jan-2021|Jan 2, 2021
+13:00|13:00:00|1:00 PM|1 p.m.|1pm|13:00:00.000|01:00:00 pm|1900-01-01 13:00
 café|cafe\u0301|CAFÉ|\uff43\uff41\uff46é|ca\xadfé| Café |caf\u200de\u0301
 straße|STRASSE|Strasse
 ΣΊΣΥΦΟΣ|σίσυφος|Σίσυφος
@@ -59,12 +68,16 @@ O'Neil|O’Neil
 Nord-Pas|Nord–Pas|Nord‐Pas
 ﬁn|fin|FIN
 nan|NaN
+İstanbul|istanbul|I\u0307stanbul|i\u0307stanbul|ISTANBUL
 north|north\ufe0f|\u3164north""".splitlines()
 ]
 
 APART = """\
 2|-1|1.5|15|150|0.15|10|100|north|south|a+|a-|c|c++|c#|11/2|1/11|inf|cafe|café|m|w|01x|x01|1/8|125
-2020-01-01|2020-01-02|2020-12-31|2020-01-01T00:00:01""".replace("\n", "|").split("|")
+2020-01-01|2020-01-02|2020-02-01|2020-12-31|2020-01-01T00:00:01|1-Mar-2020|2020-04|2019-20|2020-13|2020|mar|\
+market 1 2020|100%|1%|13:00|13:01|1:00|1:00:01|25:00|16:9|12 am|123456789012345|123456789012346|\
+1234567890123456|1234567890123476|\
+0.123456789012345|0.123456789012347|1.5000000000001""".replace("\n", "|").split("|")
 """Texts that spell no value together."""
 
 
@@ -181,6 +194,25 @@ def test_what_programs_write_of_a_value_shares_an_account(tmp_path: Path, subtes
         for (one, first), (other, second) in itertools.combinations(texts.items(), 2):
             with subtests.test(f"{one} {first}, {other} {second}"):
                 assert readings(first) & readings(second)
+
+
+@pytest.mark.quick
+def test_copies_of_a_number_of_more_digits_share_an_account(rng: np.random.Generator) -> None:
+    """Through doubles, in 16 or 17 digits, and in 15, rounded or cut off."""
+    ways = [Context(prec=15, rounding=ROUND_DOWN), *(Context(prec=digits) for digits in (15, 16, 17))]
+    for _ in range(300):
+        digits = "".join(str(d) for d in rng.integers(0, 10, 18))
+        run = rng.choice(["", "9" * 6, "0" * 6, "5" + "0" * 5, "4" + "9" * 5])  # about where others are cut
+        at = int(rng.integers(10, 16))
+        text = f"{digits[0].replace('0', '1')}{digits[1:at]}{run}{digits[at:]}"
+        number = Decimal(text).scaleb(int(rng.choice([-30, -20, -18, -16, -8, -2, 0, 5])))
+        # Of fifteen digits before the point neighbours have accounts of their own.
+        if 10**14 <= number < 10**15:
+            continue
+        copies = [number, *(way.plus(number) for way in ways), repr(float(number)), f"{float(number):.15G}"]
+        for one, other in itertools.combinations(map(str, copies), 2):
+            assert readings(one) & readings(other), (one, other)
+            assert readings(f"-{one}") & readings(f"-{other}") and not readings(one) & readings(f"-{other}")
 
 
 @pytest.mark.quick

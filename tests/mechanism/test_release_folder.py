@@ -220,6 +220,11 @@ def test_the_folder_has_the_mode_that_the_process_asks_for(tmp_path):
     assert folder.stat().st_mode & 0o777 == 0o750
 
 
+def test_any_name_that_a_folder_can_have_will_do(tmp_path):
+    for name in ("n" * 255, "é" * 127, "\U0001f600" * 63):
+        assert write_release(ANSWERS, {}, tmp_path / name).is_dir()
+
+
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path, monkeypatch):
     target = tmp_path / "release"
 
