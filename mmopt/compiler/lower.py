@@ -215,7 +215,7 @@ class _Lowering:
             return []
         self.places[decided.constraint.name] = at.places, at.shape
         sides = (self.entries(side, at, decided.scope, self.instance.env) for side in (left, right))
-        return [COMPARE[decided.relation.op](*sides)]
+        return [self.compared(decided.relation.op, *sides)]
 
     def second_order(
         self, pair: tuple[Expr, Expr, Expr], scope: Scope, size: int, env: Mapping[str, Any]
@@ -241,7 +241,12 @@ class _Lowering:
         if r.op in (">>", "<<"):
             large, small, zero = (left, right, r.right) if r.op == ">>" else (right, left, r.left)
             return (large if isinstance(zero, Number) else large - small) >> 0
-        return COMPARE[r.op](left, right)
+        return self.compared(r.op, left, right)
+
+    def compared(self, op: str, left: Any, right: Any) -> Any:
+        """The sides in their order: with a number on the left Python would ask the right one, turned round."""
+        is_number = isinstance(left, int | float | np.ndarray | np.generic)
+        return COMPARE[op](self.cp.Constant(left) if is_number else left, right)
 
 
 def lower(instance: Instance) -> Lowered:

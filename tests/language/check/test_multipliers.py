@@ -1,4 +1,7 @@
-"""Multipliers of equalities are free, those of matrix inequalities psd: what a certificate may start from."""
+"""Multipliers of equalities are free, those of matrix inequalities psd: what a certificate may start from.
+
+Guards compiler/lower.py.
+"""
 
 import numpy as np
 import pytest
@@ -74,13 +77,13 @@ certificate
 
 
 def test_the_dual_of_the_solver_closes_the_gap(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """The signs are those of the reference: the wrong one would leave a gap."""
+    """The signs are those of the reference: the wrong one would leave a gap, of shares that all cost."""
     n = 5
     c = rng.normal(size=(n, n))
     for text in (QUADRATIC, PAIRS, ROTATION, SHARES):
         program = Program.parse(text)
         with subtests.test(program.name):
-            given = {"c": c[0], "C": c if text is PAIRS else c + c.T}
+            given = {"c": -np.abs(c[0]) if text is SHARES else c[0], "C": c if text is PAIRS else c + c.T}
             givens = {d.name: given[d.name] for d in program.givens if not d.source}
             found = solve(Workload.from_matrix(np.eye(n)), program, givens=givens, derive=False)
             assert found.bound is not None and found.gap is not None
