@@ -244,7 +244,7 @@ class _Lowering:
         return self.compared(r.op, left, right)
 
     def compared(self, op: str, left: Any, right: Any) -> Any:
-        """The sides in their order: with a number on the left Python would ask the right one, turned round."""
+        """The sides in their order: with a number on the left Python would ask the right one, reversed."""
         is_number = isinstance(left, int | float | np.ndarray | np.generic)
         return COMPARE[op](self.cp.Constant(left) if is_number else left, right)
 
