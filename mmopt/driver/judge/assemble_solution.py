@@ -193,7 +193,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     if program.bound == "l2_strategy":
         bound = lower
     if derived is not None:
-        check_derived(instance, objective, derived.bound, variables)
+        check_derived(instance, objective, derived.bound)
     is_own = bound is not None or derived is None
     bound = bound if derived is None or is_own else derived.bound
     off = rounding(strategy, workload)

@@ -19,7 +19,6 @@ from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.charge_for_root import rests_on_rounded
 from mmopt.driver.judge.point_meaning import charged_error, meaning, rounding, without_rounding
 from mmopt.driver.judge.score_point import Candidate, charged, improves, scored
-from mmopt.driver.judge.violations import worst_line
 from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Name, names_in
@@ -136,26 +135,15 @@ class RefutedError(ContradictionError):
         )
 
 
-def check_derived(
-    instance: Instance,
-    objective: float,
-    bound: float | None,
-    variables: Mapping[str, Any] | None = None,
-) -> None:
-    """Refuse a derived bound beyond the objective of a feasible point (ContradictionError).
-
-    ``variables`` : the point. Where it misses a line by rounding only, the program may have no point at all.
-    """
+def check_derived(instance: Instance, objective: float, bound: float | None) -> None:
+    """Refuse a derived bound beyond the objective of a feasible point, charged (ContradictionError)."""
     program = instance.program
     if refuted(objective, bound, program.sense):
-        worst = worst_line(instance, variables) if variables else None
-        missed = worst and f"the point misses {worst.text(instance)} by {worst.amount:.1e}, relatively: "
-        hint = missed and f"{missed}do lines contradict each other by so little? If not, {REPORT}"
         side = "above" if program.sense == "minimize" else "below"
         raise ContradictionError(
             f"the bound {bound:.10g} derived for '{program.name}' is {side} the objective {objective:.10g} "
             "of the repaired point, which is feasible",
-            hint=hint or REPORT,
+            hint=REPORT,
         )
 
 
@@ -182,7 +170,7 @@ def check_figures(
     if bound is not None:
         if refuted(objective, bound, program.sense):
             if program.certificate is None and not program.bound:
-                check_derived(instance, objective, bound, variables)
+                check_derived(instance, objective, bound)
             found = Candidate(variables, {}, objective, 0.0, 0.0)
             raise RefutedError(instance, multipliers, bound, found, "the repaired point")
         objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
