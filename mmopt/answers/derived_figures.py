@@ -67,8 +67,8 @@ def derived(
 ) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan by which a release was made, where its workload is given, and what is left unchecked.
 
-    That is every place of the manifest of which nothing beside it says the same, also where its own figures
-    say what it may be.
+    Unchecked is every place of the manifest that nothing else in the folder confirms, even if other
+    figures of it set limits.
 
     Raises
     ------
@@ -208,7 +208,9 @@ def _distance(answers: Frame) -> tuple[float, float]:
 
 
 def _allowed(manifest: Facts, answers: Frame) -> Facts:
-    """What other figures allow of those that nothing beside the manifest says: as they are, if that is it."""
+    """The figures that only the manifest states: as stated where its other figures allow that, else the
+    nearest that they allow.
+    """
     privacy, noise, strategy = manifest["privacy"], manifest["noise"], manifest["strategy"]
     law, parts = _law(manifest), strategy["parts"]
     scale, sensitivity = float(noise["scale"]), float(strategy["sensitivity"])
@@ -280,8 +282,9 @@ def _of_ledger(said: Facts, rho: float | None, epsilon: float | None) -> Facts:
 
 
 def _of_proof(said: Facts, answers: Frame) -> Facts:
-    """What the figures of refined answers allow one another: no answers are nearer than the bound says, and
-    those farther than it by their objective are as far from the best at least.
+    """What the figures of refined answers allow one another: the bound is at most their squared distance from
+    the released answers, and the stated limit on their distance from the best at least the root of objective
+    less bound.
     """
     (_, most), whole, count = _distance(answers), said["whole"], len(answers)
     bound = _between(said["bound"], 0.0, most)
@@ -312,8 +315,8 @@ def _between(said: float, least: float, most: float = math.inf) -> float:
 
 
 def _of_solution(manifest: Facts, solution: AnySolution) -> tuple[Facts, Facts]:
-    """Facts that the saved strategy states and the manifest repeats: all of them, or those recomputed; and
-    of its workload, which simulated noise, that protects nothing, need not have.
+    """Facts that the saved strategy states and the manifest repeats: all of them, or those recomputed; and,
+    of a private release, its workload. Simulated answers may use another workload's strategy.
     """
     said = manifest.get("solution", {})
     cut = dict if "seconds" in said else checked_summary

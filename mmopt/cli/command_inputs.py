@@ -138,7 +138,7 @@ def check_out(path: Path | None, option: str = "--out", example: str = "solution
         raise OptionError(
             f"'{path}' is a folder, {option} names a file", hint=f"for example {path / example}"
         )
-    _check_parent(path)
+    _check_parent(path, path.with_name(f".{path.name}.{os.getpid()}.part"))
 
 
 def check_folder(out: Path) -> None:
@@ -148,18 +148,18 @@ def check_folder(out: Path) -> None:
             f"'{out}' exists already; a release is written to a new folder",
             hint="name another folder with --out",
         )
-    _check_parent(out)
+    from mmopt.mechanism.release_folder import partial_sibling
+
+    _check_parent(out, partial_sibling(out))
 
 
-def _check_parent(path: Path) -> None:
+def _check_parent(path: Path, trial: Path) -> None:
+    """Refuse a path where ``trial``, under whose name it is written first, cannot be made."""
     parent = path.parent
     if not parent.is_dir():
         raise OptionError(
             f"cannot write '{path}': there is no folder '{parent}'", hint="make the folder first"
         )
-    from mmopt.mechanism.release_folder import partial_sibling
-
-    trial = partial_sibling(path)
     try:
         trial.mkdir()
         trial.rmdir()

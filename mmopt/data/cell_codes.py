@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.data.engine import uncollated
-from mmopt.data.spelled_values import bare, day_in, day_of_time, large_in, number_in
+from mmopt.data.spelled_values import HUGE, bare, day_in, day_of_time, large_in, number_in
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.calendar_periods import date_of
@@ -45,8 +45,6 @@ __all__ = [
 
 OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
 
-#: From here on, whole numbers of a text are compared as text.
-_HUGE = 10**20
 
 #: Of types that Ibis 12 does not know, those whose text is no value: with a day of UTC, or digits of bits.
 _NO_TEXT = ("TIMESTAMPTZ_NS", "TIME_NS", "UNION", "BIT")
@@ -215,7 +213,7 @@ def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
     text = [value for value in members if isinstance(value, str)]
     booleans = ["true" if value else "false" for value in members if isinstance(value, bool)]
     numbers = [v for v in members if isinstance(v, int | float) and not isinstance(v, bool)]
-    huge = [v for v in numbers if isinstance(v, int) and abs(v) >= _HUGE and reading.text is not None]
+    huge = [v for v in numbers if isinstance(v, int) and abs(v) >= HUGE and reading.text is not None]
     text += [str(value) for value in huge]
     numbers = [v for v in numbers if v not in huge]
     if text and reading.text is not None:

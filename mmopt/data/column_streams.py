@@ -230,7 +230,8 @@ def _unread(reader: Any) -> Any:
     first = next(reader, None)
     if first is None:
         raise DataError(
-            "the reader of batches has none left: it is read once", hint="pass the table, or a new reader"
+            "the reader of batches has none: it is empty, or was read before",
+            hint="pass the table, or a new reader",
         )
     return pa.RecordBatchReader.from_batches(reader.schema, itertools.chain([first], reader))
 

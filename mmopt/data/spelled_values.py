@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bare", "by_days", "day_in", "day_of_time", "large_in", "number_in"]
+__all__ = ["HUGE", "bare", "by_days", "day_in", "day_of_time", "large_in", "number_in"]
 
+#: From here on, whole numbers of a text are compared as text.
+HUGE = 10**20
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _SHORT = r"([eE][+-]?0*[0-9]{1,2})?$"
 _LONG = r"([eE][+-]?0*[0-9]{1,4})?$"
@@ -65,7 +67,7 @@ def large_in(text: Any, number: Any, largest: float) -> Any:
 
     if largest < 2**53:
         return None
-    is_large = number.abs().between(2.0**53, 9.9e19) & ~text.re_search("[eE]")
+    is_large = (number.abs() >= 2.0**53) & (number.abs() < float(HUGE)) & ~text.re_search("[eE]")
     spelled = ibis.ifelse(is_large, bare(text), ibis.null("string"))
     return spelled.cast("decimal") if _engine(text) == "postgres" else spelled.try_cast("decimal(38, 18)")
 

@@ -44,7 +44,7 @@ def _charge(instance: Instance, env: dict[str, Any], solution: Solution) -> Iter
         line, by = missed[0].text(instance), rounded(missed[0].amount, 2, up=True, layout="e")
     if charge > float(solution.options.get("tolerance") or 1e-6) * max(1.0, abs(value)):
         misses = f"misses of {line} (by {by}, relatively, times its multiplier)"
-        what = misses if missed else "what its value, or a line, may be off by rounding"
+        what = misses if missed else "the rounding of its value or of a line"
         most = rounded(charge, 3, up=True)
         yield f"the objective is {value:.6g} at the point, and charged {most} for {what}"
     elif not missed or missed[0].amount <= TOLD:

@@ -142,7 +142,7 @@ class Best:
     def feasible(self, clock: Clock, failure: Callable[[], SolverError], is_named: bool = True) -> Candidate:
         """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure.
 
-        What a diagnosis finds is taken, but for a solver that the caller named: that point is not its own.
+        A point that a diagnosis finds is taken, unless the caller named the solver: it is not that solver's.
         """
         if self.point is not None and self.point.is_feasible:
             return self.point
@@ -224,11 +224,13 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if stop == Stop.REACHED:
         best.settle()
     is_short = stop not in (Stop.REACHED, Stop.FINISHED)
-    is_named = task.solver is not None
+    own, is_named = best.point, task.solver is not None
     point = best.feasible(
         clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point), is_named
     )
     warnings = _stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
+    if point is not own:
+        warnings = (f"{row.name} found no point ({last.raw}): this one comes from a diagnosis", *warnings)
     return point, best.ending(
         point,
         stop=stop,

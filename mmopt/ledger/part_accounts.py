@@ -15,7 +15,7 @@ values for one counts too much, which is safe; never too little. A text is read 
 - else as itself.
 
 All of it in one spelling of letters, great and small, wide and composed (Unicode's NFKD, case folded), of
-digits, dashes and quotes, without spaces and what is not seen. Other words for one value are several: codes
+digits, dashes and quotes, without spaces and what is not seen. Not recognised as one value: codes
 and names, years of two digits, other languages, quarters, rounded numbers of fewer digits, epochs.
 """
 
@@ -48,8 +48,8 @@ _DATE = re.compile(r"(\d{1,4})[-./ ](\d{1,2})[-./ ](\d{1,4})(?![-./\d])")
 _TIME = re.compile(r"^(\S+?)[t ](\d{1,2})(?!\d)(:\d\d[\d:.,]*)?\s*(?:([ap])\.?m\.?)?\s*")
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _NAMED = re.compile(
-    rf"^(?:(\d{{1,4}})[-./ ]*)?({_MONTHS})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\b[-./, ]*"
-    r"(?:(\d{1,2})[-./, ]+)?(\d{1,4})(?!\d)"
+    rf"^(?:(\d{{1,4}})[-./ ]*)?({_MONTHS})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?(?![a-z])[-./, ]*"
+    r"(?:(\d{1,2})[-./, ]+)?(\d{1,4}(?!\d))?"
 )
 _CUT, _ROUNDED = (Context(prec=15, rounding=way) for way in (ROUND_DOWN, ROUND_HALF_UP))
 
@@ -123,7 +123,8 @@ def _moments(text: str) -> set[str]:
             moment = datetime.fromisoformat(zoned.upper())
             in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
             later = timedelta(days=1 if time and time[2] == "24" else 0)
-            found |= {one.replace(tzinfo=None).isoformat() for one in (moment, in_utc, in_utc + later)}
+            both = (moment, moment + later, in_utc, in_utc + later)
+            found |= {one.replace(tzinfo=None).isoformat() for one in both}
         except (ValueError, OverflowError):  # no day, or one beyond the calendar
             continue
     return found
@@ -132,7 +133,7 @@ def _moments(text: str) -> set[str]:
 def _year_first(found: re.Match[str]) -> str:
     """A day whose month has a name; the first of it where there is no day."""
     day, name, next_day, last = found.groups()
-    year, day = (day, last) if day and len(day) == 4 else (last, day or next_day or "1")
+    year, day = (day, last or "1") if day and len(day) == 4 else (last, day or next_day or "1")
     return f"{year}-{_MONTHS.index(name) // 4 + 1:02}-{day}"
 
 

@@ -201,7 +201,7 @@ def write_release(
 
 
 def partial_sibling(target: Path) -> Path:
-    """The name under which a file or folder is written before it has its own."""
+    """The name under which a release is written before it has its own."""
     return target.parent / f".{target.name[:_KEPT]}.{secrets.token_hex(4)}.partial"
 
 

@@ -186,6 +186,8 @@ def power(a: Ball, b: Ball) -> Ball:
         return _squared(a)
     if exponent < 0:
         return div(exact(np.ones(a.mid.shape)), power(a, neg(b)))
+    if exponent > 2.0**53:
+        return unknown(a.mid)
     if exponent == int(exponent) and is_exact:
         if exponent > 64:
             half = power(a, exact(np.array(exponent // 2)))
@@ -274,7 +276,7 @@ def frobenius(a: Array) -> float:
     if found < np.sqrt(SMALLEST_ROOT) or not found < 1.0 / SMALLEST_ROOT:
         top = float(np.abs(a).max(initial=0.0))
         found = float(np.linalg.norm(a / top)) * top if 0 < top < np.inf else top
-    return found * GROW
+    return float(np.nextafter(found * GROW, np.inf)) if found else 0.0
 
 
 def product_radii(a: Array, b: Array) -> Array:

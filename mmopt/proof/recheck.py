@@ -232,8 +232,8 @@ class Recheck:
         s = self.solution
         derived = self.derived(instance)
         # What the point misses may have been charged at either multipliers.
-        charge = charged(instance, point, s.multipliers, rounded=True)
-        most = charged(instance, charge, derived.multipliers, rounded=True).objective
+        at_own = charged(instance, point, s.multipliers, rounded=True)
+        most = charged(instance, at_own, derived.multipliers, rounded=True).objective
         low, high = sorted((point.objective, most))
         objective = self.rows.figure("objective", s.objective, lambda: min(max(s.objective, low), high))
         point = point if objective is None else replace(point, objective=objective)

@@ -188,7 +188,7 @@ def number(node: YamlNode, what: str, finite: bool = True) -> float:
         fail(node, f"{what} must be a finite number, found {node.text}")
     value = float(node.value)
     if value != node.value and isinstance(node.value, int):
-        fail(node, f"{what} is {node.text}, which no double is", f"the nearest is {int(value)}")
+        fail(node, f"{what} is {node.text}, which a double cannot hold", f"the nearest is {int(value)}")
     return value
 
 

@@ -96,6 +96,14 @@ def test_the_scaled_program_does_not_see_the_scale(rng: np.random.Generator) -> 
                 assert np.abs(other.env[d.name]) == pytest.approx(np.abs(one.env[d.name]), rel=1e-6, abs=1e-9)
 
 
+def test_the_smallest_unit_is_the_least_of_variables_and_lines() -> None:
+    for factor in (1e-6, 1e6):
+        w = Workload.from_matrix(factor * np.tri(3), targets=1.0)
+        scaling = scale(bind(Program.load("fitness_for_use"), w))[1]
+        units = [*scaling.variables.values(), *(scaling.objective / m for m in scaling.multipliers.values())]
+        assert scaling.smallest_unit == min(1.0, *units) and max(units) != min(units)
+
+
 def test_givens_of_the_caller_are_not_scaled() -> None:
     w = Workload.from_matrix(100.0 * np.tri(4))
     instance = bind(Program.load("query_weighting"), w, {"Q": 7.0 * np.eye(4)})

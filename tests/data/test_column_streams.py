@@ -76,7 +76,7 @@ def test_checking_the_columns_does_not_use_up_a_reader() -> None:
     check_columns(reader, ONE)
     assert data_vector(reader, ONE).counts.tolist() == [1, 2]
     assert refusal(reader) == (
-        "the reader of batches has none left: it is read once\n  pass the table, or a new reader"
+        "the reader of batches has none: it is empty, or was read before\n  pass the table, or a new reader"
     )
 
 

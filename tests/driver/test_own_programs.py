@@ -313,8 +313,10 @@ def test_a_multiplier_of_a_block_is_that_of_the_inequality(rng: np.random.Genera
 
 
 def test_a_solver_that_calls_a_feasible_program_infeasible_does_not_end_it() -> None:
-    """Clarabel does: its data are 1e10. The point of the diagnosis is taken, unless the solver was named."""
+    """The point of the diagnosis is taken, unless the solver was named: it is not that solver's."""
     text = "program own\nchoose\n    x: scalar\nminimize\n    (1e5 * x)**2\n"
     text += "subject to\n    a: x >= 1\n    b: x <= 2\n"
     s = solve(None, Program.parse(text))
     assert s.bound <= 1e10 <= s.objective and s.gap <= GAP
+    with pytest.raises(SolverError, match=r"says that 'own' is infeasible .* and it is not"):
+        solve(None, Program.parse(text), solver="clarabel")

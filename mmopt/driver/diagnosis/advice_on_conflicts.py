@@ -118,7 +118,7 @@ def _line(part: RelaxableLine, rows: str = "") -> str:
 def infeasible(instance: Instance, lines: Ground, conflict: Conflict, unit: float) -> SolverError:
     """Which lines cannot hold together, and what it takes to make room.
 
-    ``unit`` : of the numbers of which it was proved, in the program's own.
+    ``unit`` : what a 1 of the scaled program, of which it was proved, is in the program's own units.
     """
     named = [
         _line(lines.parts[key], named_rows(instance, lines.parts[key].name, rows))

@@ -288,8 +288,7 @@ def objectives(
         point = {n: v if np.ndim(v) else float(v) for n, v in point.items()}
         try:
             missed = max([0.0, *(v.amount for v in violations(instance, point))])
-            with np.errstate(all="ignore"):
-                value = float(evaluate(instance.program.objective, {**instance.env, **point}))
+            value = float(evaluate(instance.program.objective, {**instance.env, **point}))
         except np.linalg.LinAlgError:
             return None
         if not np.isfinite(value) or missed > FEASIBLE:

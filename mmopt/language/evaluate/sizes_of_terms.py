@@ -84,7 +84,7 @@ def _joined(
 
 
 def has_atoms(expr: Expr, chosen: frozenset[str]) -> bool:
-    """Whether a term is more than a name or an entry: then its argument is rounded before it is one term."""
+    """Whether a term is an atom, or a product of what is chosen: its arguments are rounded first."""
     return any(isinstance(leaf, Apply) for leaf in _leaves(expr, chosen))
 
 
