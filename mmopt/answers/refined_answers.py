@@ -129,11 +129,13 @@ def _refined(
     )
 
 
-def check_refined(release: Release, folder: Path) -> None:
-    """ResultError unless non-negative counts have the refined answers of a saved release, and its totals.
+def check_refined(release: Release, folder: Path) -> bool:
+    """Whether non-negative counts have the refined answers of a saved release, and its totals: False, where
+    HiGHS does not say.
 
     Raises
     ------
+    ResultError : there are no such counts.
     TooLargeError : as ``refine``.
     """
     totals = release.manifest["refined"]["totals"]
@@ -143,12 +145,13 @@ def check_refined(release: Release, folder: Path) -> None:
         raise ResultError(
             f"'{folder}' contradicts itself: refined totals: {getattr(error, 'message', error)}", hint=CHANGED
         ) from None
-    if far > FAR:
+    if far is not None and far > FAR:
         raise ResultError(
             f"'{folder}' contradicts itself: its refined answers are {far:.2g} standard errors from those of "
             "any counts, 0 or above, that have its totals",
             hint=CHANGED,
         )
+    return far is not None
 
 
 def _asked_for(name: str) -> str | int | None:
@@ -156,10 +159,10 @@ def _asked_for(name: str) -> str | int | None:
     return None if name == "all rows" else int(name[6:]) if name.startswith("query ") else name[1:-1]
 
 
-def _from_counts(release: Release, totals: Totals) -> float:
+def _from_counts(release: Release, totals: Totals) -> float | None:
     """How far refined answers are from those of the nearest counts that have these totals, as HiGHS finds it.
 
-    The largest distance of an answer in standard errors, of a total in rows. 0 where HiGHS finds none.
+    The largest distance of an answer in standard errors, of a total in rows. None where HiGHS fails.
     """
     from scipy.optimize import linprog
 
@@ -178,7 +181,7 @@ def _from_counts(release: Release, totals: Totals) -> float:
         b_ub=np.concatenate([off, -off]),
         bounds=[(low, None) for low in (*-base, 0.0)],
     )
-    return float(found.fun) if found.success else 0.0
+    return float(found.fun) if found.success else None
 
 
 def _places(error: float) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -273,7 +273,8 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     if plan is not None and "refined" in manifest:
         from mmopt.answers.refined_answers import check_refined  # which solves
 
-        check_refined(release, path)
+        if not check_refined(release, path):
+            release = replace(release, unchecked=(*unchecked, "refined"))
     return release
 
 
