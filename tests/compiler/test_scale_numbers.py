@@ -102,6 +102,9 @@ def test_the_smallest_unit_is_the_least_of_variables_and_lines() -> None:
         scaling = scale(bind(Program.load("fitness_for_use"), w))[1]
         units = [*scaling.variables.values(), *(scaling.objective / m for m in scaling.multipliers.values())]
         assert scaling.smallest_unit == min(1.0, *units) and max(units) != min(units)
+    text = "program own\ngiven\n    W: matrix[m, n] = workload.matrix\nchoose\n    x: vector[n]\n"
+    text += "minimize\n    sum(x)\nsubject to\n    low: x >= 1\n    far: W @ x >= W @ ones(n)\n"
+    assert scale(bind(Program.parse(text), Workload.from_matrix(1e-6 * np.tri(3))))[1].smallest_unit < 1e-3
 
 
 def test_givens_of_the_caller_are_not_scaled() -> None:
