@@ -4,6 +4,7 @@ Guards integer_cores.py, integer_equal_core.py, sums_on_sectors.py, sectors/meas
 """
 
 import itertools
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -153,10 +154,12 @@ class Tables:
 def test_over_cells_that_cannot_be_counted(rng: np.random.Generator) -> None:
     """10^12: answers from tables; their estimates are the counts, whatever the cells hold."""
     k, d = 12, 10
-    own = pairs(rng, k, d)
-    strategy = SectorStrategy(own, equal_operator(rng, k, d - 1), 500.0)
     workload = prefixes((d,) * k, [(0,), (3, 7), (10, 11)])
-    integer = round_sectors(strategy, workload, ADD_REMOVE)
+    for _ in range(10):  # one draw in twenty is refused: a query's variance grows by more than the limit
+        strategy = SectorStrategy(pairs(rng, k, d), equal_operator(rng, k, d - 1), 500.0)
+        with suppress(WorkloadError):
+            integer = round_sectors(strategy, workload, ADD_REMOVE)
+            break
     rows = rng.integers(0, d, (200, k))
     answers = integer.answers_of(Tables(rows, d))
     assert len(answers) == integer.rows == 1 + 12 * 9 + 66 * 81
