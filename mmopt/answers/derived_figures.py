@@ -201,7 +201,7 @@ def _of_refined(said: Facts, answers: Frame) -> Facts:
 
 
 def _distance(answers: Frame) -> tuple[float, float]:
-    """Of refined answers from the released ones, squared, in standard errors: as written, and at most."""
+    """The squared distance of refined from released answers, in standard errors: as written, at most."""
     off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
     # Each digit that is not written is below SMALL standard errors.
     return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _NOTHING
@@ -262,7 +262,7 @@ def _least_epsilon(manifest: Facts, sizes: Iterable[float]) -> float:
 
 
 def _of_ledger(said: Facts, rho: float | None, epsilon: float | None) -> Facts:
-    """What was spent follows from the cost, and what is left is at most the rest of the total."""
+    """Figures of a ledger: spent follows from the cost, left is at most the rest of the total."""
     measure: Measure = said["measure"] if rho is None and said["measure"] in MEASURES else "rho"
     spent = above(cost_in(measure, rho, epsilon))
     rest = said["total"] - spent + 2.0 * math.ulp(said["total"])  # which are rounded
@@ -282,8 +282,8 @@ def _of_ledger(said: Facts, rho: float | None, epsilon: float | None) -> Facts:
 
 
 def _of_proof(said: Facts, answers: Frame) -> Facts:
-    """What the figures of refined answers allow one another: the bound is at most their squared distance from
-    the released answers, and the stated limit on their distance from the best at least the root of objective
+    """Figures of refined answers that allow one another: the bound is at most their squared distance from the
+    released answers, and the stated limit on their distance from the best at least the root of objective
     less bound.
     """
     (_, most), whole, count = _distance(answers), said["whole"], len(answers)
@@ -391,7 +391,7 @@ def _plan(
 
 
 def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
-    """Of intervals, in words; ResultError unless these and what is said of queries are those of the plan."""
+    """The kind of the intervals; ResultError unless these, labels and columns are those of the plan."""
     found, estimates = plan.intervals(float(answers.metadata["confidence"])), answers["estimate"]
     room, said = _SHOWN * plan.standard_errors, described(plan.workload)
     texts = {"query": said["groups"], "label": said["labels"], **said["columns"]}

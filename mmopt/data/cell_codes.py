@@ -242,7 +242,7 @@ def _is_among(column: Any, declared: Sequence[Any]) -> Any:
 
 
 def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[Any], Any]) -> Any:
-    """What is asked of a row's number: of the exact one where there is one, else of the double."""
+    """A test of a row's number: the exact one where there is one, else the double."""
     import ibis
 
     if reading.exact is None or reading.number is None:

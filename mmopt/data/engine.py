@@ -129,7 +129,7 @@ def hash_of(text: Any) -> Any:
 
 
 def _called(name: str, kind: str, *arguments: Any) -> Any:
-    """What a database's own function makes of a value and texts: one for which Ibis 12 has no word."""
+    """Call a database's own function, which Ibis 12 does not have, with a value and texts."""
     import ibis
 
     kinds = (arguments[0].type(), *["string"] * (len(arguments) - 1))

@@ -98,7 +98,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def _in_15_digits(number: Decimal) -> set[Decimal]:
-    """What is left of it; of one that may be what is left, also the next one below, if it was rounded up."""
+    """The number in 15 digits, cut off and rounded; and the next below, if it may be rounded up."""
     size = abs(number)
     found = {_CUT.plus(size), _ROUNDED.plus(size)}
     below = _CUT.next_minus(size)

@@ -221,14 +221,6 @@ def _interrupts_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _made(solver: Any, *data: Any, **settings: Any) -> Any:
-    """The solver of the data; SolverError where it does not take them."""
-    try:
-        return solver(*data, **settings)
-    except ValueError as error:
-        raise SolverError(f"scs failed: {error}", hint="another solver may do: --solver clarabel") from None
-
-
 def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
@@ -242,17 +234,20 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
         raw = None
         with _listening(handed.solver, options, clock) as (log, counted):
             with _interrupts_later():
-                solver = _made(
-                    scs.SCS,
-                    data,
-                    cones,
-                    verbose=options.verbose,
-                    eps_abs=tight,
-                    eps_rel=tight,
-                    max_iters=int(min(length, left)),
-                    time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
-                    **log,
-                )
+                try:
+                    solver = scs.SCS(
+                        data,
+                        cones,
+                        verbose=options.verbose,
+                        eps_abs=tight,
+                        eps_rel=tight,
+                        max_iters=int(min(length, left)),
+                        time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
+                        **log,
+                    )
+                except ValueError as error:
+                    hint = "another solver may do: --solver clarabel"
+                    raise SolverError(f"scs failed: {error}", hint=hint) from None
             if not clock.interrupted:
                 raw = solver.solve(warm_start=bool(start), **start)
         if raw is None:

@@ -100,7 +100,7 @@ def charge(
     *,
     rounded: bool = False,
 ) -> float:
-    """What an objective can gain by what a point misses: of each entry the violation times its multiplier.
+    """The most that an objective gains by a violated line: the violation of each entry times its multiplier.
 
     ``rounded`` : or may miss, by the rounding of the line's evaluation.
     """
