@@ -27,7 +27,7 @@ from mmopt.driver.judge.point_meaning import meaning
 from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
-from mmopt.errors import SolverError, TooLargeError, UndecidedError, UnsuitableError
+from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, total
@@ -59,9 +59,52 @@ def solve_convex(task: Task) -> Solution:
         and the instance is by component.
     TooLargeError : what is solved does not fit in memory.
     """
-    started = time.monotonic()
     if task.plan.step is not None:
         return _solve_parts(task)
+    if task.plan.further is not None:
+        return _solve_further(task)
+    return _solve_whole(task)
+
+
+def _solve_further(task: Task) -> Solution:
+    """Solve as the plan says, then by its dearer way where the gap is open; the solution of smaller gap.
+
+    Time that is over, Ctrl-C and what does not fit leave the first solution, which says so.
+    """
+    started, further = time.monotonic(), task.plan.further
+    assert further is not None
+    first = _solve_whole(task)
+    left = task.asked.get("time_limit", np.inf) - (time.monotonic() - started)
+    if first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
+        return first
+    try:
+        plan = further()
+        if isinstance(plan, str):
+            return replace(first, warnings=(*first.warnings, plan))
+        asked = {**task.asked, "time_limit": left} if left < np.inf else task.asked
+        second = _solve_whole(replace(task, plan=plan, asked=asked))
+    except (SolverError, TooLargeError, TimeLimitError) as error:
+        return replace(first, warnings=(*first.warnings, error.message))
+    except KeyboardInterrupt:
+        return replace(first, status=replace(first.status, stop=Stop.INTERRUPTED))
+    is_better = _open_gap(second) <= _open_gap(first)
+    best = second if is_better else replace(first, status=replace(first.status, stop=second.status.stop))
+    return replace(
+        best,
+        reductions=(*first.reductions, *second.reductions),
+        seconds={name: first.seconds[name] + second.seconds[name] for name in second.seconds},
+        iterations=total([first.iterations, second.iterations]),
+        warnings=second.warnings,
+    )
+
+
+def _open_gap(solution: Solution) -> float:
+    return np.inf if solution.gap is None else solution.gap
+
+
+def _solve_whole(task: Task) -> Solution:
+    """Solve an instance as it is."""
+    started = time.monotonic()
     point, ending = _run(task)
     _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)

@@ -59,6 +59,8 @@ class SolvePlan:
 
     split : how the instance stands by component, where its solution stays so; else "".
     step : a reduction; with the plans of its ``parts``, of which those of equal parts are one.
+    further : makes the plan of a dearer way, which is taken where this one leaves the gap open; or says why
+        there is none.
     reduce : whether steps of a procedure may be reduced.
     """
 
@@ -67,6 +69,7 @@ class SolvePlan:
     step: ReductionStep | None = None
     parts: tuple[SolvePlan, ...] = ()
     reduce: bool = True
+    further: Callable[[], SolvePlan | str] | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -167,20 +170,18 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
 
     Components that are too large are put together only where there is no other way.
     """
+    from mmopt.sectors.choose_space import what_fits  # off the usual way
+
     asked = checked, workload, givens
     found = _tried_by_component(*asked, _largest_that_fits())
     if isinstance(found, SolvePlan):
         return found
-    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
-    from mmopt.sectors.choose_space import what_fits
-
-    try:
-        with one_thread():
-            other: tuple[Instance, str] | str | TooLargeError = by_sectors(*asked)
-    except TooLargeError as error:
-        other = error
-    if isinstance(other, tuple) and is_claimed(other[0], None):
-        return SolvePlan(*other)
+    sets = _by_sets(*asked)
+    if isinstance(sets, SolvePlan):
+        return sets
+    other = _by_sectors(*asked)
+    if isinstance(other, SolvePlan):
+        return other
     if isinstance(found, str):
         found = _tried_by_component(*asked, None)
     if isinstance(found, SolvePlan):
@@ -191,8 +192,45 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
         raise TooLargeError(other.message, hint=what_fits(workload)) from other
     if isinstance(found, TooLargeError):
         raise found if found.hint else TooLargeError(found.message, hint=what_fits(workload))
-    is_said = not isinstance(other, str) or other == found
+    is_said = other == found
     return found if is_said else f"{found}; nor in the space of the queries: {other}"
+
+
+def _by_sets(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str | TooLargeError:
+    """The plan by sets of attributes, which goes on in the space of the queries; or why there is none."""
+    from mmopt.compiler.reductions.split_by_sectors import by_sets  # off the usual way
+
+    try:
+        with one_thread():
+            found = by_sets(checked, workload, givens)
+    except TooLargeError as error:
+        return error
+    if isinstance(found, str):
+        return found
+    if not is_claimed(found[0], None):
+        return "no kernel knows the program"
+
+    def further() -> SolvePlan | str:
+        other = _by_sectors(checked, workload, givens)
+        return other if isinstance(other, SolvePlan) else str(other)
+
+    return SolvePlan(*found, further=further)
+
+
+def _by_sectors(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any]
+) -> SolvePlan | str | TooLargeError:
+    """The plan in the space of the queries, or why there is none."""
+    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+
+    try:
+        with one_thread():
+            found = by_sectors(checked, workload, givens)
+    except TooLargeError as error:
+        return error
+    if isinstance(found, str):
+        return found
+    return SolvePlan(*found) if is_claimed(found[0], None) else "no kernel knows the program"
 
 
 def _tried_by_component(

@@ -56,6 +56,15 @@ class Spanned(Space, ABC):
     def moments(self, mixture: Any) -> Moments:
         """Of a measure, as ``Measure`` has it."""
 
+    def root_trace(self, parts: Sequence[Array], mixture: Any) -> float | None:
+        """At most ‖W diag(√d)‖∗ for queries W with these parts, where that is known as one number; None where
+        it is asked of the roots of the moments."""
+        return None
+
+    @abstractmethod
+    def takes(self, mixture: Any) -> bool:
+        """Whether it is a measure of these cells, of a kind whose moments are known."""
+
     @property
     @abstractmethod
     def rounding(self) -> float:

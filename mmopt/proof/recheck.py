@@ -45,7 +45,7 @@ from mmopt.proof.verified_components import (
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy
+from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, StrategyOfFew
 from mmopt.workloads import Workload, with_bases
 
 __all__ = ["CLOSE", "Recheck", "Rows", "close", "feasible_or_not"]
@@ -158,7 +158,7 @@ class Recheck:
     def instance(self, checked: Checked) -> Instance | None:
         """The program with its givens: from the workload, or as the caller passed them."""
         s = self.solution
-        if isinstance(s.strategy, ComponentStrategy | SectorStrategy):
+        if isinstance(s.strategy, ComponentStrategy | StrategyOfFew):
             return self._by_component(checked, s.strategy)
         try:
             instance = bind(checked, with_bases(self.workload, _arrays(s.bases)), s.givens)
@@ -179,11 +179,12 @@ class Recheck:
             self.rows.add(f"given {name}", _shapes({name: value}), f"passed by the caller{place}", True)
 
     def _by_component(
-        self, checked: Checked, strategy: ComponentStrategy | SectorStrategy
+        self, checked: Checked, strategy: ComponentStrategy | StrategyOfFew
     ) -> Instance | None:
         """The same on the workload's own components, onto which the saved values are put."""
         s = self.solution
-        words = f"{strategy.p:,} functions" if isinstance(strategy, SectorStrategy) else strategy.cells.words
+        is_listed = isinstance(strategy, ComponentStrategy)
+        words = strategy.cells.words if is_listed else f"{strategy.p:,} functions"
         try:
             instance = own_components(s, strategy, checked, self.workload)
         except Error as error:
@@ -346,13 +347,14 @@ class Recheck:
         s = self.solution
         same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
         same = same and s.strategy.neighbours == meant.neighbours
-        of_parts = ComponentStrategy | SectorStrategy
+        of_parts = ComponentStrategy | StrategyOfFew
         if isinstance(s.strategy, SectorStrategy):  # its largest column is stated, and has to be proved again
             at_least = meant.largest * (1.0 - CLOSE) if isinstance(meant, SectorStrategy) else np.inf
             same = same and s.strategy.largest >= at_least
-            same = same and isinstance(meant, SectorStrategy) and same_functions(s.strategy, meant)
             if covariance is not None and isinstance(meant, SectorStrategy):
                 same = same and close(s.strategy.scale, meant.scale)
+        if isinstance(s.strategy, StrategyOfFew):
+            same = same and isinstance(meant, StrategyOfFew) and same_functions(s.strategy, meant)
         if isinstance(s.strategy, of_parts) or isinstance(meant, of_parts):
             same = same and same_array(gram_of(s.strategy), gram_of(meant))
         elif same and meant.norm == 2:
@@ -385,8 +387,9 @@ class Recheck:
 
     def error_bound(self) -> float | None:
         """l2_strategy's certificate at the multipliers kept for total error."""
-        if isinstance(self.solution.strategy, ComponentStrategy | SectorStrategy):
-            return proved_by_component(self.workload, self.solution.error_multipliers)
+        strategy = self.solution.strategy
+        if isinstance(strategy, ComponentStrategy | StrategyOfFew):
+            return proved_by_component(self.workload, self.solution.error_multipliers, strategy)
         instance, d = bind(Program.load("l2_strategy"), self.workload), self.solution.error_multipliers
         bound = bound_of(instance, {"sensitivity": d})
         return (

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_by_sectors
+from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_by_sectors, l2_by_sets
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked
@@ -21,7 +21,7 @@ from mmopt.language.atoms.argument_types import Dim
 from mmopt.numerics.spanned_cells import Measure, Spanned
 from mmopt.numerics.split_arrays import Level, Space, Split, same_array
 from mmopt.results import Solution
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy
+from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, StrategyOfFew
 from mmopt.symmetry.joint_components import Cells
 from mmopt.workloads import Workload
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def own_components(
-    solution: Solution, strategy: ComponentStrategy | SectorStrategy, checked: Checked, workload: Workload
+    solution: Solution, strategy: ComponentStrategy | StrategyOfFew, checked: Checked, workload: Workload
 ) -> Instance:
     """The program on the workload's own components, with the solution's givens and basis.
 
@@ -53,6 +53,8 @@ def own_components(
         raise ResultError("arrays are passed, of which nothing is known by component")
     if isinstance(strategy, SectorStrategy):
         return _own_sectors(checked, workload, givens)
+    if isinstance(strategy, SectorwiseStrategy):
+        return _own_sets(checked, workload, givens, strategy)
     found = by_components(checked, workload, givens, basis)
     if found is None:
         raise ResultError("the workload has none for this program")
@@ -73,6 +75,18 @@ def _own_sectors(checked: Checked, workload: Workload, givens: Mapping[str, Any]
     return found[0]
 
 
+def _own_sets(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], strategy: SectorwiseStrategy
+) -> Instance:
+    """The program by the strategy's own sets and rows."""
+    from mmopt.compiler.reductions.split_by_sectors import by_sets  # off the usual way
+
+    found = by_sets(checked, workload, givens, strategy)
+    if isinstance(found, str):
+        raise ResultError(found)
+    return found[0]
+
+
 def gram_of(strategy: AnyStrategy) -> Split | None:
     """AᵀA by component; None for a strategy that is a matrix."""
     if isinstance(strategy, SectorStrategy):
@@ -81,14 +95,21 @@ def gram_of(strategy: AnyStrategy) -> Split | None:
         grams = [part for own in cores for part in own.values()]
         space = Space(np.ones(len(grams)), tuple(map(len, grams)))
         return Split(space, space, tuple(grams))
+    if isinstance(strategy, SectorwiseStrategy):
+        space = Space(np.ones(len(strategy.sets)), (1,) * len(strategy.sets))
+        return Split(space, space, tuple(np.square(strategy.weights).reshape(-1, 1, 1)))
     if not isinstance(strategy, ComponentStrategy):
         return None
     parts = tuple(part.T @ part for part in strategy.split.parts)
     return Split(strategy.cells, strategy.cells, parts)
 
 
-def same_functions(one: SectorStrategy, other: SectorStrategy) -> bool:
+def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
     """Whether the components have the same functions of the cells: a core alone says nothing of columns."""
+    if isinstance(one, SectorwiseStrategy) and isinstance(other, SectorwiseStrategy):
+        return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
+    if isinstance(one, SectorwiseStrategy) or isinstance(other, SectorwiseStrategy):
+        return False
     pairs = list(zip(one.components, other.components, strict=False))
     return len(one.components) == len(other.components) and all(
         own.rests == two.rests
@@ -130,8 +151,7 @@ def _on(value: Any, spaces: list[Space | None]) -> Any:
         case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
             return Split(rows, columns, value.parts)
         case Measure(), [Spanned() as space]:
-            fits = space.rows.takes(value.mixture)  # type: ignore[attr-defined]
-            return Measure(space, value.mixture) if fits else None
+            return Measure(space, value.mixture) if space.takes(value.mixture) else None
         case Level(), [Space() as space] if space.sizes is not None:
             return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None
         case _, [] if np.shape(value) == ():
@@ -168,11 +188,14 @@ def _same_cells(one: Cells, two: Cells) -> bool:
     return told[0] == told[1]
 
 
-def proved_by_component(workload: Workload, multipliers: Any) -> float | None:
+def proved_by_component(
+    workload: Workload, multipliers: Any, strategy: ComponentStrategy | StrategyOfFew
+) -> float | None:
     """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
     offered = {"sensitivity": multipliers}
     if isinstance(multipliers, Measure):
-        instance = l2_by_sectors(workload, 0.0)
+        is_by_sets = isinstance(strategy, SectorwiseStrategy)
+        instance = l2_by_sets(workload, strategy) if is_by_sets else l2_by_sectors(workload, 0.0)
         return bound_of(instance, placed_multipliers(instance, offered))
     instance, by_component = l2_by_component(workload)
     return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)

@@ -13,7 +13,7 @@ from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import ADD_REMOVE, ComponentStrategy, SectorStrategy
+from mmopt.strategies import ADD_REMOVE, ComponentStrategy, SectorwiseStrategy, StrategyOfFew
 
 __all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
@@ -51,7 +51,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *(
             (("not dense", _components_words(s.strategy)),)
-            if isinstance(s.strategy, ComponentStrategy | SectorStrategy)
+            if isinstance(s.strategy, ComponentStrategy | StrategyOfFew)
             else ()
         ),
         ("status", str(s.status)),
@@ -156,7 +156,7 @@ def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
     cost = s.privacy_cost
     rho = rounded(cost**2 / 2, 6, up=True)
     first = ("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}")
-    if isinstance(s.strategy, SectorStrategy):  # cells are not listed
+    if isinstance(s.strategy, StrategyOfFew):  # cells are not listed
         return [first]
     profile, sizes = levels(s.profile)
     free = int(sizes[levels(s.slack)[0] > 0].sum())
@@ -175,7 +175,9 @@ def _count(number: int) -> str:
 def _components_words(strategy: Any) -> str:
     """How a strategy splits, and the size of what is never formed."""
     n, p = strategy.n, strategy.p
-    if isinstance(strategy, SectorStrategy):
+    if isinstance(strategy, SectorwiseStrategy):
+        return f"strategy by {len(strategy.sets):,} sets of attributes: {_count(p)} queries of few each"
+    if isinstance(strategy, StrategyOfFew):
         return f"strategy in the space of the queries: {p:,} functions of few attributes each"
     gigabytes = 8.0 * float(n) * float(p) / 2**30
     size = f"{gigabytes:,.1f}" if gigabytes < 1e6 else f"{gigabytes:.1e}"
@@ -188,7 +190,7 @@ def _components_words(strategy: Any) -> str:
 def summary(solution: Solution) -> dict[str, Any]:
     """The figures as one JSON object."""
     s, derived = solution, {}
-    is_in_sectors = isinstance(s.strategy, SectorStrategy)
+    is_in_sectors = isinstance(s.strategy, StrategyOfFew)
     if s.derived_bound is not None:
         figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)
         derived = dict(zip(("derived_bound", "derived_grade", "derived_gap"), figures, strict=True))

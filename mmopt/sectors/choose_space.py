@@ -16,21 +16,27 @@ from mmopt.workloads import Workload
 
 __all__ = ["of_too_many", "row_space_of", "what_fits", "why_not_of_few"]
 
-MOST_ATTRIBUTES_OF_A_QUERY = 4
+MOST_OF_A_ROW_SPACE = 4
+"""Attributes that a query may look at: its functions are formed."""
+MOST_OF_SETS = MOST_LOOKED_AT
+"""The same for strategies by sets of attributes, in whose space nothing is of the size of the functions."""
 # A row space of more than this part of the cells saves nothing: matrices are as large, its maxima dearer.
 LARGEST_WORTHWHILE = 0.25
 MOST_SECTORS = 10**6
 """Up to which they are counted for a message."""
 
 
-def why_not_of_few(workload: Workload) -> str:
-    """Why the space of the queries is no way to look at a workload; "" where it is one."""
+def why_not_of_few(workload: Workload, most: int = MOST_OF_A_ROW_SPACE) -> str:
+    """Why the space of the queries is no way to look at a workload; "" where it is one.
+
+    most : attributes that a query may look at.
+    """
     if workload.products is None:
         return "its queries are a matrix"
     asked = _looked_at(workload)
     order = max(map(len, asked))
-    if order > MOST_ATTRIBUTES_OF_A_QUERY:
-        why = f"a query looks at {order} attributes, more than {MOST_ATTRIBUTES_OF_A_QUERY}"
+    if order > most:
+        why = f"a query looks at {order} attributes, more than {most}"
         if sum(2 ** len(own) for own in asked) > MOST_SECTORS:
             return why
         functions = _functions(workload, asked)
@@ -44,7 +50,7 @@ def why_not_of_few(workload: Workload) -> str:
 
 def of_too_many(workload: Workload) -> bool:
     """Whether some product looks at more attributes than a row space is made for."""
-    return max(map(len, _looked_at(workload)), default=0) > MOST_ATTRIBUTES_OF_A_QUERY
+    return max(map(len, _looked_at(workload)), default=0) > MOST_OF_A_ROW_SPACE
 
 
 def what_fits(workload: Workload) -> str:
@@ -54,7 +60,7 @@ def what_fits(workload: Workload) -> str:
     found = []
     for order in sorted({own for own in orders if own < max(orders)}, reverse=True):
         kept = [product for product, own in zip(products, orders, strict=True) if own <= order]
-        if order <= MOST_ATTRIBUTES_OF_A_QUERY and _has_room(Workload.from_products(workload.domain, kept)):
+        if order <= MOST_OF_A_ROW_SPACE and _has_room(Workload.from_products(workload.domain, kept)):
             found = [f"those of at most {order} attribute{'s' * (order > 1)} fit"]
             break
     sizes = [workload.domain.shape[i] for product in products for i in product.looked_at]

@@ -77,6 +77,9 @@ class SectorCells(Spanned):
     def longest(self) -> float:
         return self.rows.largest([np.eye(d) for d in self.dims], SECONDS_OF_LONGEST).upper
 
+    def takes(self, mixture: Mixture) -> bool:
+        return self.rows.takes(mixture)
+
     def moments(self, mixture: Mixture) -> Moments:
         return moments_of(self.rows, mixture)
 

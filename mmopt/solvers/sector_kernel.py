@@ -24,6 +24,7 @@ from mmopt.sectors.measures import Mixture
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 from mmopt.stop_reasons import Stop
 from mmopt.strategies.measured_parts import definite_parts
+from mmopt.strategies.set_cells import SetCells
 
 if TYPE_CHECKING:
     from mmopt.sectors.search.asked_shares import AskedShares
@@ -68,6 +69,8 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     value alone, 10.5. Other programs were not fitted.
     """
     dims = np.array(_cells(env).dims, dtype=float)
+    if isinstance(_cells(env), SetCells):
+        return 8.0 * ARRAYS * dims.sum(), SECONDS_AT_LEAST
     memory = 8.0 * ARRAYS * float(np.square(dims).sum())
     return memory, SECONDS_AT_LEAST + SECONDS_OF_CUBES * float(np.power(dims, 3).sum())
 
@@ -87,6 +90,7 @@ def points(
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
+        has_stalled |= isinstance(_cells(env), SetCells)  # in closed form
         stop = pace.stop(count, done=has_stalled) or (Stop.STOPPED if reserve.is_reached() else None)
         if design.gap <= pace.wanted or stop:
             yield _point(program, env, design, count, stop)
@@ -133,8 +137,13 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
     """The strategy, or N⁻¹ as the covariance of the basis; measure and shares at the scale of multipliers."""
     cells = _cells(env)
     mass = design.bound if design.shares is None or program == LARGEST else 1.0
-    prices, parts = _prices(cells, design.measure, mass), definite_parts(cells, design.parts)
-    raw, estimate = f"gap {design.gap:.1e} by its own count", _estimate(program, env, design)
+    estimate: tuple[float, float | None] = _estimate(program, env, design)
+    if isinstance(cells, SetCells):
+        prices, parts = Measure(cells, design.measure.scaled(mass / design.measure.total)), design.parts
+        raw, estimate = "weights of sets", (estimate[0], None)
+    else:
+        prices, parts = _prices(cells, design.measure, mass), definite_parts(cells, design.parts)
+        raw = f"gap {design.gap:.1e} by its own count"
     values: dict[str, Any] = {"X": Split(cells, cells, parts)}
     multipliers: dict[str, Any] = {"sensitivity": prices}
     if design.shares is not None:
@@ -184,10 +193,22 @@ def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterato
     from mmopt.sectors.search.target_designs import target_designs
 
     cells = _cells(env)
+    if isinstance(cells, SetCells):
+        return iter([_by_sets(program, env, cells)])
     if program == "l2_strategy":
         space = with_root(cells.rows, env["W"].parts)
         return designs(space, first=lambda: None if reserve.is_short() else cells.first_strategy)
     return target_designs(cells.rows, _asked(program, env))
+
+
+def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
+    from mmopt.solvers.set_kernel import least_largest, least_total
+
+    if program == "l2_strategy":
+        return least_total(cells, env["W"])
+    asked = _asked(program, env)
+    queries = env["W" if program == LARGEST else "L"]
+    return least_largest(cells, queries, asked.targets, asked.beside)
 
 
 def _asked(program: str, env: Mapping[str, Any]) -> AskedShares:
@@ -201,7 +222,7 @@ def _asked(program: str, env: Mapping[str, Any]) -> AskedShares:
     return AskedShares(queries.parts, queries.rows.labels, sizes, targets, beside)
 
 
-def _cells(env: Mapping[str, Any]) -> SectorCells:
+def _cells(env: Mapping[str, Any]) -> SectorCells | SetCells:
     """The cells of the queries."""
     return env["B" if "B" in env else "W"].columns  # type: ignore[no-any-return]
 

@@ -13,13 +13,14 @@ Each form is a row of ``FORMS`` and a file.
 - ``sector_strategy.py``: one on the row space of queries of few attributes; ``measured_parts.py``: made of
   the components that a program knows
 - ``sectorwise_strategy.py``: sets of attributes one by one, of row spaces of any size
+- ``set_cells.py``: these as a space that programs are evaluated on
 - ``baselines/``: what people use without optimising
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy
+from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy, StrategyOfFew
 from mmopt.strategies.dense_strategy import Strategy, as_dense
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
@@ -42,6 +43,7 @@ __all__ = [
     "SectorwiseStrategy",
     "Strategy",
     "StrategyForm",
+    "StrategyOfFew",
     "UnionStrategy",
     "as_dense",
     "largest_ratio",

@@ -23,6 +23,7 @@ from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, Strategy, as_dense
 from mmopt.strategies.sector_strategy import SectorStrategy
+from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.symmetry.joint_components import Cells, Key
 from mmopt.symmetry.queries_on_components import check_fit, mean_roots, query_rows
@@ -258,5 +259,8 @@ class ComponentStrategy(StrategyForm):
         return f"ComponentStrategy({self.p:,} × {self.n:,}, {self.cells.words}, {sensitivity})"
 
 
-AnyStrategy = Strategy | ComponentStrategy | SectorStrategy
+StrategyOfFew = SectorStrategy | SectorwiseStrategy
+"""Those over cells that are not listed, for queries of few attributes."""
+
+AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew
 """What programs choose: the forms that a solve judges."""

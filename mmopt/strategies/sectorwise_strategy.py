@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, owned, require_memory
+from mmopt.numerics.arrays import EPS, Array, owned, require_memory
 from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
 from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.strategies.product_strategy import products_of
@@ -36,6 +36,8 @@ __all__ = ["SectorwiseStrategy"]
 
 OUTSIDE = 1e-18
 """Of a query's squared length: what may lie outside of what is measured, by rounding."""
+PER_CONDITION = 16 * EPS
+"""Of a query's coefficients: what rounding may add, for each row and each unit of condition."""
 NOTHING = 1e-26
 """Of a query's squared length: what is left of a part that it does not have, by rounding."""
 
@@ -119,41 +121,70 @@ class SectorwiseStrategy(StrategyForm):
     def variances(self, workload: Workload) -> Array:
         require_memory((workload.m,), "list of the queries' variances")
         products = products_of(workload, self.sizes)
-        return np.concatenate([self._combined(product.unweighted(), sums=False) for product in products])
+        return np.concatenate([self.product_variances(product.unweighted()) for product in products])
 
     def squared_error(self, workload: Workload) -> float:
         """By sums over the rows of each factor: no list of the queries."""
-        return math.fsum(
-            product.weight * float(self._combined(product.weighed(), sums=True)[0])
-            for product in products_of(workload, self.sizes)
-        )
+        return math.fsum(self.errors_by_set(workload) / np.square(self.weights))
 
-    def _combined(self, product: Product, sums: bool) -> Array:
-        """(m,) Σ_S of what a product's queries vary by on S, infinity where S is not measured; or its sum."""
+    def errors_by_set(self, workload: Workload) -> Array:
+        """(sets,) what the squared error has of each set where its weight is 1; infinite where some query
+        is not supported."""
+        found = np.zeros(len(self.sets))
+        for product in products_of(workload, self.sizes):
+            for one, own in self._by_set(product.weighed(), sums=True):
+                place = self._place_of.get(one)
+                if place is not None:
+                    found[place] += product.weight * float(own[0])
+                elif own[0] > 0:
+                    found[:] = np.inf
+        return found
+
+    def variances_by_set(self, product: Product) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """What the variances (m,) of a product's unweighted queries have of each set at weight 1."""
+        return self._by_set(product.unweighted(), sums=False)
+
+    def product_variances(self, product: Product) -> Array:
+        """(m,) the variances of a product's queries: infinity where a set is not measured."""
+        found = np.zeros(math.prod(product.factors[i].rows for i in product.looked_at))
+        for one, own in self._by_set(product, sums=False):
+            place = self._place_of.get(one)
+            found += np.where(own > 0, np.inf, 0.0) if place is None else own / self.weights[place] ** 2
+        return found
+
+    def _by_set(self, product: Product, sums: bool) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """By sets of the product's attributes Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i² of each query, (m,); or
+        the sum of these, (1,)."""
         looked = product.looked_at
         told = [self._told(i, product.factors[i]) for i in looked]
         parts = [(own.means, own.lengths) for own in told]
         if sums:
             parts = [(means.sum(keepdims=True), lengths.sum(keepdims=True)) for means, lengths in parts]
-        found = np.zeros(math.prod(len(means) for means, _ in parts))
         for chosen in itertools.product((False, True), repeat=len(looked)):
             own = np.ones((1, 1))
             with np.errstate(invalid="ignore"):  # nothing times what is not measured is nothing
                 for pair, at in zip(parts, map(int, chosen), strict=True):
                     own = np.nan_to_num(kron([own, pair[at][None]]), nan=0.0, posinf=np.inf)
-            own = own[0]
-            weight = self._weight_of.get(tuple(itertools.compress(looked, chosen)), 0.0)
-            found += own / weight**2 if weight else np.where(own > 0, np.inf, 0.0)
-        return found
+            yield tuple(itertools.compress(looked, chosen)), own[0]
 
     @cached_property
-    def _weight_of(self) -> dict[tuple[int, ...], float]:
-        return dict(zip(self.sets, self.weights.tolist(), strict=True))
+    def _place_of(self) -> dict[tuple[int, ...], int]:
+        return {one: at for at, one in enumerate(self.sets)}
 
     @cached_property
     def inverses(self) -> tuple[Array, ...]:
         """By attribute (n_i, 1 + p_i), [1; A_i]⁺: first the base, then what ℓ is of a query."""
         return tuple(map(_inverse, self.matrices))
+
+    @cached_property
+    def rounding(self) -> float:
+        """What rounding may do to a squared error, relatively: by the condition of the attributes' rows."""
+        conditions = [
+            float(np.linalg.norm(inverse) * np.linalg.norm(_with_constant(a)))
+            for inverse, a in zip(self.inverses, self.matrices, strict=True)
+        ]
+        most = max(map(len, self.matrices), default=0) + 1
+        return PER_CONDITION * most * max(1, *map(len, self.sets)) * max(1.0, *conditions)
 
     @cached_property
     def _known(self) -> dict[tuple[int, Implicit], _Told]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mmopt.numerics.arrays import EPS
@@ -11,12 +13,14 @@ from mmopt.numerics.split_arrays import Split
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.strategies.measured_parts import measured_parts
 from mmopt.strategies.sector_strategy import SectorStrategy
+from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
+from mmopt.strategies.set_cells import SetCells
 
 __all__ = ["strategy_on"]
 
 
-def strategy_on(factor: Split) -> SectorStrategy:
-    """The strategy with the matrix ``factor``, from any rows to ``SectorCells``.
+def strategy_on(factor: Split) -> SectorStrategy | SectorwiseStrategy:
+    """The strategy with the matrix ``factor``, from any rows to ``SectorCells`` or ``SetCells``.
 
     The squared column ‖C b‖² is the profile of CᵀC, which is rounded by γ |C|ᵀ |C|.
 
@@ -25,6 +29,8 @@ def strategy_on(factor: Split) -> SectorStrategy:
     UnsuitableError : a row space of which no strategy is made.
     """
     cells = factor.columns
+    if isinstance(cells, SetCells):
+        return replace(cells.unit, weights=np.array([float(np.linalg.norm(part)) for part in factor.parts]))
     assert isinstance(cells, SectorCells)
     found = measured_parts(cells.rows, factor.parts)
     size = max(float(np.linalg.norm(part)) ** 2 for part in factor.parts)

@@ -6,24 +6,33 @@ variance is another (Schur complements; of a singular X by X + εI). Nothing is 
 multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. With values or attributes that
 can be swapped B splits into components besides. Which programs are looked at so is what kernels claim.
 
+Where there is no time or room for that, or before it, strategies that measure sets of attributes one by one
+(``strategies.set_cells``) are feasible points of the same program, in the space of one number for each set.
+
 As ``split_by_symmetry`` it leaves the workload as it is and changes what stands for its arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.reductions.split_by_symmetry import SECTOR_TOTALS, TARGET_SOURCES, obstacle
 from mmopt.language import Checked
 from mmopt.numerics.split_arrays import Level, Split
-from mmopt.sectors.choose_space import row_space_of, why_not_of_few
+from mmopt.sectors.choose_space import MOST_OF_A_ROW_SPACE, MOST_OF_SETS, row_space_of, why_not_of_few
 from mmopt.sectors.measured.asked_queries import as_targets, asked_sources, matrix_of
 from mmopt.sectors.sector_cells import SECONDS_OF_LARGEST, SectorCells
+from mmopt.strategies import SectorwiseStrategy
+from mmopt.strategies.set_cells import SetCells, best_by_sets
+from mmopt.strategies.sets_for_targets import best_for_targets
 from mmopt.workloads import Workload
 
-__all__ = ["by_sectors", "on_row_space"]
+__all__ = ["by_sectors", "by_sets", "on_row_space"]
 
 
 def by_sectors(
@@ -37,16 +46,71 @@ def by_sectors(
     ------
     TooLargeError : a component that does not fit in memory.
     """
-    why = obstacle(checked, givens, totals=SECTOR_TOTALS) or why_not_of_few(workload)
+    asked = _asked(checked, workload, givens, MOST_OF_A_ROW_SPACE)
+    if isinstance(asked, str):
+        return asked
+    cells = SectorCells.of(row_space_of(asked), asked, seconds)
+    return on_row_space(checked, workload, givens, cells)
+
+
+def by_sets(
+    checked: Checked,
+    workload: Workload,
+    givens: Mapping[str, Any],
+    strategy: SectorwiseStrategy | None = None,
+) -> tuple[Instance, str] | str:
+    """The program bound to the sets of attributes of a strategy, by default one near the least total error;
+    and one line on their number, or why it is not.
+
+    Raises
+    ------
+    TooLargeError : an attribute with too many values, or more queries than fit in memory.
+    """
+    asked = _asked(checked, workload, givens, MOST_OF_SETS)
+    if isinstance(asked, str):
+        return asked
+    taken = {d.source for d in checked.program.givens if d.name not in givens}
+    best = best_for_targets if taken & (TARGET_SOURCES | {"workload.matrix"}) else best_by_sets
+    cells = best(asked) if strategy is None else SetCells.of(strategy, asked)
+    return on_sets(checked, workload, givens, cells)
+
+
+def on_sets(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SetCells
+) -> tuple[Instance, str]:
+    """The program bound to sets of attributes, and the line on their number."""
+    taken = {d.source for d in checked.program.givens}
+    is_of_targets = bool(taken & TARGET_SOURCES)
+    cells = replace(cells, workload=workload.unweighted if is_of_targets else workload)
+    sources: dict[str, Split | Level] = {}
+    if is_of_targets:
+        inner, queries = cells.abstract(cells.dims), cells.queries
+        sources = {
+            "workload.representation": Split(queries.rows, inner, queries.parts),
+            "workload.basis": Split(inner, cells, tuple(np.ones((1, 1)) for _ in cells.dims)),
+            "workload.targets": Level(queries.rows, workload.targets),
+        }
+    else:
+        sources["workload.root"] = cells.root
+        if "workload.matrix" in taken:
+            sources["workload.matrix"] = cells.queries
+    return bind(checked, workload, givens, sources), cells.words
+
+
+def _asked(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], most: int
+) -> Workload | str:
+    """The queries with the weights that count, or why such a space is no way for them.
+
+    most : attributes that a query may look at.
+    """
+    why = obstacle(checked, givens, totals=SECTOR_TOTALS) or why_not_of_few(workload, most)
     if why:
         return why
     taken = {d.source for d in checked.program.givens if d.name not in givens}
-    of_targets = bool(taken & TARGET_SOURCES)
-    if of_targets and not workload.has_all_targets:
-        return "queries without a target are not known there"
-    asked = as_targets(workload) if of_targets else workload
-    cells = SectorCells.of(row_space_of(asked), asked, seconds)
-    return on_row_space(checked, workload, givens, cells)
+    if not taken & TARGET_SOURCES:
+        return workload
+    return as_targets(workload) if workload.has_all_targets else "queries without a target are not known there"
 
 
 def on_row_space(

@@ -18,7 +18,7 @@ from mmopt.driver.judge.bound_claims import (
     refuted,
     survived,
 )
-from mmopt.driver.judge.bound_on_total_error import bound_by_component, bound_by_sectors, error_bound
+from mmopt.driver.judge.bound_on_total_error import bound_by_component, bound_by_sectors, bound_by_sets, error_bound
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.point_meaning import (
     charged_error,
@@ -37,7 +37,7 @@ from mmopt.results import Solution, Status, why_not_released
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Options
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, Strategy, as_dense
+from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, Strategy, as_dense
 
 __all__ = ["Ending", "Row", "assemble", "value_of"]
 
@@ -131,6 +131,8 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
         return known or bound_by_component(workload)
     if isinstance(strategy, SectorStrategy):
         return known or bound_by_sectors(workload)
+    if isinstance(strategy, SectorwiseStrategy):
+        return known or bound_by_sets(workload)
     duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]
     return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, known=known)
 

@@ -26,16 +26,18 @@ from mmopt.language import shipped
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
 from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
-from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
+from mmopt.strategies import ADD_REMOVE, Neighbours, SectorwiseStrategy, Strategy
 from mmopt.workloads import Workload
 
 __all__ = [
     "bound_by_component",
     "bound_by_sectors",
+    "bound_by_sets",
     "error_bound",
     "for_neighbours",
     "l2_by_component",
     "l2_by_sectors",
+    "l2_by_sets",
 ]
 
 STEPS_OF_BOUND = 40
@@ -183,6 +185,15 @@ def bound_by_sectors(workload: Workload) -> tuple[float, Any]:
     return bound, multipliers["sensitivity"]
 
 
+def bound_by_sets(workload: Workload) -> tuple[float, Any]:
+    """The same at a product of measures of the attributes."""
+    instance = l2_by_sets(workload)
+    (point,) = sector_kernel.points("l2_strategy", instance.env, Options(), Clock(MOST_SECONDS))
+    bound = bound_of(instance, point.multipliers)
+    assert bound is not None
+    return bound, point.multipliers["sensitivity"]
+
+
 def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     """``l2_strategy`` by component, and whether it could be.
 
@@ -192,6 +203,21 @@ def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     program = shipped("l2_strategy")
     found = by_components(program, workload, {})
     return (bind(program, workload), False) if found is None else (found[0], True)
+
+
+def l2_by_sets(workload: Workload, strategy: SectorwiseStrategy | None = None) -> Instance:
+    """``l2_strategy`` by sets of attributes, those of a strategy or of a good one.
+
+    Raises
+    ------
+    UnsuitableError : a workload for which that is no way.
+    """
+    from mmopt.compiler.reductions.split_by_sectors import by_sets  # off the usual way
+
+    found = by_sets(shipped("l2_strategy"), workload, {}, strategy)
+    if isinstance(found, str):
+        raise UnsuitableError(f"the workload is not solved by sets of attributes: {found}")
+    return found[0]
 
 
 def l2_by_sectors(workload: Workload, seconds: float) -> Instance:

@@ -18,7 +18,7 @@ from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, Strategy, normalise
+from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, Strategy, normalise
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -154,6 +154,8 @@ def rounding(strategy: AnyStrategy, workload: Workload) -> float:
         sides = [strategy.core.parts, strategy.components[0].inverse.parts]
         sizes = [max(float(np.linalg.norm(part)) for part in own.values()) for own in sides]
         return max(ROUNDING_OF_ERROR, PER_CONDITION * sizes[0] * sizes[1])
+    if isinstance(strategy, SectorwiseStrategy):
+        return max(ROUNDING_OF_ERROR, strategy.rounding)
     if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:
         return ROUNDING_OF_ERROR
     return max(ROUNDING_OF_ERROR, PER_CONDITION * strategy.condition(workload))

@@ -18,7 +18,7 @@ import numpy as np
 from mmopt.language.atoms.component_forms import each, linear, product, quotient, same, transpose
 from mmopt.numerics.balls import Ball, rounded
 from mmopt.numerics.spanned_cells import Beside, Measure, Profile, RootOfMeasure, Spanned
-from mmopt.numerics.split_arrays import Split, Unlisted, is_structured
+from mmopt.numerics.split_arrays import Space, Split, Unlisted, is_structured
 
 __all__ = ["form", "times_root"]
 
@@ -101,6 +101,11 @@ def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split:
     The exact root of the moments is J (I + F) with ‖F‖ <= e, which moves a row of R J by e times its length.
     """
     same(matrix.columns, root.space, "matmul")
+    lower = [part.lower if isinstance(part, Ball) else part for part in matrix.parts]
+    least = root.space.root_trace(lower, root.measure.mixture)  # type: ignore[attr-defined]
+    if least is not None:  # what is known of it is a number that its nuclear norm is not below
+        one = Space(np.ones(1), (1,))
+        return Split(one, one, (numbers.exact(np.array([[least]])),))
     moments = root.measure.moments
     parts = each(numbers, "matmul", matrix.parts, tuple(map(numbers.exact, moments.roots)))
     if isinstance(parts[0], Ball):

@@ -25,7 +25,7 @@ from mmopt.report.explain.explanation_text import as_text
 from mmopt.report.frames import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
-from mmopt.strategies import ComponentStrategy, SectorStrategy, as_dense
+from mmopt.strategies import ComponentStrategy, StrategyOfFew, as_dense
 from mmopt.workloads import Workload
 
 __all__ = ["Explanation", "Step", "explain"]
@@ -101,7 +101,7 @@ def _planned(
     surveyed: Survey, workload: Workload, givens: Mapping[str, Any] | None, solution: Solution | None
 ) -> SolvePlan:
     """The plan of a solve; with a solution, the instance as it was solved."""
-    is_whole = solution is not None and not isinstance(solution.strategy, ComponentStrategy | SectorStrategy)
+    is_whole = solution is not None and not isinstance(solution.strategy, ComponentStrategy | StrategyOfFew)
     is_convex = all(line.fault is None for line in surveyed.lines)
     givens = named_givens(givens, surveyed.checked.written, workload)
     return plan_solve(surveyed.checked, workload, givens, reduce=is_convex and not is_whole)

@@ -7,7 +7,9 @@ tenth of the error with uniform bases, a few thousandths with the best. The erro
     E_S = Σ over products  w Π γ Π tr(Pᵀ G P X⁻),   dγ = 2 (G β)ᵀ dβ,   d tr(Pᵀ G P X⁻) = -2 (G P X⁻ 1)ᵀ dβ
 
 where the strategies X are the best, so that their change does not matter: a smooth problem in Σ dᵢ numbers.
-Bases may have negative entries. A bound of the largest squared length stays known in closed form.
+Bases may have negative entries. Two values have one contrast,
+z with |z| at most 1 at both: the error has a kink where the base is uniform, mostly its least, and there a
+quasi-Newton method would stop. These bases stay uniform. A bound of the largest squared length stays known in closed form.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from mmopt.sectors.residual.products_of_few import FewProduct, products_of_few
 from mmopt.sectors.residual.residual_spaces import ResidualStrategy, strategy_at
 from mmopt.workloads import Workload
 
-__all__ = ["best_residual_strategy", "slopes_of_error"]
+__all__ = ["best_residual_strategy", "slopes_of_error", "with_best_bases"]
 
 SHARE_OF_TIME = 0.25  # what is left of a time limit, for a search that others start from
 
@@ -36,15 +38,23 @@ class _TimeIsOver(Exception):
     """Leaves the search, whose best strategy is kept."""
 
 
-def best_residual_strategy(workload: Workload, steps: int = 60) -> ResidualStrategy:
-    """The block-diagonal strategy at the best bases found, by steps of L-BFGS-B from uniform ones.
+def best_residual_strategy(workload: Workload) -> ResidualStrategy:
+    """The block-diagonal strategy at the best bases found. Raises as ``residual_strategy``."""
+    return with_best_bases(products_of_few(workload), workload.domain.shape)
+
+
+def with_best_bases(
+    products: Sequence[FewProduct],
+    sizes: Sequence[int],
+    steps: int = 60,
+    last: ResidualStrategy | None = None,
+) -> ResidualStrategy:
+    """The same for products over attributes of these sizes, by steps of L-BFGS-B from uniform bases.
 
     Under a time limit the search has a share of what is left: where it starts from, or ends, is valid too.
 
-    Raises as ``residual_strategy``.
+    last : a strategy of products nearby, at whose bases it starts.
     """
-    products = products_of_few(workload)
-    sizes = [attribute.size for attribute in workload.domain.attributes]
     ends = np.cumsum(sizes)[:-1]
     best: list[ResidualStrategy] = []
     least_left = (1.0 - SHARE_OF_TIME) * time_left()
@@ -53,13 +63,14 @@ def best_residual_strategy(workload: Workload, steps: int = 60) -> ResidualStrat
         if best and time_left() <= least_left < math.inf:
             raise _TimeIsOver
         bases = tuple(part + (1 - part.sum()) / len(part) for part in np.split(free, ends))
-        found = strategy_at(products, bases, best[0] if best else None)
+        found = strategy_at(products, bases, best[0] if best else last)
         if not best or found.error < best[0].error:
             best[:] = [found]
         slopes = [slope - slope.mean() for slope in slopes_of_error(products, found)]
+        slopes = [slope if len(slope) > 2 else 0.0 * slope for slope in slopes]
         return math.log(found.error), np.concatenate(slopes) / found.error
 
-    start = np.concatenate([np.full(size, 1 / size) for size in sizes])
+    start = np.concatenate([np.full(size, 1 / size) for size in sizes] if last is None else last.bases)
     with suppress(_TimeIsOver):
         scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
     return best[0]

@@ -1,0 +1,240 @@
+"""Strategies by sets of attributes as a space that programs are evaluated on: one number for each set.
+
+Let A_i be fixed rows on each attribute, no combination of which is constant, and B_S the rows ⊗_{i in S} A_i,
+all other attributes summed over. X = Σ_S x_S B_Sᵀ B_S measures each set with a weight. A query is a
+combination of these rows in one way only, so that least squares are a sum over sets
+(``sectorwise_strategy.py``):
+
+- trace(W X⁻¹ Wᵀ) = Σ_S E_S / x_S, and a query's variance is Σ_S v_S / x_S. So W stands on the space as one
+  number √E_S for each set, and a query as one √v_S.
+- The longest column of each B_S has length 1 here, and one cell has the longest columns of all sets, so that
+  max diag(X) = Σ_S x_S.
+- W is not block-diagonal, and the E_S alone would put a bound too high. What a measure of the cells proves
+  is taken from the products of the workload (``sectors.bounds.root_trace``).
+
+Every such X is a feasible point of the program over all cells, and its objective there is the one here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+
+import numpy as np
+import scipy.linalg
+
+from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
+from mmopt.numerics.balls import GROW, Ball
+from mmopt.numerics.outward import column_norms, plus_up, times_up
+from mmopt.numerics.spanned_cells import Moments, Spanned
+from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.sectors.bounds.root_trace import root_trace_below
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.residual.products_of_few import FewProduct, products_of_few
+from mmopt.sectors.residual.residual_bases import with_best_bases
+from mmopt.sectors.residual.shared_designs import shared_designs
+from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
+from mmopt.workloads import Product, Workload
+
+__all__ = ["SetCells", "best_by_sets", "strategy_by_sets"]
+
+RANK = 1e-10
+"""Eigenvalues of an attribute's strategy below this part of the largest count as none."""
+
+
+def best_by_sets(workload: Workload) -> SetCells:
+    """The cells of a workload as the sets of a strategy tell them apart that is near the least total error.
+
+    Raises
+    ------
+    WorkloadError : queries given as a matrix.
+    TooLargeError : queries of too many attributes, or an attribute beyond the memory limit.
+    """
+    products, sizes = products_of_few(workload), workload.domain.shape
+    residual = with_best_bases(products, sizes)
+    cells = SetCells.of(strategy_by_sets(products, sizes, residual.bases), workload)
+    return replace(cells, measures=residual.measures)
+
+
+def strategy_by_sets(
+    products: Sequence[FewProduct], sizes: Sequence[int], bases: Sequence[Array]
+) -> SectorwiseStrategy:
+    """The best strategy found with the same rows of an attribute in all sets, at bases (dᵢ,) of sum 1.
+
+    Raises
+    ------
+    TooLargeError : an attribute beyond the memory limit.
+    """
+    found = shared_designs(products, bases)
+    rows = tuple(
+        _rows(found.designs[i].strategy) if i in found.designs else np.zeros((0, size))
+        for i, size in enumerate(sizes)
+    )
+    shares = {one: share for one, share in found.shares.items() if all(len(rows[i]) for i in one)}
+    return SectorwiseStrategy(rows, tuple(shares), np.sqrt(list(shares.values())))
+
+
+def _rows(strategy: Array) -> Array:
+    """A (r, d) of full row rank with AᵀA = X."""
+    values, vectors = scipy.linalg.eigh(strategy)
+    kept = values > RANK * max(values[-1], 0.0)
+    return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetCells(Spanned):
+    """The n = ``total`` cells of a workload, as far as strategies by these sets tell them apart.
+
+    unit : the rows of the sets, all with weight 1. workload : the queries. measures : (dᵢ,) an attribute,
+    whose product proves a good bound, and weights (m,) of queries with targets; none where nobody has looked
+    for them.
+    """
+
+    unit: SectorwiseStrategy = field(kw_only=True)
+    workload: Workload = field(kw_only=True)
+    measures: tuple[Array, ...] = field(kw_only=True, default=())
+    weights: Array = field(kw_only=True, default_factory=lambda: np.zeros(0))
+
+    @staticmethod
+    def of(strategy: SectorwiseStrategy, workload: Workload) -> SetCells:
+        """The cells as the sets of a strategy tell them apart; its weights do not matter."""
+        matrices = tuple(_at_least_one(a) for a in strategy.matrices)
+        sets = strategy.sets
+        unit = SectorwiseStrategy(matrices, sets, np.ones(len(sets)))
+        dims = (1,) * len(sets)
+        return SetCells(np.ones(len(sets)), dims, total=workload.n, unit=unit, workload=workload)
+
+    @property
+    def words(self) -> str:
+        """How it splits: "211 sets of attributes"."""
+        return f"{self.count:,} set{'' if self.count == 1 else 's'} of attributes"
+
+    @property
+    def rounding(self) -> float:
+        return self.unit.rounding
+
+    @cached_property
+    def _longest(self) -> Array:
+        """(K,) at least the squared length of the longest column of each set's rows."""
+        each = [column_norms(a, 2).max(initial=0.0) if len(a) else 0.0 for a in self.unit.matrices]
+        found = []
+        for one in self.unit.sets:
+            length = reduce(times_up, (each[i] for i in one), np.ones(()))
+            found.append(times_up(length, length))
+        return np.array(found, dtype=float)
+
+    def largest_entry(self, parts: Sequence[Array]) -> float:
+        weights = np.maximum([float(part[0, 0]) for part in parts], 0.0)
+        return float(reduce(plus_up, times_up(weights, self._longest), np.zeros(())))
+
+    @cached_property
+    def longest(self) -> float:
+        return self.largest_entry([np.ones((1, 1))] * self.count)
+
+    # -- queries -------------------------------------------------------------------------------------
+
+    @cached_property
+    def root(self) -> Split:
+        """The workload's root: √E_S for each set."""
+        parts = tuple(np.sqrt(self.unit.errors_by_set(self.workload)).reshape(-1, 1, 1))
+        return Split(self.abstract(self.dims), self, parts)
+
+    @cached_property
+    def queries(self) -> Split:
+        """The workload's queries, each times the root of its weight: √v_S for each set.
+
+        Raises
+        ------
+        TooLargeError : more queries than fit in memory.
+        """
+        products = self.workload.weighed.products or ()
+        starts = np.cumsum([0, *(product.m for product in products)])
+        require_memory((int(starts[-1]), 8), "queries by sets of attributes")
+        places = {one: at for at, one in enumerate(self.unit.sets)}
+        rows: list[list[Array]] = [[] for _ in places]
+        labels: list[list[Ints]] = [[] for _ in places]
+        for start, product in zip(starts, products, strict=False):
+            for one, own in self.unit.variances_by_set(product):
+                kept = np.flatnonzero(own)
+                if len(kept):
+                    rows[places[one]].append(np.sqrt(product.weight * own[kept]))
+                    labels[places[one]].append(start + kept)
+        empty, none = np.zeros(0), np.zeros(0, dtype=np.int64)
+        parts = tuple(np.concatenate([empty, *own])[:, None] for own in rows)
+        space = Space(
+            self.multiplicities,
+            tuple(map(len, parts)),
+            labels=tuple(np.concatenate([none, *own]) for own in labels),
+            sizes=np.ones(int(starts[-1])),
+            total=int(starts[-1]),
+        )
+        return Split(space, self, parts)
+
+    # -- bounds --------------------------------------------------------------------------------------
+
+    def takes(self, mixture: Mixture) -> bool:
+        return mixture.count == 1 and tuple(own.shape[1] for own in mixture.factors) == self.unit.sizes
+
+    def moments(self, mixture: Mixture) -> Moments:
+        """Its mass alone: roots of the moments are not known, but what they come to (``root_trace``)."""
+        total = math.fsum(mixture.weights)
+        return Moments((), (), Ball(np.asarray(total), np.asarray(EPS * total)))
+
+    def root_trace(self, parts: Sequence[Array], mixture: Mixture) -> float:
+        """At least 0 and at most ‖R diag(√d)‖∗ for the workload's root, or its queries with other weights,
+        as ``parts``; d the measure whose rows have the exact sum 1."""
+        products = self._weighed(parts)
+        if products is None or not self.takes(mixture):
+            return 0.0
+        measures = [own[0] / own[0].sum() for own in mixture.factors]
+        lost = 1.0 - 4 * EPS * sum(map(len, measures))  # of the division by sums
+        found = root_trace_below(products, measures)
+        return max(found * math.sqrt(mixture.weights[0]) * (1.0 - 4 * EPS) * lost, 0.0)
+
+    def _weighed(self, parts: Sequence[Array]) -> tuple[FewProduct, ...] | None:
+        """The products of the queries that ``parts`` are; weights of queries are rounded down to products of
+        weights of the factors' rows."""
+        if all(np.shape(part) == (1, 1) for part in parts):
+            # less an ulp, where ``parts`` are lower ends of balls
+            if all(map(np.allclose, parts, self.root.parts)):
+                return products_of_few(self.workload)
+        space = self.queries.rows
+        if tuple(map(len, parts)) != space.dims:
+            return None
+        assert space.labels is not None
+        scales = np.full(space.size, np.inf)
+        for part, own, label in zip(parts, self.queries.parts, space.labels, strict=True):
+            with np.errstate(invalid="ignore", over="ignore"):
+                ratio = np.where(part[:, 0] > 0, np.square(part[:, 0] / own[:, 0]), 0.0)
+            np.minimum.at(scales, label, ratio * (1.0 - 8 * EPS))
+        scales = np.where(np.isfinite(scales), scales, 0.0)
+        start, found = 0, []
+        for product in self.workload.weighed.products or ():
+            found.append(_below(product, scales[start : start + product.m]))
+            start += product.m
+        return tuple(own for own in found if own.weight > 0)
+
+
+def _below(product: Product, scales: Array) -> FewProduct:
+    """A product whose squares are no more than those of the queries times these scales (m,): one scale for
+    each row of a factor, as large as it goes where the scales are themselves products."""
+    looked = product.looked_at
+    grid = scales.reshape([product.factors[i].rows for i in looked])
+    own, whole = [], np.ones(())
+    for axis in range(grid.ndim):
+        sums = grid.sum(axis=tuple(at for at in range(grid.ndim) if at != axis))
+        own.append(sums / sums.sum() if sums.any() else sums)
+        whole = np.multiply.outer(whole, own[-1])
+    kept = whole > 0
+    least = float((grid[kept] / whole[kept]).min()) if kept.any() else 0.0
+    factors = zip((product.factors[i] for i in looked), own, strict=True)
+    grams = tuple(factor.gram_of_weighted(weights) for factor, weights in factors)
+    return FewProduct(looked, grams, product.weight * least * (1.0 - 16 * EPS * (grid.ndim + 1)))
+
+
+def _at_least_one(matrix: Array) -> Array:
+    """The rows scaled so that the longest column has at least length 1, and next to no more."""
+    longest = float(np.sqrt(np.square(matrix).sum(axis=0).max(initial=0.0)))
+    return matrix * ((1.0 + 4 * EPS * (len(matrix) + 4)) / longest) if longest else matrix
