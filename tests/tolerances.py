@@ -82,9 +82,6 @@ INTEGERS = 1e-6
 FROM_SQUARES = 1e-7
 """Directions of columns down to 1e-4 of the longest, from a Gram matrix: rounding over the square of that."""
 
-RESOLVENTS = 2e-3
-"""A square root by resolvents, below: what leaving out small eigenvalues costs in the cases tested."""
-
 # -- the golden record
 
 RECORD = {"exact": 1e-9, "solve": 2e-5, "secondary": 1e-3, "local": 1e-2}

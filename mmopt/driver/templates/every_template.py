@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
@@ -22,16 +23,16 @@ from mmopt.driver.templates.product_bound import multipliers_of, product_bound
 from mmopt.driver.templates.product_search import product
 from mmopt.driver.templates.sectorwise_search import sectorwise
 from mmopt.driver.templates.union_search import union
-from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
+from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.language import Program, check
-from mmopt.numerics.arrays import MOST_CELLS
+from mmopt.numerics.arrays import EPS, MOST_CELLS
 from mmopt.numerics.blas_threads import one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.results import FactoredSolution
 from mmopt.results.factored_solution import FOR_TARGETS
-from mmopt.sectors.bounds.bound_of_large import best_product_bound
-from mmopt.sectors.bounds.pinched_bound import pinched_bound
+from mmopt.sectors.bounds.measure_bound import best_measure_bound
 from mmopt.sectors.choose_space import why_not_of_few
+from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
 from mmopt.sectors.residual.residual_spaces import ResidualStrategy
 from mmopt.strategies import (
@@ -220,7 +221,8 @@ def template_bound(
             return bound, "l2_strategy"
     with one_thread():
         if workload.n > MOST_CELLS and not why_not_of_few(workload):
-            return _bound_of_few(workload, residual), "a product of measures"
+            with suppress(TooLargeError):
+                return _bound_of_few(workload, residual), "a product of measures"
         best = product(workload, norm=2, starts=1, seed=0)
     return product_bound(workload, multipliers_of(best, workload)), "multipliers that are products"
 
@@ -235,8 +237,7 @@ def _is_solved(program: Program, workload: Workload) -> bool:
 
 
 def _bound_of_few(workload: Workload, residual: Callable[[Workload], ResidualStrategy]) -> float:
-    """For queries of up to two attributes next to the best of all products of measures; else a lower one."""
-    try:
-        return best_product_bound(workload, residual=residual).bound
-    except (TooLargeError, WorkloadError):  # of more attributes, or of too many values
-        return pinched_bound(workload, residual)
+    """At the measures of a strategy by sets of attributes, which are next to the best product."""
+    factors = [factor for product in workload.products or () for factor in product.factors]
+    off = (max(sum(factor.shape) for factor in factors) + 20) * EPS  # sums over rows, or over two directions
+    return best_measure_bound(products_of_few(workload), residual(workload).measures, off)[0]
