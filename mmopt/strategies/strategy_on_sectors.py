@@ -19,10 +19,6 @@ def strategy_on(factor: Split) -> SectorStrategy:
     """The strategy with the matrix ``factor``, from any rows to ``SectorCells``.
 
     The squared column ‖C b‖² is the profile of CᵀC, which is rounded by γ |C|ᵀ |C|.
-
-    Raises
-    ------
-    UnsuitableError : a row space of which no strategy is made.
     """
     cells = factor.columns
     assert isinstance(cells, SectorCells)
