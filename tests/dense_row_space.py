@@ -5,44 +5,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Space, Split
+from mmopt.sectors.largest.largest_length import Largest
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.row_space import Largest, RowSpace
+from mmopt.sectors.row_space import RowSpace
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks import factor_blocks as f
 
 
+@dataclass(frozen=True, eq=False)
 class DenseSectors(RowSpace):
     """Of the products of a workload; ``basis`` (r, n) has orthogonal rows of length √n."""
 
-    root_rounding = 1e-14
-
-    def __init__(self, workload: Workload) -> None:
-        self.shape = workload.domain.shape
-        weighed = workload.weighed
-        bases = [_basis(size) for size in self.shape]
-        asked = [
-            [i for i, factor in enumerate(p.factors) if factor.kind != "total"]
-            for p in weighed.products or ()
-        ]
-        self.sectors = sorted(
-            {s for own in asked for k in range(len(own) + 1) for s in itertools.combinations(own, k)}
-        )
-        self.basis = np.concatenate([self._rows(bases, s) for s in self.sectors])
-        root = np.linalg.qr(weighed.matrix @ self.basis.T / workload.n)[1]
-        self.space = Space(np.ones(1), (len(self.basis),))
-        self.root = Split(self.space.abstract((len(root),)), self.space, (root,))
-
-    def _rows(self, bases: Sequence[Array], sector: Sequence[int]) -> Array:
-        out = np.ones((1, 1))
-        for i, own in enumerate(bases):
-            out = np.kron(out, own[1:] if i in sector else own[:1])
-        return out
+    basis: Array
 
     def measure(self, mixture: Mixture) -> Array:
         """(n,) the mixture over the cells."""
@@ -65,11 +46,6 @@ class DenseSectors(RowSpace):
         (q,) = self.moments(mixture)
         return (16 * EPS * self.basis.shape[1] * float(np.trace(q)),)
 
-    def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
-        f = self.profile(parts)
-        ones = [Mixture(np.ones(1), tuple(own[[j]] for own in mixture.factors)) for j in range(mixture.count)]
-        return np.array([f @ self.measure(one) for one in ones])
-
     def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
         f, found = self.profile(parts), []
         for i, size in enumerate(self.shape):
@@ -80,9 +56,6 @@ class DenseSectors(RowSpace):
                 given[j, v] = f @ self.measure(Mixture(np.ones(1), tuple(factors)))
             found.append(given)
         return tuple(found)
-
-    def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
-        return np.asarray(self.profile(parts)[np.ravel_multi_index(tuple(cells.T), self.shape)])
 
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         f = self.profile(parts)
@@ -106,7 +79,27 @@ def _basis(size: int) -> Array:
 
 def dense_sectors(workload: Workload) -> DenseSectors:
     """The row space of a workload of products over few cells."""
-    return DenseSectors(workload)
+    shape, weighed = workload.domain.shape, workload.weighed
+    bases = [_basis(size) for size in shape]
+    asked = [
+        [i for i, factor in enumerate(p.factors) if factor.kind != "total"] for p in weighed.products or ()
+    ]
+    sectors = sorted(
+        {s for own in asked for k in range(len(own) + 1) for s in itertools.combinations(own, k)}
+    )
+    basis = np.concatenate([_rows(bases, s) for s in sectors])
+    root = np.linalg.qr(weighed.matrix @ basis.T / workload.n)[1]
+    space = Space(np.ones(1), (len(basis),))
+    return DenseSectors(
+        space, Split(space.abstract((len(root),)), space, (root,)), 1e-14, shape, (), (), (), basis
+    )
+
+
+def _rows(bases: Sequence[Array], sector: Sequence[int]) -> Array:
+    out = np.ones((1, 1))
+    for i, own in enumerate(bases):
+        out = np.kron(out, own[1:] if i in sector else own[:1])
+    return out
 
 
 def few_of_many(rng: np.random.Generator, most: int = 5) -> Workload:

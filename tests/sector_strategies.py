@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.measured.equal_operators import EqualOperator
 from mmopt.sectors.measured.rest_components import RestComponent
 from mmopt.sectors.measured.sector_layout import SectorLayout, sets_of
-from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
 from mmopt.strategies import SectorStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
@@ -47,7 +45,7 @@ def with_rests(rng: np.random.Generator) -> tuple[SectorStrategy, Workload]:
     def component(rests: tuple[tuple[int, int], ...], *sets: tuple[int, ...]) -> RestComponent:
         own = SectorLayout(labels, functions, sets_of(sets))
         matrix = np.eye(own.size) + rng.uniform(-0.3, 0.3, (own.size, own.size))
-        return RestComponent(rests, own, DenseOperator(matrix))
+        return RestComponent(rests, own, matrix)
 
     whole = component((), (0, 1), (1, 2), (0, 2))
     classes = [component(((2, o),), (1,), (0,)) for o in (0, 1)]
@@ -62,34 +60,15 @@ def with_rests(rng: np.random.Generator) -> tuple[SectorStrategy, Workload]:
     return strategy_of(whole.layout, whole.core, 0.8, rests), workload
 
 
-def equal_operator(rng: np.random.Generator, k: int, c: int) -> EqualOperator:
-    """Near the identity; of few attributes the parts that are not there are the identity's."""
-    s, t = c * (c + 1) // 2, c * (c - 1) // 2
-    trivial, standard, sym, alt = (
-        np.eye(n) + rng.uniform(-1, 1, (n, n)) / (2 * n or 1) for n in (1 + c + s, c + s + t, s, t)
-    )
-    if k == 2:
-        standard[c : c + s], standard[:, c : c + s] = 0.0, 0.0
-        standard[c : c + s, c : c + s], alt = np.eye(s), np.eye(t)
-    return EqualOperator(k, (trivial, standard, np.eye(s) if k < 4 else sym, alt))
-
-
-def matrix_of(operator: Operator) -> np.ndarray:
-    """The whole of it, column by column."""
-    return np.column_stack([operator.apply(unit) for unit in np.eye(operator.size)])
+def near_identity(rng: np.random.Generator, size: int) -> np.ndarray:
+    """A matrix with an inverse that is not much longer."""
+    return np.eye(size) + rng.uniform(-1, 1, (size, size)) / (2 * size)
 
 
 def strategy_of(
-    own: SectorLayout, core: Operator, scale: float = 1.0, rests: Sequence[RestComponent] = ()
+    own: SectorLayout, core: np.ndarray, scale: float = 1.0, rests: Sequence[RestComponent] = ()
 ) -> SectorStrategy:
     """With the largest column as it is found in floats, a little more."""
     columns = SectorStrategy(own, core, 1.0, 1.0, tuple(rests)).implicit().matrix()
     largest = float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-12)
     return SectorStrategy(own, core, largest, scale, tuple(rests))
-
-
-def as_matrix(strategy: SectorStrategy) -> SectorStrategy:
-    """The same with its core as one matrix."""
-    return SectorStrategy(
-        strategy.layout, DenseOperator(matrix_of(strategy.core)), strategy.largest, strategy.scale
-    )

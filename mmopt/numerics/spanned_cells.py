@@ -99,12 +99,11 @@ class Measure(Unlisted):
     """Multipliers d >= 0 of cells that are not listed: a mixture of products of measures of the attributes.
 
     space : of the cells; of a saved measure only its sizes. mixture : ``weights`` (J,), and ``factors``, one
-    (J, oᵢ) an attribute; beside them ``share`` of a ``density`` or None (``sectors.measures.Mixture``).
+    (J, oᵢ) an attribute (``sectors.measures.Mixture``).
 
     Raises
     ------
-    OptionError : weights, factors or a share that are negative or not finite, or do not fit together; no
-        weight.
+    OptionError : weights or factors that are negative or not finite, or do not fit together; no weight.
     """
 
     space: Space
@@ -119,7 +118,7 @@ class Measure(Unlisted):
 
     @property
     def arrays(self) -> tuple[Any, ...]:  # type: ignore[override]
-        return (self.mixture.weights, *self.mixture.factors, np.asarray(self.mixture.share))
+        return (self.mixture.weights, *self.mixture.factors)
 
     @cached_property
     def moments(self) -> Moments:

@@ -91,8 +91,7 @@ def gram_of(strategy: AnyStrategy) -> Split | None:
     """AᵀA by component; None for a strategy that is a matrix."""
     if isinstance(strategy, SectorStrategy):
         # Up to the scale: the largest column, by which it is scaled, may be proved better another time.
-        cores = [own.core.gram().parts for own in strategy.components]
-        grams = [part for own in cores for part in own.values()]
+        grams = [own.core.T @ own.core for own in strategy.components]
         space = Space(np.ones(len(grams)), tuple(map(len, grams)))
         return Split(space, space, tuple(grams))
     if isinstance(strategy, SectorwiseStrategy):

@@ -8,7 +8,6 @@ that are not listed the sizes of the components are kept: ``verify`` finds the r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from mmopt.errors import ResultError
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level, Space, Split
-from mmopt.sectors.measures import CutDensity, Mixture
+from mmopt.sectors.measures import Mixture
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint
 
@@ -45,17 +44,14 @@ def plain_level(value: Level) -> Fields:
 
 
 def plain_measure(value: Measure) -> Fields:
-    """A measure on cells that are not listed likewise: products, one factor an attribute, and a density."""
+    """A measure on cells that are not listed likewise: products, one factor an attribute."""
     mixture = value.mixture
-    found: Fields = {
+    return {
         "kind": MEASURE,
         "space": _plain_space(value.space),
         "weights": np.asarray(mixture.weights),
         "factors": {str(i): np.asarray(own) for i, own in enumerate(mixture.factors)},
     }
-    if mixture.density is not None:
-        found |= {"share": mixture.share, "of": mixture.density.measure, "density": mixture.density.function}
-    return found
 
 
 def _require(holds: Any) -> None:
@@ -82,11 +78,7 @@ def _vector(fields: Mapping[str, Any]) -> Level:
 def _measure(fields: Mapping[str, Any]) -> Measure:
     factors = fields["factors"]
     own = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
-    mixture = Mixture(np.asarray(fields["weights"], dtype=float), own)
-    if "density" in fields:
-        arrays = (np.asarray(fields[name], dtype=float) for name in ("density", "of"))
-        mixture = replace(mixture, density=CutDensity(*arrays), share=float(fields["share"]))
-    return Measure(_space(fields["space"]), mixture)
+    return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), own))
 
 
 def _plain_space(space: Space) -> Fields:

@@ -146,9 +146,8 @@ def levels(value: Value) -> tuple[Array, Array]:
     if isinstance(value, Level):
         assert value.space.sizes is not None
         return np.asarray(value.values), value.space.sizes
-    if isinstance(value, Measure):  # by its products, and its density
-        weights = np.append(value.mixture.weights, value.mixture.share)
-        return weights, np.ones(len(weights))
+    if isinstance(value, Measure):
+        return value.mixture.weights, np.ones(value.mixture.count)
     return np.asarray(value), np.ones(np.shape(value))
 
 

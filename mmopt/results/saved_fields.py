@@ -230,7 +230,7 @@ class Saved(Displayed, ABC):
         except npz_file.UNREADABLE:
             raise ResultError(what, hint=cls.HINT) from None
         except Error as error:
-            raise ResultError(f"{what}: {error.message}", hint=cls.HINT) from None
+            raise ResultError(f"{what}: {error.message}", hint=error.hint or cls.HINT) from None
 
     @classmethod
     def load(cls: type[Own], path: str | Path) -> Own:

@@ -10,11 +10,11 @@ and W = L B the queries.
 - Multipliers of the cells, d ≥ 0, enter a bound by their moments Q = B diag(d) Bᵀ alone: ‖L Q^½‖∗² / Σd.
   Products of measures of the attributes, mixtures of these and single cells have moments in closed form.
 
-What is asked of it, whatever its symmetries: ``row_space.py``; ``choose_space.py``: which one a workload has.
-``measures.py``: mixtures of products of measures; ``sector_cells.py``: the cells of a row space, as a space
-that programs are evaluated on.
+``row_space.py``: this space, values of an attribute swapped where they can be; ``choose_space.py``: whether
+it is a way to look at a workload. ``measures.py``: mixtures of products of measures; ``sector_cells.py``: the
+cells of a row space, as a space that programs are evaluated on.
 
-- ``plain/``: the row space of attributes that differ; ``equal/``: of attributes that can be swapped
+- ``plain/``: what it is made of: functions of attributes, the queries, squared lengths
 - ``largest/``: the largest squared length, proved
 - ``search/``: measures and strategies, better and better
 - ``bounds/``: lower bounds of the total error

@@ -1,4 +1,4 @@
-"""Which row space a workload has: that of equal attributes where they are, else the plain one."""
+"""Whether the space of a workload's queries is a way to look at it, and what else there is."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import itertools
 import math
 
 from mmopt.errors import TooLargeError, whole
-from mmopt.sectors.equal.equal_attributes import equal_attributes, equal_space
 from mmopt.sectors.plain.functions_of_few import blocks_fit
-from mmopt.sectors.plain.plain_space import asked_of, plain_space
 from mmopt.sectors.residual.attribute_design import design_fits
 from mmopt.sectors.residual.products_of_few import MOST_ATTRIBUTES as MOST_LOOKED_AT
-from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.row_space import asked_of
 from mmopt.workloads import Workload
 
-__all__ = ["of_too_many", "row_space_of", "what_fits", "why_not_of_few"]
+__all__ = ["of_too_many", "what_fits", "why_not_of_few"]
 
 MOST_OF_A_ROW_SPACE = 4
 """Attributes that a query may look at: its functions are formed."""
@@ -74,19 +72,9 @@ def what_fits(workload: Workload) -> str:
 
 def _has_room(workload: Workload) -> bool:
     try:
-        return equal_attributes(workload) or blocks_fit(*asked_of(workload))
+        return blocks_fit(*asked_of(workload))
     except TooLargeError:
         return False
-
-
-def row_space_of(workload: Workload) -> RowSpace:
-    """The row space of a workload of products.
-
-    Raises
-    ------
-    TooLargeError : a component that does not fit in memory, before any is made.
-    """
-    return equal_space(workload) if equal_attributes(workload) else plain_space(workload)
 
 
 def _functions(workload: Workload, asked: set[tuple[int, ...]]) -> int:

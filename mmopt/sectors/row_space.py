@@ -1,130 +1,293 @@
-"""What is asked of the row space of a workload, whatever its symmetries: components, moments, lengths."""
+"""The row space of products of few attributes, values of an attribute swapped where they can be."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.measures import CutDensity, Mixture
+from mmopt.sectors.largest.largest_length import Largest, largest_of_tables
+from mmopt.sectors.measures import Mixture
+from mmopt.sectors.plain.attribute_bases import (
+    AttributeBasis,
+    Coefficients,
+    basis_of,
+    coefficients,
+    orthonormal_functions,
+)
+from mmopt.sectors.plain.functions_of_few import ProductCoefficients, SectorComponent, copies, require_blocks
+from mmopt.sectors.plain.mixture_moments import mixture_moments
+from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
+from mmopt.sectors.plain.profile_functions import ProfileFunctions, component_moments
+from mmopt.sectors.plain.profile_tables import ProfileTables, add_component, at_cells, means_given
+from mmopt.sectors.plain.sector_roots import component_root
+from mmopt.symmetry.attribute_queries import terms_of
+from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.workload import Workload
 
-__all__ = ["Largest", "Profiles", "RowSpace"]
+__all__ = ["Profiles", "RowSpace", "asked_of", "row_space_of"]
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Largest:
-    """The largest f over the cells: ``upper`` is proved, whatever time there was; ``lower`` is f at ``cell``.
-
-    cell : (k,) orbit numbers. is_closed : whether every cell was ruled out or looked at, so that ``upper`` is
-    ``lower`` but for rounding and 1e-9 of it; else it is the largest upper bound still open.
-    """
-
-    upper: float
-    lower: float
-    cell: Ints
-    is_closed: bool
-
-
-class Profiles(Protocol):
-    """Functions on the cells that squared lengths are, in coordinates orthonormal under a product measure."""
-
-    def coordinates(self, parts: Sequence[Array]) -> Array:
-        """(size,) those of f, with N = ``parts``; the first is its mean."""
-        ...
-
-    def moments(self, coordinates: Array) -> tuple[Array, ...]:
-        """Q_κ of the signed measure with this density to the product measure."""
-        ...
-
-    @property
-    def counts(self) -> float:
-        """So many values of a density have to be summed for its positive part; infinity where none is."""
-        ...
-
-    def positive_part(self, coordinates: Array) -> CutDensity | None:
-        """The positive part of this density; None where ``counts`` is infinite."""
-        ...
-
-
-class RowSpace(ABC):
+class RowSpace:
     """The row space of a workload by components; a basis that is orthonormal under the uniform measure.
 
     Component κ of dimension d = ``space.dims[κ]`` stands in it μ = ``space.multiplicities[κ]`` times: N and Q
     are ⊕ N_κ ⊗ I_μ, known by tuples of symmetric matrices (d, d). What stands for a cell is the mean of its
     orbit: Q(x) the mean of b bᵀ, f(x) = Σ μ tr(N_κ Q_κ(x)). Of the uniform measure all Q_κ are identities.
+
+    root : the queries L up to rotation, from abstract rows to ``space``: LᵀL by component, weighted.
+    root_rounding : at least ‖root - an exact one‖ / ‖root‖ (Frobenius, all components), in an exact basis
+        near ours. shape : orbits of the values of each attribute.
+    bases : the functions of each attribute. components : in the order of ``space``, one for each choice of
+        rests, its functions products of contrasts. asked : the products.
     """
 
     space: Space
     root: Split
-    """The queries L up to rotation, from abstract rows to ``space``: LᵀL by component, weighted."""
     root_rounding: float
-    """At least ‖root - an exact one‖ / ‖root‖ (Frobenius, all components), in an exact basis near ours."""
     shape: tuple[int, ...]
-    """Orbits of the values of each attribute."""
+    bases: tuple[AttributeBasis, ...]
+    components: tuple[SectorComponent, ...]
+    asked: tuple[ProductCoefficients, ...]
 
-    @abstractmethod
-    def moments(self, mixture: Mixture) -> tuple[Array, ...]:
-        """Q_κ (d, d) of each component: Σ over the cells of their measure times Q_κ(x)."""
-
-    @abstractmethod
-    def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
-        """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
-
-        The exact basis is any orthonormal one near the computed one. See ``moments_rounding.py``.
-        """
-
-    def takes(self, mixture: Mixture) -> bool:
-        """Whether it is a measure on these attributes, of a kind whose moments are known."""
-        return mixture.density is None and tuple(own.shape[1] for own in mixture.factors) == self.shape
-
-    def mass(self, mixture: Mixture) -> Ball:
-        """The exact mass of the measure that ``moments`` are of."""
-        total = math.fsum(mixture.weights)
-        return Ball(np.asarray(total), np.asarray(EPS * total))
-
-    @abstractmethod
-    def moments_of_each(self, mixture: Mixture, parts: Sequence[Array]) -> Array:
-        """(J,) the integral of f, with N = ``parts``, under each product alone."""
-
-    @abstractmethod
-    def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
-        """(J, oᵢ) an attribute: the mean of f under each product, given the attribute's orbit.
-
-        Of attributes that may be swapped the mean over all of them, in each.
-        """
-
-    @abstractmethod
-    def lengths(self, parts: Sequence[Array], cells: Ints) -> Array:
-        """(c,) f at cells (c, k), each a row of orbit numbers."""
-
-    def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
-        """f as a function of cells (c, k), what it takes computed once: ``lengths`` for who asks often."""
-        return functools.partial(self.lengths, parts)
+    def rest_square(self, component: SectorComponent) -> float:
+        """The square of a function of the component's rests, in the mean over the orbits where they are."""
+        return math.prod(float(self.bases[i].squares[o]) for i, o in component.rests)
 
     @property
     def uniform(self) -> tuple[Array, ...]:
-        """(o,) an attribute: the share of its values that each orbit has; equal where no value is swapped."""
-        return tuple(np.full(o, 1.0 / o) for o in self.shape)
+        """(o,) an attribute: the share of its values that each orbit has."""
+        return tuple(basis.uniform for basis in self.bases)
 
-    def vectors(self, cells: Ints) -> tuple[Array, ...] | None:
-        """Per component (c, d) vectors v with Q_κ(x) = v vᵀ at cells (c, k); None where it is no square."""
-        return None
+    @cached_property
+    def functions(self) -> list[Array]:
+        """(o, o) an attribute: the values of the constant and of the contrasts at each orbit."""
+        return [basis.functions for basis in self.bases]
 
-    def profiles(self, measures: Sequence[Array]) -> Profiles | None:
-        """The squared lengths f as functions in coordinates; None where nobody has written that.
+    def moments(self, mixture: Mixture) -> tuple[Array, ...]:
+        """Q_κ (d, d) of each component: Σ over the cells of their measure times Q_κ(x).
 
-        Orthonormal under the product of ``measures``, positive, (o,) an attribute.
+        Products that are cells as squares of their functions, all at once.
         """
-        return None
+        are_cells = np.all([(own == 1.0).any(axis=1) for own in mixture.factors], axis=0)
+        cells = _orbits(mixture, are_cells)
+        scales = self._rest_scales(mixture) * mixture.weights[:, None]
+        return tuple(
+            self._component_moments(own, mixture, scale, are_cells, cells)
+            for own, scale in zip(self.components, scales.T, strict=True)
+        )
 
-    @abstractmethod
+    def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
+        """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
+
+        The exact basis is any orthonormal one near the computed one. See ``moments_rounding.py``: products
+        of at most 2w moments of one attribute, and sums of them.
+        """
+        order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
+        products = products_rounding(mixture, order)
+        basis = max(basis_rounding(own.functions.T, own.sizes.astype(np.float64)) for own in self.bases)
+        basis *= 1.0 + math.sqrt(len(self.bases))  # sectors that an attribute is in
+        return tuple(component_rounding(own, products, basis, order) for own in self.moments(mixture))
+
+    def takes(self, mixture: Mixture) -> bool:
+        """Whether it is a measure on these attributes."""
+        return tuple(own.shape[1] for own in mixture.factors) == self.shape
+
+    def mass(self, mixture: Mixture) -> Ball:
+        """The exact mass of the measure that ``moments`` are of."""
+        total = mixture.total
+        return Ball(np.asarray(total), np.asarray(EPS * total))
+
+    def _component_moments(
+        self, component: SectorComponent, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints
+    ) -> Array:
+        if component.dim == 1:
+            return np.array([[scales.sum()]])
+        values = component.values(self.functions, cells)
+        found = values.T @ (scales[are_cells, None] * values)
+        others = ~are_cells & (scales != 0)
+        if others.any():
+            seconds = {
+                i: np.stack([self.bases[i].second_moments(own) for own in mixture.factors[i][others]])
+                for i in component.attributes
+            }
+            found += mixture_moments(component, seconds, scales[others])
+        return np.asarray((found + found.T) / 2)
+
+    def _rest_scales(self, mixture: Mixture) -> Array:
+        """(J, components): the mean of the square of a function of the component's rests."""
+        rests = sorted({rest for own in self.components for rest in own.rests})
+        place = {rest: at for at, rest in enumerate(rests)}
+        squares = [mixture.factors[i][:, o] * self.bases[i].squares[o] for i, o in rests]
+        each = np.stack([*squares, np.ones(mixture.count)], axis=1)
+        most = max(len(own.rests) for own in self.components)
+        padded = [
+            [*(place[rest] for rest in own.rests), *[len(rests)] * (most - len(own.rests))]
+            for own in self.components
+        ]
+        return np.asarray(each[:, np.array(padded, dtype=np.int64).reshape(len(padded), most)].prod(axis=2))
+
+    def profile_tables(self, parts: Sequence[Array]) -> ProfileTables:
+        """f as a sum of tables over at most twice as many attributes as a product looks at."""
+        found: dict[tuple[int, ...], Array] = {}
+        functions = self.functions
+        for component, part, often in zip(
+            self.components, parts, self.space.multiplicities.tolist(), strict=True
+        ):
+            weight = often * self.rest_square(component)
+            add_component(found, component, part, functions, weight)
+        return found
+
+    def tables_rounding(self, parts: Sequence[Array]) -> float:
+        """What the sum of the tables at a cell may be off by, of N and functions as they are in floats.
+
+        Each cell's value is Σ_κ μ_κ b_κᵀ N_κ b_κ, summed in an order in which a term meets no more than c
+        roundings: c = the orbits of a pair of sectors' attributes, the products of functions and rests, and
+        the pairs of sectors of all components. So it is off by γ_c Σ μ_κ |b_κ|ᵀ |N_κ| |b_κ| (Higham, Accuracy
+        and Stability of Numerical Algorithms, 2002, section 3.1), at most γ_c Σ μ_κ ‖N_κ‖_F ‖b_κ‖².
+        """
+        order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
+        pairs = sum(len(own.sectors) * (len(own.sectors) + 1) // 2 for own in self.components)
+        count = pairs + 2 * order * (max(self.shape) + 4) + 8
+        longest = 0.0
+        for component, part, often in zip(
+            self.components, parts, self.space.multiplicities.tolist(), strict=True
+        ):
+            square = self.rest_square(component)
+            own = [float(np.square(f[:, 1:]).sum(axis=1).max(initial=0.0)) for f in self.functions]
+            lengths = sum(math.prod(own[i] for i in sector) for sector in component.sectors)
+            longest += often * float(np.linalg.norm(part)) * square * lengths
+        return 2.0 * count * EPS * longest
+
+    def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
+        """(J, oᵢ) an attribute: the mean of f under each product, given the attribute's orbit."""
+        tables = self.profile_tables(parts)
+        each = [means_given(tables, mixture.factors, at) for at in range(mixture.count)]
+        return tuple(np.stack(own) for own in zip(*each, strict=True))
+
+    def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
+        """f as a function of cells (c, k), each a row of orbit numbers."""
+        return functools.partial(at_cells, self.profile_tables(parts))
+
+    def vectors(self, cells: Ints) -> tuple[Array, ...]:
+        """(c, d) per component: Q_κ(x) is the square v vᵀ of a vector."""
+        found = []
+        for component in self.components:
+            scale = np.ones(len(cells))
+            for i, o in component.rests:
+                scale *= np.where(cells[:, i] == o, np.sqrt(self.bases[i].squares[o]), 0.0)
+            found.append(scale[:, None] * component.values(self.functions, cells))
+        return tuple(found)
+
+    def profiles(self, measures: Sequence[Array]) -> Profiles:
+        """The squared lengths f in coordinates, orthonormal under the product of ``measures``, positive."""
+        return Profiles(self, tuple(measures))
+
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
-        """The largest f over all cells, with an upper bound that is proved and rounded up."""
+        """The largest f over all cells, proved from its tables; rounded up."""
+        tables = self.profile_tables(parts)
+        return largest_of_tables(self.shape, tables, self.tables_rounding(parts), seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """Sums of tables over the sets of attributes of two sectors and the rests, in coordinates."""
+
+    space: RowSpace
+    measures: tuple[Array, ...]
+
+    @cached_property
+    def functions(self) -> ProfileFunctions:
+        """Where the coordinates stand."""
+        shape = self.space.shape
+        unions = {
+            tuple(sorted({*one, *two, *(i for i, _ in own.rests if shape[i] > 1)}))
+            for own in self.space.components
+            for one, two in itertools.combinations_with_replacement(own.sectors, 2)
+        }
+        functions = tuple(map(orthonormal_functions, self.measures))
+        return ProfileFunctions(tuple(sorted(unions)), self.measures, functions)
+
+    def coordinates(self, parts: Sequence[Array]) -> Array:
+        """(size,) those of f; the first is its mean."""
+        return self.functions.coordinates(self.space.profile_tables(parts))
+
+    def moments(self, coordinates: Array) -> tuple[Array, ...]:
+        """Q_κ of the signed measure with this density."""
+        marginals = {u: self.functions.marginal(coordinates, u) for u in self.functions.unions}
+        return tuple(
+            self.space.rest_square(own) * component_moments(own, marginals, self.space.functions)
+            for own in self.space.components
+        )
+
+
+def _orbits(mixture: Mixture, are_cells: Mask) -> Ints:
+    """(c, k) the orbits of the products that are cells."""
+    return np.stack([own[are_cells].argmax(axis=1) for own in mixture.factors], axis=1)
+
+
+def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[ProductCoefficients, ...]]:
+    """The functions of each attribute, and the products by what they look at, weighted.
+
+    Raises
+    ------
+    TooLargeError : a factor whose root does not fit in memory.
+    """
+    sizes, terms = terms_of(workload, with_targets=False)
+    columns = list(zip(*(term.pieces for term in terms), strict=True))
+    bases = tuple(
+        basis_of(size, list({id(p): p for p in own}.values()))
+        for size, own in zip(sizes, columns, strict=True)
+    )
+    products = workload.products
+    rooted: list[Sequence[Workload | Implicit]] = [[workload]]
+    if products is not None:
+        rooted = [product.weighed().factors for product in products]
+    known: dict[tuple[int, int], Coefficients] = {}
+    found = []
+    for term, blocks in zip(terms, rooted, strict=True):
+        factors, scale, lost = {}, math.sqrt(term.weight), 16 * EPS
+        for i, piece in enumerate(term.pieces):
+            if piece.kind == "total":
+                continue
+            if (i, id(piece)) not in known:
+                known[i, id(piece)] = coefficients(bases[i], piece)
+            own = known[i, id(piece)]
+            # Of the root; of sums over orbits, of the turn into the basis.
+            lost += blocks[i].root_rounding + (piece.size + 8) * math.sqrt(piece.size) * EPS
+            if own.is_constant:
+                scale *= own.constant
+            else:
+                factors[i] = own
+        found.append(ProductCoefficients(factors, scale, lost * 1.01))
+    return bases, tuple(found)
+
+
+def row_space_of(workload: Workload) -> RowSpace:
+    """The row space of a workload's products, each query weighted by the root of its weight.
+
+    Raises
+    ------
+    TooLargeError : a component, or their list, that does not fit in memory; before any of it is made.
+    """
+    bases, asked = asked_of(workload)
+    components = tuple(require_blocks(bases, asked))
+    roots, losses = zip(*(component_root(own, asked) for own in components), strict=True)
+    rounding = 1.01 * (max(own.rounding for own in asked) + max(losses))
+    often = np.array([float(copies(bases, own.rests)) for own in components])
+    space = Space(often, tuple(own.dim for own in components), total=workload.n)
+    rows = space.abstract(tuple(len(own) for own in roots))
+    shape = tuple(basis.orbits for basis in bases)
+    return RowSpace(space, Split(rows, space, roots), rounding, shape, bases, components, asked)

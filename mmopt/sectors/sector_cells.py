@@ -59,8 +59,8 @@ class SectorCells(Spanned):
         )
 
     @property
-    def first_strategy(self) -> tuple[Array, ...] | None:
-        """N of the best residual strategy, which is quickly found; None where there is none."""
+    def first_strategy(self) -> tuple[Array, ...]:
+        """N of the best residual strategy, which is quickly found."""
         return residual_parts(self.rows, best_residual_strategy(self.workload))
 
     @property

@@ -8,7 +8,6 @@ there may be components with rests, each with a C of its own; a query is then th
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,15 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, ResultError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import times_up
-from mmopt.sectors.measured.equal_blocks import NAMES
-from mmopt.sectors.measured.equal_operators import EqualOperator
 from mmopt.sectors.measured.queries_on_sectors import QueriesOnSectors
 from mmopt.sectors.measured.rest_components import RestComponent, Rests
-from mmopt.sectors.measured.sector_layout import SectorLayout, active, sets_of
-from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
+from mmopt.sectors.measured.sector_layout import SectorLayout, active
 from mmopt.strategies.product_strategy import products_of
 from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Dense, Implicit, Product, Workload
@@ -40,7 +36,7 @@ class SectorStrategy(StrategyForm):
 
     Parameters
     ----------
-    layout : the functions B. core : C, invertible.
+    layout : the functions B. core : C (r, r), invertible.
     largest : proved to be at least the largest column norm of core · B. scale : above 0.
     rests : further components, on the same classes and functions, of different rests; measured after C.
 
@@ -51,7 +47,7 @@ class SectorStrategy(StrategyForm):
     """
 
     layout: SectorLayout
-    core: Operator
+    core: Array
     largest: float
     scale: float = 1.0
     rests: tuple[RestComponent, ...] = ()
@@ -59,11 +55,11 @@ class SectorStrategy(StrategyForm):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rests", tuple(self.rests))
         for one in self.components:
-            if one.core.size != one.layout.size:
+            if len(one.core) != one.layout.size:
                 raise OptionError(
-                    f"the core is for {one.core.size} functions, the sectors have {one.layout.size}"
+                    f"the core is for {len(one.core)} functions, the sectors have {one.layout.size}"
                 )
-            if not all(np.isfinite(part).all() for part in one.core.parts.values()):
+            if not np.isfinite(one.core).all():
                 raise OptionError("the core has NaN or infinite entries, expected finite numbers")
         for what, value in (("largest column", self.largest), ("scale", self.scale)):
             if not 0 < value < math.inf:
@@ -138,7 +134,7 @@ class SectorStrategy(StrategyForm):
         ends = np.cumsum([one.rows for one in self.components])
         split = np.split(np.asarray(noisy, dtype=np.float64) / self.scale, ends[:-1])
         return {
-            one.rests: one.apply(one.inverse, part.reshape(one.layout.size, -1))
+            one.rests: one.inverse @ part.reshape(one.layout.size, -1)
             for one, part in zip(self.components, split, strict=True)
         }
 
@@ -163,15 +159,13 @@ class SectorStrategy(StrategyForm):
 
     def fields(self) -> dict[str, Any]:
         layout = self.layout
-        is_equal = isinstance(self.core, EqualOperator)
-        kept = range(1 if is_equal else len(layout.shape))
         return {
             "form": "sectors",
             "attributes": len(layout.shape),
-            "labels": {str(i): layout.labels[i] for i in kept},
-            "functions": {str(i): layout.functions[i] for i in kept},
-            "sets": _padded(() if is_equal else layout.sets),
-            "core": dict(self.core.parts),
+            "labels": {str(i): own for i, own in enumerate(layout.labels)},
+            "functions": {str(i): own for i, own in enumerate(layout.functions)},
+            "sets": _padded(layout.sets),
+            "core": {"matrix": self.core},
             "largest": self.largest,
             "scale": self.scale,
             "rests": {str(at): _fields_of(one) for at, one in enumerate(self.rests)},
@@ -179,26 +173,21 @@ class SectorStrategy(StrategyForm):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> SectorStrategy:
-        count, parts = fields["attributes"], fields["core"]
-        at = range(count)
-        core: Operator
-        if "matrix" in parts:
-            sets = _sets(fields["sets"])
-            core = DenseOperator(parts["matrix"])
-        else:
-            sets = sets_of(list(itertools.combinations(at, 2)))
-            trivial, standard, sym, alt = (parts[name] for name in NAMES)
-            core = EqualOperator(count, (trivial, standard, sym, alt))
-            at = [0] * count  # type: ignore[assignment]
+        if "trivial" in fields["core"]:
+            raise ResultError(
+                "its strategy is by permutations of equal attributes, no longer read",
+                hint="make it anew: mmopt solve WORKLOAD --program PROGRAM --out FILE",
+            )
+        at = range(fields["attributes"])
         labels = tuple(fields["labels"][str(i)] for i in at)
         functions = tuple(fields["functions"][str(i)] for i in at)
         rests = []
         for own in fields.get("rests", {}).values():
             layout = SectorLayout(labels, functions, _sets(own["sets"]))
             places = tuple((int(i), int(o)) for i, o in own["rests"])
-            rests.append(RestComponent(places, layout, DenseOperator(own["matrix"])))
-        layout = SectorLayout(labels, functions, sets)
-        return cls(layout, core, fields["largest"], fields["scale"], tuple(rests))
+            rests.append(RestComponent(places, layout, own["matrix"]))
+        layout = SectorLayout(labels, functions, _sets(fields["sets"]))
+        return cls(layout, fields["core"]["matrix"], fields["largest"], fields["scale"], tuple(rests))
 
     def __repr__(self) -> str:
         return self._words(f"{self.p:,} queries of few of {len(self.layout.shape)} attributes")
@@ -224,4 +213,4 @@ def _sets(padded: Ints) -> tuple[tuple[int, ...], ...]:
 
 def _fields_of(component: RestComponent) -> dict[str, Any]:
     places = np.array(component.rests, dtype=np.int64)
-    return {"rests": places, "sets": _padded(component.layout.sets), **component.core.parts}
+    return {"rests": places, "sets": _padded(component.layout.sets), "matrix": component.core}

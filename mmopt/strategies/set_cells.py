@@ -40,6 +40,8 @@ from mmopt.workloads import Product, Workload
 
 __all__ = ["SetCells", "best_by_sets", "strategy_by_sets"]
 
+GRAM = 16
+"""Roundings of a Gram matrix of weighted rows, besides those of its sums."""
 RANK = 1e-10
 """Eigenvalues of an attribute's strategy below this part of the largest count as none."""
 
@@ -188,10 +190,9 @@ class SetCells(Spanned):
         products = self._weighed(parts)
         if products is None or not self.takes(mixture):
             return 0.0
-        measures = [own[0] / own[0].sum() for own in mixture.factors]
-        lost = 1.0 - 4 * EPS * sum(map(len, measures))  # of the division by sums
-        found = root_trace_below(products, measures)
-        return max(found * math.sqrt(mixture.weights[0]) * (1.0 - 4 * EPS) * lost, 0.0)
+        most = max(factor.rows for product in self.workload.products or () for factor in product.factors)
+        found = root_trace_below(products, [own[0] for own in mixture.factors], (most + GRAM) * EPS)
+        return found * math.sqrt(mixture.weights[0]) * (1.0 - 4 * EPS)
 
     def _weighed(self, parts: Sequence[Array]) -> tuple[FewProduct, ...] | None:
         """The products of the queries that ``parts`` are; weights of queries are rounded down to products of

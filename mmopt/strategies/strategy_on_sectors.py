@@ -23,10 +23,6 @@ def strategy_on(factor: Split) -> SectorStrategy | SectorwiseStrategy:
     """The strategy with the matrix ``factor``, from any rows to ``SectorCells`` or ``SetCells``.
 
     The squared column ‖C b‖² is the profile of CᵀC, which is rounded by γ |C|ᵀ |C|.
-
-    Raises
-    ------
-    UnsuitableError : a row space of which no strategy is made.
     """
     cells = factor.columns
     if isinstance(cells, SetCells):

@@ -28,9 +28,9 @@ from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Split
-from mmopt.sectors.choose_space import row_space_of
 from mmopt.sectors.measured.asked_queries import as_targets
 from mmopt.sectors.measures import Mixture
+from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.search import best_design
 from mmopt.sectors.search.spectrum import spectrum
 from mmopt.sectors.sector_cells import SectorCells

@@ -21,7 +21,6 @@ from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
 from mmopt.sectors.measured.sector_layout import SectorLayout
-from mmopt.sectors.measured.sector_operators import DenseOperator
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,
@@ -87,7 +86,7 @@ def on_sectors(rng: np.random.Generator, norm: int) -> SectorStrategy:
     """Of one attribute or the other: 1 + 1 + 3 functions."""
     functions = tuple(np.hstack([np.zeros((n - 1, 1)), np.eye(n - 1)]) for n in SIZES)
     layout = SectorLayout(tuple(map(np.arange, SIZES)), functions, ((), (0,), (1,)))
-    core = DenseOperator(np.eye(5) + rng.uniform(-0.3, 0.3, (5, 5)))
+    core = np.eye(5) + rng.uniform(-0.3, 0.3, (5, 5))
     columns = SectorStrategy(layout, core, 1.0).implicit().matrix()
     return SectorStrategy(layout, core, float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-14), 0.7)
 
@@ -196,7 +195,7 @@ def test_what_is_not_measured_is_not_supported(rng: np.random.Generator) -> None
         "union": UnionStrategy((alone, products(rng, 2)[0]), (0.5, 0.5)),
         "marginals": MarginalStrategy(SIZES, [1.0, 0.0, 0.0, 0.0]),
         "sectors": SectorStrategy(
-            SectorLayout(whole_layout.labels, whole_layout.functions, ((),)), DenseOperator(np.eye(1)), 1.0
+            SectorLayout(whole_layout.labels, whole_layout.functions, ((),)), np.eye(1), 1.0
         ),
         "sectorwise": SectorwiseStrategy(sectorwise(rng, 2).matrices, ((),), [1.0]),
     }

@@ -5,9 +5,7 @@ import pytest
 import tolerances
 from sector_strategies import prefixes
 
-from mmopt.sectors.equal.equal_attributes import equal_space
-from mmopt.sectors.plain.plain_space import plain_space
-from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.strategies import SectorStrategy
 from mmopt.strategies.measured_parts import definite_parts, measured_parts
 from mmopt.testing.census_workloads import domain_of
@@ -26,12 +24,10 @@ def mixed() -> Workload:
 
 
 CASES = {
-    "equal-2": (equal_space, prefixes((3, 3))),
-    "equal-3": (equal_space, prefixes((3,) * 3)),
-    "equal-4": (equal_space, prefixes((2,) * 4)),
-    "equal-1-way": (equal_space, prefixes((3,) * 3, [(0,), (1,), (2,)])),
-    "plain": (plain_space, prefixes((2, 3, 4), [(0, 1), (1, 2)])),
-    "alike": (plain_space, mixed()),
+    "equal attributes": prefixes((3,) * 3),
+    "one at a time": prefixes((3,) * 3, [(0,), (1,), (2,)]),
+    "pairs": prefixes((2, 3, 4), [(0, 1), (1, 2)]),
+    "values alike": mixed(),
 }
 
 
@@ -44,9 +40,9 @@ def strategy_for(space: RowSpace, factors: list[np.ndarray]) -> tuple[SectorStra
 def test_lengths_and_errors_are_those_of_the_parts(
     subtests: pytest.Subtests, rng: np.random.Generator
 ) -> None:
-    for name, (make, workload) in CASES.items():
+    for name, workload in CASES.items():
         with subtests.test(name):
-            space = make(workload)
+            space = row_space_of(workload)
             factors = [np.eye(d) + rng.uniform(-0.3, 0.3, (d, d)) / d for d in space.space.dims]
             strategy, added = strategy_for(space, factors)
             assert added == 0.0
@@ -72,7 +68,7 @@ def test_what_no_query_asks_is_measured_with_next_to_no_weight() -> None:
     """Two queries of an attribute of three values tell two functions of three."""
     few = predicates([np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])])
     workload = Workload.from_products(domain_of(4, 2), [Product((few, prefix(2)))])
-    space = plain_space(workload)
+    space = row_space_of(workload)
     factors = [np.asarray(root) for root in space.root.parts]
     strategy, added = strategy_for(space, factors)
     assert 0 < added < 1e-5 * max(float(np.square(own).sum()) for own in factors)
@@ -87,7 +83,7 @@ def test_what_no_query_asks_is_measured_with_next_to_no_weight() -> None:
 def test_a_definite_part_is_measured_as_it_is() -> None:
     """What a kernel says has the error of what is measured: nothing is added to its factors."""
     few = predicates([np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])])
-    space = plain_space(Workload.from_products(domain_of(4, 2), [Product((few, prefix(2)))]))
+    space = row_space_of(Workload.from_products(domain_of(4, 2), [Product((few, prefix(2)))]))
     parts = [root.T @ root for root in space.root.parts]
     found = definite_parts(space.space, parts)
     factors = [np.linalg.cholesky(part).T for part in found]

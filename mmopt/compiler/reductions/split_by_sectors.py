@@ -24,8 +24,9 @@ from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.reductions.split_by_symmetry import SECTOR_TOTALS, TARGET_SOURCES, obstacle
 from mmopt.language import Checked
 from mmopt.numerics.split_arrays import Level, Split
-from mmopt.sectors.choose_space import MOST_OF_A_ROW_SPACE, MOST_OF_SETS, row_space_of, why_not_of_few
+from mmopt.sectors.choose_space import MOST_OF_A_ROW_SPACE, MOST_OF_SETS, why_not_of_few
 from mmopt.sectors.measured.asked_queries import as_targets, asked_sources, matrix_of
+from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import SECONDS_OF_LARGEST, SectorCells
 from mmopt.strategies import SectorwiseStrategy
 from mmopt.strategies.set_cells import SetCells, best_by_sets

@@ -151,9 +151,8 @@ def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
 def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     """What the evaluation of total error may have rounded off, relatively."""
     if isinstance(strategy, SectorStrategy):
-        sides = [strategy.core.parts, strategy.components[0].inverse.parts]
-        sizes = [max(float(np.linalg.norm(part)) for part in own.values()) for own in sides]
-        return max(ROUNDING_OF_ERROR, PER_CONDITION * sizes[0] * sizes[1])
+        conditions = (np.linalg.norm(one.core) * np.linalg.norm(one.inverse) for one in strategy.components)
+        return max(ROUNDING_OF_ERROR, PER_CONDITION * float(max(conditions)))
     if isinstance(strategy, SectorwiseStrategy):
         return max(ROUNDING_OF_ERROR, strategy.rounding)
     if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:

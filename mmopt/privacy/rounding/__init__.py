@@ -13,7 +13,7 @@ Each form of ``mmopt.strategies`` has a row in ``table_of_forms.py``: the functi
 - ``integer_marginals.py``: marginals as counts
 - ``integer_sectors.py``: a strategy on a row space
 - ``integer_sectorwise.py``: sets of attributes one by one
-- ``integer_cores.py``, ``integer_equal_core.py``: its integers, as matrices and of equal attributes
+- ``integer_cores.py``: its integers, as matrices
 - ``sums_on_sectors.py``: what they are multiplied by, from tables of counts
 - ``integer_arithmetic.py``: integer arithmetic without overflow
 - ``rounded_rows.py``: how real rows become integers, and what must not be lost by it

@@ -3,15 +3,13 @@
 A row of data is a vector b' of indicators of classes, so that K b' is its column; of a component with rests
 it has, where its values are in their classes, K b' times s [x = v] - 1 for each value v of a class of s, of
 squared length s (s - 1) ‖K b'‖². The entries of KᵀK are whole numbers below 2⁶² in size; sums for them are
-taken modulo 2⁶⁴, which is exact. The squared length is then a sum of tables over few attributes, or, of
-equal attributes (``integer_equal_core.py``), a polynomial in the counts of values; its largest value is
-proved, and since it is a whole number, what was proved is rounded down.
+taken modulo 2⁶⁴, which is exact. The squared length is then a sum of tables over few attributes; its largest
+value is proved, and since it is a whole number, what was proved is rounded down.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,13 +22,11 @@ from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry
 from mmopt.privacy.rounding.sums_on_sectors import sums_of
-from mmopt.sectors.largest.largest_length import largest_of_tables
+from mmopt.sectors.largest.largest_length import Largest, largest_of_tables
 from mmopt.sectors.measured.rest_components import RestComponent, Rests
 from mmopt.sectors.measured.sector_layout import SectorLayout
-from mmopt.sectors.measured.sector_operators import DenseOperator, Operator
-from mmopt.sectors.row_space import Largest
 
-__all__ = ["SECONDS", "DenseCore", "IntegerCore", "IntegerPart"]
+__all__ = ["SECONDS", "IntegerCore", "IntegerPart"]
 
 SECONDS = 60.0
 """Time for ruling out cells, beyond which the largest bound that is still open counts."""
@@ -38,54 +34,6 @@ SECONDS = 60.0
 _FEW = 2**27  # entries of K on all cells, up to which columns are looked at one by one
 _AT_A_TIME = 2**22  # entries of K on some of them
 _LIMIT = 2.0**61  # squared columns of K, as floats: far below 2⁶³ whatever they are rounded by
-
-
-@dataclass(frozen=True, eq=False)
-class IntegerCore(ABC):
-    """K on the functions of a layout of indicators.
-
-    Raises
-    ------
-    TooLargeError : columns whose squared length may reach 2⁶².
-    """
-
-    layout: SectorLayout
-
-    def __post_init__(self) -> None:
-        _check(self._squares())
-
-    @abstractmethod
-    def _squares(self) -> Array:
-        """The squared lengths of the columns of K, in floating point."""
-
-    @property
-    def largest_answer(self) -> int:
-        """Bound on |K b'(x)| in each row."""
-        return math.isqrt(self.largest_square)
-
-    @property
-    def rests(self) -> tuple[IntegerPart, ...]:
-        """The components with rests."""
-        return ()
-
-    @property
-    @abstractmethod
-    def operator(self) -> Operator:
-        """K of what has no rests, in floating point."""
-
-    @property
-    @abstractmethod
-    def pieces(self) -> tuple[Ints, ...]:
-        """The arrays that it is made of, in order."""
-
-    @abstractmethod
-    def answers(self, tables: CountedTables) -> Ints:
-        """K times the sums over the rows of a table, exact where the result is below 2⁶³ in size."""
-
-    @cached_property
-    @abstractmethod
-    def largest_square(self) -> int:
-        """At least the largest squared length of a column over all cells; proved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +63,10 @@ class IntegerPart:
     def real(self) -> RestComponent:
         """The same in floating point."""
         scale = float(math.prod(self.sizes))
-        return RestComponent(self.rests, self.layout, DenseOperator(scale * self.matrix.astype(np.float64)))
+        return RestComponent(self.rests, self.layout, scale * self.matrix.astype(np.float64))
 
     def answers(self, tables: CountedTables) -> Ints:
-        """As of the core."""
+        """As of all of them."""
         return np.asarray((self.matrix @ sums_of(self.layout, self.rests, tables)).ravel(), dtype=np.int64)
 
     def squares(self, cells: Ints) -> Ints:
@@ -167,32 +115,40 @@ class IntegerPart:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseCore(IntegerCore):
-    """parts : the components, that without rests first."""
+class IntegerCore:
+    """K on the functions of layouts of indicators. parts : the components, that without rests first.
+
+    Raises
+    ------
+    TooLargeError : columns whose squared length may reach 2⁶².
+    """
 
     parts: tuple[IntegerPart, ...]
 
-    def _squares(self) -> Array:
-        return np.concatenate([part.weight * np.square(part.matrix * 1.0).sum(axis=0) for part in self.parts])
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            _check(part.weight * np.square(part.matrix * 1.0).sum(axis=0))
 
     @property
-    def rests(self) -> tuple[IntegerPart, ...]:
-        return self.parts[1:]
+    def layout(self) -> SectorLayout:
+        """Of the component without rests."""
+        return self.parts[0].layout
 
     @property
-    def operator(self) -> Operator:
-        return self.parts[0].real.core
-
-    @property
-    def pieces(self) -> tuple[Ints, ...]:
-        return tuple(piece for part in self.parts for piece in (np.array(part.rests), part.matrix))
+    def largest_answer(self) -> int:
+        """Bound on |K b'(x)| in each row."""
+        return math.isqrt(self.largest_square)
 
     def answers(self, tables: CountedTables) -> Ints:
+        """K times the sums over the rows of a table, exact where the result is below 2⁶³ in size."""
         return np.concatenate([part.answers(tables) for part in self.parts])
 
     @cached_property
     def largest_square(self) -> int:
-        """Of few cells exact, else from tables over the attributes of two sectors."""
+        """At least the largest squared length of a column over all cells; proved.
+
+        Of few cells exact, else from tables over the attributes of two sectors.
+        """
         shape = [own.shape[1] for own in self.layout.functions]
         if sum(len(part.matrix) for part in self.parts) * math.prod(shape) <= _FEW:
             return max(

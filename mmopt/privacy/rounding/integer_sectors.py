@@ -16,13 +16,10 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
-from mmopt.privacy.rounding.integer_cores import DenseCore, IntegerCore, IntegerPart
-from mmopt.privacy.rounding.integer_equal_core import EqualCore
+from mmopt.privacy.rounding.integer_cores import IntegerCore, IntegerPart
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
 from mmopt.privacy.rounding.rounded_rows import check_loss, choose_bits, rint, unsupported
-from mmopt.sectors.measured.equal_blocks import symmetrised
-from mmopt.sectors.measured.equal_operators import EqualOperator, change_of_equal
-from mmopt.sectors.measured.sector_operators import change_of_functions
+from mmopt.sectors.measured.sector_layout import change_of_functions
 from mmopt.strategies import Neighbours, SectorStrategy
 from mmopt.workloads import Workload
 
@@ -39,7 +36,7 @@ class IntegerSectors(OneNoise):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """All rows: they get the same noise."""
-        rows = self.core.layout.size + sum(part.rows for part in self.core.rests)
+        rows = sum(part.rows for part in self.core.parts)
         return (Part(rows, self.squared_sensitivity, self.core.largest_answer * MAX_ROWS),)
 
     def squared_sensitivities(self) -> list[int]:
@@ -49,16 +46,17 @@ class IntegerSectors(OneNoise):
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of bits, the classes of values, the sectors, and the integers in row-major order."""
-        layout, kind = self.core.layout, type(self.core).__name__
-        sets = [layout.sets, *(part.layout.sets for part in self.core.rests)]
-        heading = f"integer-sectors 1 {self.bits} {kind} {layout.shape} {sets}\n"
-        return digest(heading, *layout.labels, *self.core.pieces)
+        layout, parts = self.core.layout, self.core.parts
+        sets = [part.layout.sets for part in parts]
+        heading = f"integer-sectors 1 {self.bits} DenseCore {layout.shape} {sets}\n"
+        pieces = (piece for part in parts for piece in (np.array(part.rests), part.matrix))
+        return digest(heading, *layout.labels, *pieces)
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:
         """The largest sectors, with the attributes of rests."""
-        beside = ((*one, *(i for i, _ in part.rests)) for part in self.core.rests for one in part.layout.sets)
-        return maximal([*self.core.layout.sets, *beside])
+        each = ((part.layout.sets, [i for i, _ in part.rests]) for part in self.core.parts)
+        return maximal([(*one, *rests) for sets, rests in each for one in sets])
 
     def answers(self, counts: Ints) -> Ints:
         """The exact answers (rows,) for a data vector (n,)."""
@@ -105,26 +103,18 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
 
 def _core(strategy: SectorStrategy, bits: int) -> IntegerCore:
     """rint(2^bits C U), of rests over the numbers of their values."""
-
-    def rounded(real: Array, over: int = 1) -> Ints:
-        return rint(np.ldexp(strategy.scale / over * real, bits))
-
-    layout = strategy.layout.indicators()
-    if isinstance(strategy.core, EqualOperator):
-        real = strategy.core.times(change_of_equal(strategy.layout, layout))
-        return EqualCore(layout, {kind: rounded(own) for kind, own in symmetrised(real.blocks).items()})
     parts = []
     for one in strategy.components:
         own = one.layout.indicators()
-        matrix = np.asarray(one.core.parts["matrix"]) @ change_of_functions(one.layout, own).matrix
-        parts.append(IntegerPart(one.rests, own, rounded(matrix, math.prod(one.sizes))))
-    return DenseCore(layout, tuple(parts))
+        real = strategy.scale / math.prod(one.sizes) * (one.core @ change_of_functions(one.layout, own))
+        parts.append(IntegerPart(one.rests, own, rint(np.ldexp(real, bits))))
+    return IntegerCore(tuple(parts))
 
 
 def _rounded(core: IntegerCore, bits: int) -> SectorStrategy:
     largest = float(np.nextafter(np.sqrt(float(core.largest_square)), np.inf))
-    rests = tuple(part.real for part in core.rests)
-    return SectorStrategy(core.layout, core.operator, largest, 2.0**-bits, rests)
+    whole, *rests = (part.real for part in core.parts)
+    return SectorStrategy(whole.layout, whole.core, largest, 2.0**-bits, tuple(rests))
 
 
 def _squared(core: IntegerCore, neighbours: Neighbours) -> int:

@@ -23,15 +23,28 @@ from mmopt.sectors.largest.local_search import climbed, scattered
 from mmopt.sectors.largest.shifted_tables import separators, shifted
 from mmopt.sectors.largest.table_elimination import elimination, largest_by_elimination
 from mmopt.sectors.largest.table_sums import Axes, TableSum, fixed, tables_of, uppers, values_of
-from mmopt.sectors.row_space import Largest
 
-__all__ = ["largest_of_tables"]
+__all__ = ["Largest", "largest_of_tables"]
 
 STARTS = 64  # of the local search
 EASY = 2e6  # entries of elimination up to which nothing is branched over
 ROUNDS_AT_FIRST, ROUNDS = 20, 2  # of moving, for the whole and for a part
 CLOSE = 1e-9  # a part whose bound exceeds what was found by less, relatively, is done
 LITTLE = 1e-2  # moving goes on while a round lowers the bound by this share of what is open
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """The largest f over the cells: ``upper`` is proved, whatever time there was; ``lower`` is f at ``cell``.
+
+    cell : (k,) orbit numbers. is_closed : whether every cell was ruled out or looked at, so that ``upper`` is
+    ``lower`` but for rounding and 1e-9 of it; else it is the largest upper bound still open.
+    """
+
+    upper: float
+    lower: float
+    cell: Ints
+    is_closed: bool
 
 
 @dataclass(order=True, frozen=True)

@@ -1,10 +1,10 @@
 """Queries with targets in the space that they span: what they ask of it, orbit after orbit of queries.
 
-Let a query ask ℓ_κ (d, copies) of a component. The rows t of its orbit, the queries that permutations of the
-attributes make of it, have the Gram matrix Σ ℓ_κ ℓ_κᵀ over the orbit, divided by the copies. Its variance
-under a covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.split_targets``. Of attributes
-that differ an orbit is one of rows for each attribute, by permutations of its values, and t has one number
-for each rest. With nothing that can be swapped each query is its own orbit.
+Let a query ask ℓ_κ (d, copies) of a component. The rows t of its orbit, the queries that permutations of
+values make of it, have the Gram matrix Σ ℓ_κ ℓ_κᵀ over the orbit, divided by the copies. Its variance under a
+covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.split_targets``. An orbit is one of rows
+for each attribute, by permutations of its values, and t has one number for each rest. With nothing that can
+be swapped each query is its own orbit.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.split_arrays import Level, Space, Split
-from mmopt.sectors.equal.equal_attributes import EqualAttributes
-from mmopt.sectors.equal.pair_queries import rows_of
 from mmopt.sectors.plain.attribute_bases import AttributeBasis
 from mmopt.sectors.plain.functions_of_few import SectorComponent
-from mmopt.sectors.plain.plain_space import PlainSpace
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, terms_of
 from mmopt.symmetry.split_targets import row_orbits
@@ -95,49 +92,6 @@ def _space(found: QueryOrbits, cells: Space, workload: Workload) -> Space:
     )
 
 
-def _orbits_of(rows: RowSpace, asked: Workload, targets: Sequence[float]) -> QueryOrbits | str:
-    """The rows of the products that ``rows`` is the space of, with their targets; or why they are not known.
-
-    The weight of a product is one divided by its target.
-    """
-    if isinstance(rows, EqualAttributes):
-        return _equal(rows, [p.weight for p in asked.products or ()], targets)
-    if isinstance(rows, PlainSpace):
-        return _plain(rows, asked, targets)
-    return "queries are not known one by one"
-
-
-def _equal(rows: EqualAttributes, weights: Sequence[float], targets: Sequence[float]) -> QueryOrbits | str:
-    """By kinds of products: the queries of one choice of attributes stand for all."""
-    k = len(rows.shape)
-    exact: dict[float, float] = {}
-    for weight, target in zip(weights, targets, strict=True):
-        exact[weight] = min(target, exact.get(weight, target))
-    places = {0: 1, 1: k, 2: k * (k - 1)}
-    found: list[tuple[list[Array], list[Ints]]] = [([], []) for _ in rows.space.dims]
-    sizes: list[float] = []
-    of_orbits: list[float] = []
-    standing = 0
-    for kind in rows.kinds:
-        count = math.prod(f.rows for f in kind.factors)
-        choices = places[len(kind.factors)] // (2 if kind.is_symmetric else 1)
-        standing += choices
-        matrices = [factor.matrix() for factor in kind.factors]
-        for at, own in rows_of(rows.coordinates, matrices, kind.is_symmetric):
-            found[at][0].append(own)
-            found[at][1].append(len(sizes) + np.arange(count))
-        sizes += [float(choices)] * count
-        of_orbits += [exact.get(kind.weight, math.nan)] * count
-    if standing != len(weights):
-        return "products that stand there several times have no targets there"
-    dims = rows.space.dims
-    parts = [
-        (np.vstack([np.zeros((0, d)), *own]), np.concatenate([np.zeros(0, dtype=np.int64), *labels]))
-        for (own, labels), d in zip(found, dims, strict=True)
-    ]
-    return parts, np.array(sizes), np.array(of_orbits)
-
-
 @dataclass(frozen=True, eq=False)
 class _FactorOrbits:
     """Orbits of the rows of a factor: how many rows each has, and t on each kind of function.
@@ -163,8 +117,12 @@ class _FactorOrbits:
         )
 
 
-def _plain(rows: PlainSpace, asked: Workload, targets: Sequence[float]) -> QueryOrbits | str:
-    """By products: an orbit is one of rows for each attribute, its row t one for each factor multiplied."""
+def _orbits_of(rows: RowSpace, asked: Workload, targets: Sequence[float]) -> QueryOrbits | str:
+    """The rows of the products that ``rows`` is the space of, with their targets; or why they are not known.
+
+    An orbit is one of rows for each attribute of a product, its row t one for each factor multiplied. The
+    weight of a product is one divided by its target.
+    """
     _, terms = terms_of(asked, with_targets=False)
     looked = [{i: p for i, p in enumerate(term.pieces) if p.kind != "total"} for term in terms]
     known: dict[tuple[int, int], _FactorOrbits] = {}

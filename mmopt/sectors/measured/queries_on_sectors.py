@@ -35,9 +35,9 @@ class QueriesOnSectors:
         return {}
 
     def variances(self, product: Product) -> Array:
-        """Variances (m,) of a product's queries; those of equal factors on like sectors are found once."""
+        """Variances (m,) of a product's queries; those of equal factors are found once."""
         which = active(product)
-        place = (self.components[()].core.kind_of(which), tuple(product.factors[i].plain for i in which))
+        place = (which, tuple(product.factors[i].plain for i in which))
         if place not in self._known:
             self._known[place] = self._variances_of(product, which)
         return self._known[place]
@@ -107,7 +107,8 @@ class QueriesOnSectors:
         count = math.prod(map(len, parts))
         if component is None or attributes not in component.layout.starts:
             return np.full(count, np.inf)
-        block = component.covariance.block(component.layout, attributes)
+        place = component.layout.place(attributes)
+        block = component.covariance[np.ix_(place, place)]
         require_memory((count, len(block)), "queries of a product on their sectors")
         rows = kron([np.ones((1, 1)), *parts])
         return np.asarray(np.einsum("ij,ij->i", rows @ block, rows))

@@ -17,7 +17,6 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.measured.sector_layout import SectorLayout
-from mmopt.sectors.measured.sector_operators import Operator
 
 __all__ = ["RestComponent", "Rests", "along"]
 
@@ -34,7 +33,7 @@ class RestComponent:
 
     rests: Rests
     layout: SectorLayout
-    core: Operator
+    core: Array
 
     @cached_property
     def members(self) -> tuple[Ints, ...]:
@@ -52,22 +51,18 @@ class RestComponent:
         return self.layout.size * math.prod(self.sizes)
 
     @cached_property
-    def inverse(self) -> Operator:
+    def inverse(self) -> Array:
         """Of the core; ``numpy.linalg.LinAlgError`` where there is none."""
-        return self.core.inverse()
+        return np.asarray(np.linalg.inv(self.core), dtype=np.float64)
 
     @cached_property
-    def covariance(self) -> Operator:
+    def covariance(self) -> Array:
         """(CᵀC)⁻¹ of the core C."""
-        return self.inverse.transposed().gram()
-
-    def apply(self, operator: Operator, values: Array) -> Array:
-        """An operator on the functions, for every choice of values of the rests: (r, Π s) to (r, Π s)."""
-        return np.stack([operator.apply(column) for column in values.T], axis=1)
+        return np.asarray(self.inverse @ self.inverse.T)
 
     def matrix(self, codes: Ints) -> Array:
         """(rows, c) what is measured at cells (c, k) of values."""
-        found = np.stack([self.core.apply(column) for column in self.layout.values(codes).T], axis=1)
+        found = self.core @ self.layout.values(codes)
         for (i, _), own in zip(self.rests, self.members, strict=True):
             inside = np.equal.outer(own, codes[:, i]).astype(np.float64)
             inside -= inside.sum(axis=0) / len(own)

@@ -20,8 +20,9 @@ import numpy.typing as npt
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, require_memory
 from mmopt.workloads import Implicit, Product
+from mmopt.workloads.blocks.kronecker_products import kron
 
-__all__ = ["AttributeRows", "SectorLayout", "active", "sets_of"]
+__all__ = ["AttributeRows", "SectorLayout", "active", "change_of_functions", "sets_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +153,17 @@ class SectorLayout:
         """(oᵢ, oᵢ) T with (1, functions) here = T (1, functions) of another layout on the same classes."""
         own = self.functions[attribute]
         return np.vstack([np.ones(own.shape[1]), own]) @ other.inverse(attribute)
+
+
+def change_of_functions(layout: SectorLayout, other: SectorLayout) -> Array:
+    """U (r, r) with the functions of one layout = U times those of another, of the same classes and sets."""
+    require_memory((layout.size, layout.size), "change of functions of a row space")
+    found = np.zeros((layout.size, layout.size))
+    for one in layout.sets:
+        block = kron([np.ones((1, 1)), *(layout.change(i, other)[1:] for i in one)])
+        start = layout.starts[one]
+        found[start : start + len(block), other.place(one)] = block
+    return found
 
 
 def active(product: Product) -> tuple[int, ...]:

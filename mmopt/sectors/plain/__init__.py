@@ -1,6 +1,5 @@
-"""The row space of attributes that differ: their functions, the queries, squared lengths.
+"""What a row space is made of: functions of attributes, the queries, squared lengths.
 
-- ``plain_space.py``: the row space, values of an attribute swapped where they can be
 - ``attribute_bases.py``: the functions of one attribute, and what a factor asks in them
 - ``functions_of_few.py``: those of several; ``sector_roots.py``: the queries on a component
 - ``profile_tables.py``: squared lengths as sums of tables over few attributes; ``profile_functions.py``: in

@@ -13,9 +13,6 @@ products of sector S move to those of S less j attributes by C(w, j) blocks in a
 column, each at most δʲ (1 + δ)ʷ⁻ʲ. A matrix of blocks is no larger than the root of the largest row times
 the largest column, √(C(w, j) C(k, j)) <= C(w, j) √k ʲ, and the sum over j is (1 + δ + √k δ)ʷ. Hence
 ‖Q̃ - Q‖ <= ((1 + (1 + √k) δ)²ʷ - 1) ‖Q‖. A rest's factor, an orbit's share times d / s, is of the same kind.
-
-Of attributes that can be swapped, moments are means over orders, M = Σ c_π ⊗ (sums of powers), of alternating
-signs: there g √(Q[a, a] Q[b, b]) is of the sum with |c_π| in place of c_π.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.plain.functions_of_few import Sector, SectorComponent
 
-__all__ = ["ProfileTables", "add_component", "at_cells", "integrals", "means_given"]
+__all__ = ["ProfileTables", "add_component", "at_cells", "means_given"]
 
 ProfileTables = Mapping[tuple[int, ...], Array]
 """By attributes, which ascend, an array over their orbits; attributes of one orbit are left out."""
@@ -68,11 +68,6 @@ def at_cells(tables: ProfileTables, cells: Ints) -> Array:
     for union, table in tables.items():
         found += table[tuple(cells[:, i] for i in union)]
     return found
-
-
-def integrals(tables: ProfileTables, factors: Sequence[Array], at: int) -> float:
-    """The integral of f under the product number ``at`` of the measures (J, o) of the attributes."""
-    return float(sum(_mean(table, [factors[i][at] for i in union]) for union, table in tables.items()))
 
 
 def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> list[Array]:

@@ -22,7 +22,7 @@ from mmopt.numerics.matrix_functions import eigh, is_definite
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.search.high_cells import climbed, high_neighbours
-from mmopt.sectors.search.level_strategies import Level, Solved, cut_levels, level_strategies
+from mmopt.sectors.search.level_strategies import Solved, level_strategies
 from mmopt.sectors.search.measure_columns import Columns, columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.search.mixed_steps import MixedSteps
 from mmopt.sectors.search.mixtures import mixtures_of_rising_t
@@ -38,7 +38,6 @@ LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
 LEVEL_SHARE = 0.02  # of the gap that what is not level may be
 LEVEL_FALL = 0.01  # of the gap in a step, for which it goes on
 MIXED_RISE = 0.02  # of the gap, that a mixture has to rise by for the next
-FEW_COUNTS = 2**18  # that a positive part is summed over in a tenth of a second
 STARTS = 48  # cells that each search starts from, of each kind
 MOST_ADDED = 300  # columns a round
 MOST_COLUMNS = 3000
@@ -112,7 +111,7 @@ class Search:
         return climbed(profile, self.space.shape, np.concatenate(starts))
 
     def better(
-        self, design: Design, found: Spectrum | _Given, measure: Mixture | None, heights: Array
+        self, design: Design, found: Spectrum | _Given, heights: Array, measure: Mixture | None = None
     ) -> Design:
         """The design with what is better than what it has: bound by the measure, value by the heights."""
         if measure is not None and found.bound > design.bound:
@@ -147,11 +146,11 @@ def designs(
         cells, heights = search.cells(found, measure, cells)
         parts, value = found.parts, found.bound * float(heights[0])
         start = design or Design(measure, found.bound, parts, found.bound, value)
-        new = search.better(start, found, measure, heights)
+        new = search.better(start, found, heights, measure)
         if design is None and (known := first()) is not None:
             given = _Given.of(space, known)
             cells, heights = search.cells(given, measure, cells)
-            new = search.better(new, given, None, heights)
+            new = search.better(new, given, heights)
         design = new
         yield design
     assert design is not None
@@ -162,7 +161,7 @@ def designs(
         for mixture, found in mixtures_of_rising_t(space, product, search.rng):
             cells, heights = search.cells(found, mixture, cells)
             rise = found.bound / design.bound - 1.0
-            design = search.better(design, found, mixture, heights)
+            design = search.better(design, found, heights, mixture)
             yield design
             if 0.0 < rise < MIXED_RISE * design.gap:
                 break
@@ -173,46 +172,28 @@ def level_designs(
     search: Search,
     design: Design,
     product: Mixture,
-    better: Callable[[Design, Spectrum, Mixture | None, Array], Design],
+    better: Callable[[Design, Spectrum, Array], Design],
     solved: Solved | None = None,
 ) -> Iterator[Design]:
-    """Designs from level strategies about a product of measures, first of densities that may be negative.
+    """Designs from level strategies about a product of measures, of densities that may be negative.
 
-    better : the design with what is better of a spectrum, its measure and heights of f. solved : the spectrum
-    at moments.
+    better : the design with what is better of a spectrum and its heights of f. solved : the spectrum at
+    moments.
     """
-    cells, place = np.zeros((0, len(search.space.shape)), dtype=np.int64), None
-    for levels in (_signed, _cut):
-        since, least = 0, math.inf
-        for step, level in enumerate(levels(search.space, product, place, solved)):
-            cells, heights = search.cells(level.found, product, cells)
-            new = better(design, level.found, level.measure, heights)
-            # Where shares move, too, what is flatter need not be better.
-            is_flatter = solved is None and heights[0] < least
-            is_better = is_flatter or new.gap < design.gap * (1.0 - LEVEL_FALL)
-            design, since, place = new, 0 if is_better else since + 1, level.coordinates
-            least = min(least, float(heights[0]))
-            yield design
-            is_level = heights[0] - 1.0 <= max(CLOSE, LEVEL_SHARE * design.gap)
-            if is_level or step >= LEVEL_STEPS or since >= LEVEL_PATIENCE:
-                break
-
-
-def _signed(space: RowSpace, product: Mixture, place: Array | None, solved: Solved | None) -> Iterator[Level]:
-    """Levels of densities that may be negative; none where positive parts are quickly summed."""
-    profiles = space.profiles([own[0] for own in product.factors])
-    if profiles is None or profiles.counts <= FEW_COUNTS:
-        return iter(())
-    return level_strategies(space, profiles, product, solved)
-
-
-def _cut(space: RowSpace, product: Mixture, place: Array | None, solved: Solved | None) -> Iterator[Level]:
-    """Levels of positive parts of densities, from the last of those that may be negative."""
-    shares = [(own[0], other) for own, other in zip(product.factors, space.uniform, strict=True)]
-    profiles = space.profiles([own if place is not None else (own + other) / 2.0 for own, other in shares])
-    if profiles is None:
-        return iter(())
-    return cut_levels(space, profiles, place, solved)
+    profiles = search.space.profiles([own[0] for own in product.factors])
+    cells, since, least = np.zeros((0, len(search.space.shape)), dtype=np.int64), 0, math.inf
+    for step, found in enumerate(level_strategies(search.space, profiles, product, solved)):
+        cells, heights = search.cells(found, product, cells)
+        new = better(design, found, heights)
+        # Where shares move, too, what is flatter need not be better.
+        is_flatter = solved is None and heights[0] < least
+        is_better = is_flatter or new.gap < design.gap * (1.0 - LEVEL_FALL)
+        design, since = new, 0 if is_better else since + 1
+        least = min(least, float(heights[0]))
+        yield design
+        is_level = heights[0] - 1.0 <= max(CLOSE, LEVEL_SHARE * design.gap)
+        if is_level or step >= LEVEL_STEPS or since >= LEVEL_PATIENCE:
+            break
 
 
 def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:
@@ -252,7 +233,7 @@ def _columns(search: Search, design: Design, mixture: Mixture, cells: Ints) -> I
     found = spectrum(space, columns.moments(mixture.weights))
     while True:
         cells, heights = search.cells(found, mixture, cells)
-        design = search.better(design, found, mixture, heights)
+        design = search.better(design, found, heights, mixture)
         yield design
         if heights[0] <= 1.0 + CLOSE or design.gap <= CLOSE:
             return

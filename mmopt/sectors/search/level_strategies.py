@@ -8,16 +8,12 @@ max f · t².
 
 The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² (power 2 is the natural one for
 tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures, mixed.
-
-Of equal attributes the positive part of a density has moments too. Where f = 1 everywhere has a solution of
-that kind, the same steps lead to it: a measure, and so a bound, with a strategy that attains it.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,7 +23,7 @@ from mmopt.sectors.row_space import Profiles, RowSpace
 from mmopt.sectors.search.mixed_steps import MixedSteps
 from mmopt.sectors.search.spectrum import Spectrum, spectrum
 
-__all__ = ["Level", "Solved", "cut_levels", "level_strategies"]
+__all__ = ["Solved", "level_strategies"]
 
 Solved = Callable[[Sequence[Array]], Spectrum]
 """The spectrum at moments of a measure."""
@@ -35,25 +31,12 @@ Solved = Callable[[Sequence[Array]], Spectrum]
 POWER = 2.0
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
 LEAST_ROOT = 1e-5  # of R Q Rᵀ next to its smallest so far; below it the step was too long
-CUT_REMEMBERED = 25  # steps; cutting is not smooth
 FLAT = 1e-12  # of f - 1, in the mean square
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """A spectrum whose ``parts`` have a flat f, and the coordinates of the density h - 1 that it comes from.
-
-    measure : of mass 1, whose spectrum it is; None where the density is negative somewhere.
-    """
-
-    found: Spectrum
-    coordinates: Array
-    measure: Mixture | None = None
 
 
 def level_strategies(
     space: RowSpace, profiles: Profiles, measure: Mixture, solved: Solved | None = None
-) -> Iterator[Level]:
+) -> Iterator[Spectrum]:
     """With flatter f each time, mostly; from the product of measures that the profiles are orthonormal under.
 
     ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
@@ -80,36 +63,7 @@ def level_strategies(
         off = POWER * profiles.coordinates(found.parts)
         off[0] -= POWER
         steps = steps.with_step(place, off)
-        yield Level(found, place)
-
-
-def cut_levels(
-    space: RowSpace, profiles: Profiles, start: Array | None, solved: Solved | None = None
-) -> Iterator[Level]:
-    """The same of positive parts of densities, from the coordinates of one less 1, or from 1; ends as above.
-
-    Ends at once where positive parts are not known, and where one has no mass.
-    """
-    size = len(profiles.coordinates([np.zeros((d, d)) for d in space.space.dims]))
-    place, steps = np.zeros(size) if start is None else start, MixedSteps(remembered=CUT_REMEMBERED)
-    constant, solved = np.eye(1, size)[0], solved or functools.partial(spectrum, space)
-    while True:
-        density = profiles.positive_part(place + constant)
-        if density is None:
-            return
-        measure = Mixture(np.zeros(0), tuple(np.zeros((0, o)) for o in space.shape), density, 1.0)
-        mass = float(space.mass(measure).mid)
-        if not mass > 0.0:
-            return
-        measure = measure.scaled(1.0 / mass)
-        found = solved(space.moments(measure))
-        yield Level(found, place, measure)
-        off = POWER * profiles.coordinates(found.parts)
-        off[0] -= POWER
-        if float(np.linalg.norm(off)) <= FLAT:
-            return
-        steps = steps.with_step(place, off)
-        place = steps.next()
+        yield found
 
 
 def _smallest(found: Spectrum) -> float:

@@ -6,7 +6,7 @@ With weights w the moments are Σ_j w_j Q_j, t(w) = Σ μ tr (R Q R^T)^{1/2} is 
     ∂t/∂w_j = ½ Σ μ Σ_a A_j[a, a] / σ_a = ½ t · (the integral of f under product j)
     ∂²t/∂w_j∂w_l = -½ Σ μ Σ_ab A_j[a, b] A_l[a, b] / (σ_a σ_b (σ_a + σ_b)).
 
-A cell's Q_j may be a square v vᵀ (``RowSpace.vectors``). Between cells 1 / (x + y) = Σ_q g_q e^{-(x + y) s_q}
+A cell's Q_j is a square v vᵀ (``RowSpace.vectors``). Between cells 1 / (x + y) = Σ_q g_q e^{-(x + y) s_q}
 to a thousandth then makes a curvature out of matrix products, however many cells there are.
 """
 
@@ -67,11 +67,7 @@ class Columns:
 
 def columns_of_cells(space: RowSpace, cells: Ints) -> Columns:
     """The columns of cells (c, k)."""
-    vectors = space.vectors(cells)
-    if vectors is None:
-        none = Mixture(np.zeros(0), tuple(np.zeros((0, o)) for o in space.shape))
-        return columns_of(space, none.with_cells(cells))
-    return Columns(tuple(np.zeros((0, d, d)) for d in space.space.dims), vectors)
+    return Columns(tuple(np.zeros((0, d, d)) for d in space.space.dims), space.vectors(cells))
 
 
 def columns_of(space: RowSpace, mixture: Mixture) -> Columns:

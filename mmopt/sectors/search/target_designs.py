@@ -8,6 +8,7 @@ each at the best shares for its moments; then columns, and Newton steps of all w
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -139,9 +140,7 @@ def target_designs(space: RowSpace, asked: AskedShares, seed: int = 0) -> Iterat
         shares, found = targets.with_shares(moments, shares)
         return found
 
-    def better(design: Design, found: Spectrum, measure: Mixture | None, heights: Array) -> Design:
-        return _better(targets, design, found, heights, None if measure is None else (measure, shares))
-
+    better = functools.partial(_better, targets)
     for design in level_designs(targets.search, design, product, better, solved):  # noqa: B020 - as above
         yield design
     yield from _columns(targets, design, product, of_product, cells)

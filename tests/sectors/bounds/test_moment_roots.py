@@ -13,7 +13,7 @@ from mmopt.numerics.arrays import EPS
 from mmopt.sectors.bounds.moment_roots import moments_of, root_of_moments
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
-from mmopt.sectors.plain.plain_space import plain_space
+from mmopt.sectors.row_space import row_space_of
 from mmopt.workloads.blocks.factor_blocks import identity
 
 
@@ -68,7 +68,7 @@ def test_the_mass_is_that_of_the_weights_exactly() -> None:
     """A ball around their sum in floats, whatever is made of it further on."""
     weights = np.array([1.0, 2.0**-60, 2.0**-61])
     mixture = Mixture(weights, (np.ones((3, 1)), np.full((3, 2), 0.5)))
-    mass = moments_of(plain_space(few_ways((1, 2), (2,), identity)), mixture).total
+    mass = moments_of(row_space_of(few_ways((1, 2), (2,), identity)), mixture).total
     exact = sum(map(Fraction, weights.tolist()), Fraction(0))
     assert 0 < abs(exact - Fraction(float(mass.mid))) <= Fraction(float(mass.rad)) <= Fraction(EPS)
 

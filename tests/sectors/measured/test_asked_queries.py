@@ -11,7 +11,7 @@ from tolerances import SHAPE
 
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.measured.asked_queries import as_targets, asked_sources, matrix_of
-from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
+from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
@@ -28,7 +28,7 @@ def workload(request: pytest.FixtureRequest, rng: np.random.Generator) -> Worklo
 @pytest.mark.quick
 @pytest.mark.draws(2)
 def test_squares_add_up_to_those_of_the_root(workload: Workload) -> None:
-    rows = plain_space(workload)
+    rows = row_space_of(workload)
     matrix = matrix_of(rows, SectorCells.of(rows, workload), workload)
     assert isinstance(matrix, Split)
     assert matrix.rows.total == workload.m
@@ -43,7 +43,7 @@ def test_variances_are_those_of_each_query(workload: Workload, rng: np.random.Ge
     """Of a covariance of the basis that is the same on all copies; targets that tell products apart."""
     products = [replace(p, target=1.0 + 0.1 * at) for at, p in enumerate(workload.products or ())]
     asked = Workload.from_products(workload.domain, products)
-    rows = plain_space(as_targets(asked))
+    rows = row_space_of(as_targets(asked))
     sources = asked_sources(rows, SectorCells.of(rows, asked), asked)
     assert not isinstance(sources, str)
     queries, targets = sources["workload.representation"], sources["workload.targets"]
@@ -68,7 +68,7 @@ def test_variances_are_those_of_each_query(workload: Workload, rng: np.random.Ge
     ]
 
 
-def over_cells(rows: PlainSpace, parts: Sequence[np.ndarray]) -> np.ndarray:
+def over_cells(rows: RowSpace, parts: Sequence[np.ndarray]) -> np.ndarray:
     """(n, n) Bᵀ Σ B with every copy: the s - 1 functions of a rest have Σ r(x) r(y) = d (δ(x, y) - 1 / s)."""
     sizes = [basis.size for basis in rows.bases]
     cells = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
@@ -90,7 +90,7 @@ def test_values_that_are_swapped_in_squares_alone_are_refused() -> None:
     """Rows turned into each other have the same Gram matrix, and no two queries are each other's image."""
     turned = f.predicates(np.array([[3.0, 4.0], [4.0, -3.0]]))
     workload = Workload.from_products(domain_of(2, 3), [Product((turned, f.prefix(3)), target=2.0)])
-    rows = plain_space(as_targets(workload))
+    rows = row_space_of(as_targets(workload))
     sources = asked_sources(rows, SectorCells.of(rows, workload), workload)
     assert rows.bases[0].orbits == 1
     assert sources == "values can be swapped in the sum of the queries' squares, and not query by query"

@@ -15,8 +15,7 @@ from few_attributes import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
-from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.search.best_design import Design, designs
 from mmopt.sectors.search.measure_columns import columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.search.mixtures import COUNT, logit_slopes, mixtures_of_rising_t
@@ -28,7 +27,7 @@ from mmopt.workloads.blocks.factor_blocks import prefix
 CURVATURE = 2e-3
 
 
-def last(space: PlainSpace, gap: float, most: int = 400) -> Design:
+def last(space: RowSpace, gap: float, most: int = 400) -> Design:
     """The first design with this gap."""
     found = (design for design in itertools.islice(designs(space), most))
     return next(design for design in found if design.gap <= gap)
@@ -51,7 +50,7 @@ def good_design(space: RowSpace, found: Iterator[Design]) -> Design:
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", MIXED)
 def test_designs_get_better_and_say_what_they_are(name: str) -> None:
-    space = plain_space(few_ways(*MIXED[name]))
+    space = row_space_of(few_ways(*MIXED[name]))
     design = good_design(space, designs(space))
     assert spectrum(space, space.moments(design.measure)).bound == pytest.approx(design.bound, rel=SHAPE)
     assert design.measure.weights.sum() == pytest.approx(1.0)
@@ -63,12 +62,12 @@ def test_designs_get_better_and_say_what_they_are(name: str) -> None:
 @pytest.mark.slow
 def test_the_optimum_of_6_cubed_is_reached() -> None:
     # Proved with the dense matrix: 916.70764.
-    design = last(plain_space(few_ways((6,) * 3, (1, 2), prefix, weights=False)), PUBLISHED)
+    design = last(row_space_of(few_ways((6,) * 3, (1, 2), prefix, weights=False)), PUBLISHED)
     assert design.bound == pytest.approx(916.70764, rel=PUBLISHED)
 
 
 def test_a_flat_profile_leaves_the_gap_to_the_bound_alone() -> None:
-    space = plain_space(few_ways((5,) * 5, (1, 2), prefix, weights=False))
+    space = row_space_of(few_ways((5,) * 5, (1, 2), prefix, weights=False))
     design = last(space, 2.8e-3)
     assert design.measure.count == 1
     # Of every strategy the total is at least 3480.233.
@@ -76,7 +75,7 @@ def test_a_flat_profile_leaves_the_gap_to_the_bound_alone() -> None:
 
 
 def test_slopes_and_curvature_are_derivatives_of_t(rng: np.random.Generator) -> None:
-    space = plain_space(few_ways(*MIXED["predicates"]))
+    space = row_space_of(few_ways(*MIXED["predicates"]))
     factors = tuple(rng.dirichlet(np.ones(o), size=2) for o in space.shape)
     cells = np.stack([rng.integers(o, size=4) for o in space.shape], axis=1)
     products = Mixture(np.ones(2), factors)
@@ -122,7 +121,7 @@ STEP = 1e-5
 @pytest.mark.quick
 def test_slopes_are_those_of_t(rng: np.random.Generator) -> None:
     for _ in range(2):
-        space = plain_space(few_ways(*next(iter(MIXED.values()))))
+        space = row_space_of(few_ways(*next(iter(MIXED.values()))))
         place, way = rng.normal(size=(2, COUNT * (1 + sum(space.shape))))
         (above, _), (below, _) = (logit_slopes(space, place + sign * STEP * way) for sign in (1, -1))
         assert (above - below) / (2 * STEP) == pytest.approx(
@@ -133,7 +132,7 @@ def test_slopes_are_those_of_t(rng: np.random.Generator) -> None:
 @pytest.mark.some(2)
 @pytest.mark.parametrize("name", MIXED)
 def test_t_rises_to_that_of_a_product_at_least(name: str, rng: np.random.Generator) -> None:
-    space = plain_space(few_ways(*MIXED[name]))
+    space = row_space_of(few_ways(*MIXED[name]))
     product = Mixture(np.ones(1), tuple(own[None] for own in space.uniform))
     alone, bounds = spectrum(space, space.moments(product)).bound, []
     for mixture, found in itertools.islice(mixtures_of_rising_t(space, product, rng), 3):

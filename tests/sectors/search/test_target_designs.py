@@ -8,10 +8,9 @@ import pytest
 from dense_row_space import ways
 from tolerances import SHAPE
 
-from mmopt.sectors.choose_space import row_space_of
 from mmopt.sectors.measured.asked_queries import as_targets, asked_sources
 from mmopt.sectors.measures import Mixture
-from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.search.asked_shares import AskedShares
 from mmopt.sectors.search.measure_columns import columns_of, columns_of_cells, slopes_and_curvature
 from mmopt.sectors.search.spectrum import spectrum

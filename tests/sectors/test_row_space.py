@@ -4,6 +4,8 @@ Guards attribute_bases.py, functions_of_few.py, mixture_moments.py, profile_func
 sector_roots.py.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from few_attributes import MIXED, few_ways, random_mixture
@@ -12,13 +14,13 @@ from tolerances import FINE, PRINTED, SHAPE
 from mmopt.errors import TooLargeError
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.plain import sector_roots
-from mmopt.sectors.plain.plain_space import PlainSpace, plain_space
+from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.search.spectrum import spectrum
 from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix
 from tests.sectors.proved_bound import total_error_bound
 
 
-def each_product(space: PlainSpace, mixture: Mixture) -> np.ndarray:
+def each_product(space: RowSpace, mixture: Mixture) -> np.ndarray:
     """(J, n) the measures of the cells."""
     rows = []
     for at in range(mixture.count):
@@ -29,7 +31,23 @@ def each_product(space: PlainSpace, mixture: Mixture) -> np.ndarray:
     return np.array(rows)
 
 
-def orbits(space: PlainSpace) -> np.ndarray:
+def integrals(space: RowSpace, mixture: Mixture, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """(J,) the integral of f under each product alone."""
+    found = []
+    for at in range(mixture.count):
+        moments = space.moments(Mixture(np.ones(1), tuple(own[[at]] for own in mixture.factors)))
+        each = [np.vdot(part, q) for part, q in zip(parts, moments, strict=True)]
+        found.append(float(space.space.multiplicities @ each))
+    return np.array(found)
+
+
+def lengths(space: RowSpace, parts: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
+    """(c,) f at cells (c, k) of orbits, by the functions of each."""
+    each = zip(space.space.multiplicities, parts, space.vectors(cells), strict=True)
+    return np.sum([often * np.einsum("ci,ij,cj->c", v, part, v) for often, part, v in each], axis=0)
+
+
+def orbits(space: RowSpace) -> np.ndarray:
     """(n, k) the orbits of each cell's values."""
     classes = [basis.symmetry.classes for basis in space.bases]
     return np.stack(np.meshgrid(*classes, indexing="ij"), axis=-1).reshape(-1, len(classes))
@@ -39,7 +57,7 @@ def orbits(space: PlainSpace) -> np.ndarray:
 @pytest.mark.parametrize("name", MIXED)
 def test_a_measure_is_worth_what_it_is_in_the_dense_matrix(name: str, rng: np.random.Generator) -> None:
     workload = few_ways(*MIXED[name])
-    space = plain_space(workload)
+    space = row_space_of(workload)
     mixture = random_mixture(rng, space.shape)
     # Of all cells, so that every query is seen.
     mixture = Mixture(
@@ -58,10 +76,8 @@ def test_a_measure_is_worth_what_it_is_in_the_dense_matrix(name: str, rng: np.ra
     seen = (left[:, kept] / np.sqrt(lengths[kept])).T @ workload.matrix
     profile = np.square(seen).sum(axis=0) / lengths.sum()
     cells = orbits(space)
-    assert space.lengths(found.parts, cells) == pytest.approx(profile, rel=SHAPE)
-    few = space.lengths(found.parts, cells[:7])
-    assert few == pytest.approx(profile[:7], rel=SHAPE)
-    assert space.moments_of_each(mixture, found.parts) == pytest.approx(each @ profile, rel=SHAPE)
+    assert space.profile(found.parts)(cells) == pytest.approx(profile, rel=SHAPE)
+    assert integrals(space, mixture, found.parts) == pytest.approx(each @ profile, rel=SHAPE)
     largest = space.largest(found.parts, 10.0)
     assert largest.lower == pytest.approx(profile.max(), rel=SHAPE)
     assert profile.max() <= largest.upper <= (1 + SHAPE) * profile.max()
@@ -70,7 +86,7 @@ def test_a_measure_is_worth_what_it_is_in_the_dense_matrix(name: str, rng: np.ra
 @pytest.mark.quick
 @pytest.mark.parametrize("name", MIXED)
 def test_a_proved_bound_is_hardly_below_the_computed_one(name: str, rng: np.random.Generator) -> None:
-    space = plain_space(few_ways(*MIXED[name]))
+    space = row_space_of(few_ways(*MIXED[name]))
     mixture = random_mixture(rng, space.shape)
     bound = spectrum(space, space.moments(mixture)).bound
     proved = total_error_bound(space, mixture)
@@ -80,7 +96,7 @@ def test_a_proved_bound_is_hardly_below_the_computed_one(name: str, rng: np.rand
 
 @pytest.mark.parametrize("name", MIXED)
 def test_means_are_integrals_of_what_is_left(name: str, rng: np.random.Generator) -> None:
-    space = plain_space(few_ways(*MIXED[name]))
+    space = row_space_of(few_ways(*MIXED[name]))
     mixture = random_mixture(rng, space.shape)
     parts = [np.outer(v, v) for v in (rng.normal(size=d) for d in space.space.dims)]
     means = space.means(mixture, parts)
@@ -88,7 +104,7 @@ def test_means_are_integrals_of_what_is_left(name: str, rng: np.random.Generator
         for value in range(own):
             factors = list(mixture.factors)
             factors[i] = np.tile(np.eye(own)[value], (mixture.count, 1))
-            given = space.moments_of_each(Mixture(mixture.weights, tuple(factors)), parts)
+            given = integrals(space, Mixture(mixture.weights, tuple(factors)), parts)
             assert means[i][:, value] == pytest.approx(given, rel=1e-7, abs=SHAPE)
 
 
@@ -96,7 +112,7 @@ def test_means_are_integrals_of_what_is_left(name: str, rng: np.random.Generator
 def test_a_cell_is_the_square_of_its_vectors_and_the_uniform_measure_the_identity(
     name: str, rng: np.random.Generator
 ) -> None:
-    space = plain_space(few_ways(*MIXED[name]))
+    space = row_space_of(few_ways(*MIXED[name]))
     uniform = Mixture(np.ones(1), tuple(basis.uniform[None] for basis in space.bases))
     for moments in space.moments(uniform):
         assert moments == pytest.approx(np.eye(len(moments)), abs=SHAPE)
@@ -120,15 +136,14 @@ def test_marginals_alone_are_components_of_dimension_one(subtests: pytest.Subtes
     for name in MARGINALS:
         with subtests.test(name=name):
             sizes, orders, total = MARGINALS[name]
-            space = plain_space(few_ways(sizes, orders, identity, weights=False))
+            space = row_space_of(few_ways(sizes, orders, identity, weights=False))
             assert set(space.space.dims) == {1}
             assert space.shape == (1,) * len(sizes)
             uniform = Mixture(np.ones(1), tuple(np.ones((1, 1)) for _ in sizes))
             found = spectrum(space, space.moments(uniform))
             assert found.bound == pytest.approx(total, rel=PRINTED)
-            assert space.lengths(found.parts, np.zeros((1, len(sizes)), dtype=np.int64)) == pytest.approx(
-                [1.0], rel=SHAPE
-            )
+            cell = np.zeros((1, len(sizes)), dtype=np.int64)
+            assert space.profile(found.parts)(cell) == pytest.approx([1.0], rel=SHAPE)
 
 
 def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does(subtests: pytest.Subtests) -> None:
@@ -139,7 +154,7 @@ def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does(subte
     ):
         with subtests.test(sizes=sizes):
             with pytest.raises(TooLargeError) as caught:
-                plain_space(few_ways(sizes, orders, prefix))
+                row_space_of(few_ways(sizes, orders, prefix))
             assert str(caught.value) == (
                 f"the row space of these queries has {dimensions} dimensions, {dimensions} of them in one "
                 f"block: 6 matrices of {size} GiB each are more than fits\n"
@@ -149,7 +164,7 @@ def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does(subte
 
 @pytest.mark.nightly
 def test_marginals_over_10_to_the_50_cells() -> None:
-    space = plain_space(few_ways((10,) * 50, (0, 1, 2, 3), identity, weights=False))
+    space = row_space_of(few_ways((10,) * 50, (0, 1, 2, 3), identity, weights=False))
     uniform = Mixture(np.ones(1), tuple(np.ones((1, 1)) for _ in range(50)))
     assert spectrum(space, space.moments(uniform)).bound == pytest.approx(2.26899e11, rel=PRINTED)
 
@@ -158,14 +173,14 @@ def test_marginals_over_10_to_the_50_cells() -> None:
 def test_tables_say_what_the_functions_say(rng: np.random.Generator) -> None:
     """The largest length is proved from the tables alone. Values are alike within two classes of them."""
     classes = predicates(np.vstack([np.eye(5), [1, 1, 0, 0, 0]]))
-    space = plain_space(few_ways((5, 4, 5), (1, 2), [lambda _: classes, prefix, lambda _: classes]))
+    space = row_space_of(few_ways((5, 4, 5), (1, 2), [lambda _: classes, prefix, lambda _: classes]))
     assert {space.rest_square(own) for own in space.components} > {1.0}
     for _ in range(3):
         halves = [rng.normal(size=(d, d)) for d in space.space.dims]
         parts = [half @ half.T for half in halves]
         cells = np.stack([rng.integers(o, size=40) for o in space.shape], axis=1)
-        assert space.profile(parts)(cells) == pytest.approx(space.lengths(parts, cells), rel=1e-9)
-        off = np.abs(space.profile(parts)(cells) - space.lengths(parts, cells)).max()
+        assert space.profile(parts)(cells) == pytest.approx(lengths(space, parts, cells), rel=1e-9)
+        off = np.abs(space.profile(parts)(cells) - lengths(space, parts, cells)).max()
         assert off <= 2 * space.tables_rounding(parts)  # both are rounded
 
 
@@ -176,7 +191,7 @@ def test_moments_in_a_basis_that_is_off_are_charged(
     """Contrasts a ten-millionth too long: the basis beside them that is orthonormal is known."""
     for which in [slice(None), slice(1), slice(1, None)]:
         with subtests.test(which=which):
-            space = plain_space(few_ways(*MIXED["prefixes"]))
+            space = row_space_of(few_ways(*MIXED["prefixes"]))
             mixture = random_mixture(rng, space.shape)
             exact = space.moments(mixture)
             for basis in space.bases[which]:
@@ -192,10 +207,10 @@ def test_the_rounding_of_factors_and_of_their_triangles_is_charged(monkeypatch: 
     """A product of two factors, one of whose roots is off by 1e-6, and decompositions by as much."""
     factor = predicates(np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]]))
     asked = few_ways((3, 4), (2,), [lambda _: factor, prefix])
-    assert 0 < plain_space(asked).root_rounding <= 1e-12
+    assert 0 < row_space_of(asked).root_rounding <= 1e-12
     with monkeypatch.context() as patch:
         patch.setattr(sector_roots, "rounding_of_qr", lambda *_: 1e-6)
-        assert plain_space(asked).root_rounding >= 1e-6
+        assert row_space_of(asked).root_rounding >= 1e-6
     for own in {id(f): f for product in asked.products for f in product.factors}.values():
         monkeypatch.setattr(own, "root_rounding", 1e-6)
-    assert plain_space(asked).root_rounding >= 1e-6
+    assert row_space_of(asked).root_rounding >= 1e-6
