@@ -61,32 +61,32 @@ def solve_convex(task: Task) -> Solution:
     """
     if task.plan.step is not None:
         return _solve_parts(task)
-    if task.plan.further is not None:
-        return _solve_further(task)
-    return _solve_whole(task)
+    first, started = _solve_whole(task), time.monotonic()
+    return first if task.plan.further is None else _go_on(task, first, started - first.seconds["total"])
 
 
-def _solve_further(task: Task) -> Solution:
-    """Solve as the plan says, then by its dearer way where the gap is open; the solution of smaller gap.
+def _go_on(task: Task, first: Solution, started: float) -> Solution:
+    """A solution by the plan's dearer way, where the first one leaves the gap open; that of smaller gap.
 
     Time that is over, Ctrl-C and what does not fit leave the first solution, which says so.
     """
-    started, further = time.monotonic(), task.plan.further
-    assert further is not None
-    first = _solve_whole(task)
+    further = task.plan.further
     left = task.asked.get("time_limit", np.inf) - (time.monotonic() - started)
-    if first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
+    if further is None or first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
         return first
     try:
         plan = further()
-        if isinstance(plan, str):
-            return replace(first, warnings=(*first.warnings, plan))
+        if not isinstance(plan, SolvePlan):
+            return replace(first, warnings=(*first.warnings, str(plan)))
         asked = {**task.asked, "time_limit": left} if left < np.inf else task.asked
-        second = _solve_whole(replace(task, plan=plan, asked=asked))
-    except (SolverError, TooLargeError, TimeLimitError) as error:
+        second = solve_convex(replace(task, plan=plan, asked=asked))
+    except TimeLimitError as error:
+        stopped = replace(first.status, stop=Stop.TIME)
+        return replace(first, status=stopped, warnings=(error.message,))
+    except (SolverError, TooLargeError) as error:
         return replace(first, warnings=(*first.warnings, error.message))
     except KeyboardInterrupt:
-        return replace(first, status=replace(first.status, stop=Stop.INTERRUPTED))
+        return replace(first, status=replace(first.status, stop=Stop.INTERRUPTED), warnings=())
     is_better = _open_gap(second) <= _open_gap(first)
     best = second if is_better else replace(first, status=replace(first.status, stop=second.status.stop))
     return replace(

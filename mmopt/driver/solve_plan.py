@@ -69,7 +69,7 @@ class SolvePlan:
     step: ReductionStep | None = None
     parts: tuple[SolvePlan, ...] = ()
     reduce: bool = True
-    further: Callable[[], SolvePlan | str] | None = None
+    further: Callable[[], SolvePlan | str | TooLargeError] | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -196,25 +196,28 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
     return found if is_said else f"{found}; nor in the space of the queries: {other}"
 
 
-def _by_sets(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str | TooLargeError:
-    """The plan by sets of attributes, which goes on in the space of the queries; or why there is none."""
-    from mmopt.compiler.reductions.split_by_sectors import by_sets  # off the usual way
+def _by_sets(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], is_quick: bool = True
+) -> SolvePlan | str | TooLargeError:
+    """The plan by sets of attributes; or why there is none.
+
+    Where that leaves the gap open it goes on, for targets by sets that are made for these (``is_quick``
+    False), and last in the space of the queries.
+    """
+    from mmopt.compiler.reductions.split_by_sectors import by_sets, of_each_query  # off the usual way
 
     try:
         with one_thread():
-            found = by_sets(checked, workload, givens)
+            found = by_sets(checked, workload, givens, is_quick=is_quick)
     except TooLargeError as error:
         return error
     if isinstance(found, str):
         return found
     if not is_claimed(found[0], None):
         return "no kernel knows the program"
-
-    def further() -> SolvePlan | str:
-        other = _by_sectors(checked, workload, givens)
-        return other if isinstance(other, SolvePlan) else str(other)
-
-    return SolvePlan(*found, further=further)
+    asked = checked, workload, givens
+    is_last = not (is_quick and of_each_query(checked, givens))
+    return SolvePlan(*found, further=lambda: _by_sectors(*asked) if is_last else _by_sets(*asked, False))
 
 
 def _by_sectors(

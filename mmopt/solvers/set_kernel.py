@@ -15,6 +15,7 @@ import numpy as np
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Split
+from mmopt.sectors.bounds.measure_bound import best_measure_bound
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.search.best_design import Design
 from mmopt.strategies.set_cells import SetCells
@@ -29,7 +30,8 @@ FALL, POWER = 1e-4, 0.5
 def least_total(cells: SetCells, root: Split) -> Design:
     """The best weights of the sets for the queries' total error."""
     shares, total = _shares(np.array([float(part[0, 0]) ** 2 for part in root.parts]))
-    return _design(cells, shares, total)
+    measures = best_measure_bound(cells.products, cells.measures, cells.gram_rounding)[1]
+    return _design(measures, shares, total)
 
 
 def least_largest(cells: SetCells, queries: Split, targets: Array, beside: float) -> Design:
@@ -58,7 +60,7 @@ def least_largest(cells: SetCells, queries: Split, targets: Array, beside: float
             break
         weights = weights * (ratios / float(weights @ ratios)) ** POWER
         weights = weights / weights.sum()
-    return _design(cells, best[1], best[0], first)
+    return _design(cells.measures, best[1], best[0], first)
 
 
 def _shares(errors: Array) -> tuple[Array, float]:
@@ -68,8 +70,10 @@ def _shares(errors: Array) -> tuple[Array, float]:
     return roots / roots.sum(), float(roots.sum()) ** 2
 
 
-def _design(cells: SetCells, shares: Array, value: float, of_queries: Array | None = None) -> Design:
+def _design(
+    measures: Sequence[Array], shares: Array, value: float, of_queries: Array | None = None
+) -> Design:
     """A design whose bound the program's own evaluation finds: what stands for it here is its value."""
-    measure = Mixture(np.ones(1), tuple(own[None] for own in cells.measures))
+    measure = Mixture(np.ones(1), tuple(own[None] for own in measures))
     parts: Sequence[Array] = tuple(shares.reshape(-1, 1, 1))
     return Design(measure, value, tuple(parts), value, value, of_queries)

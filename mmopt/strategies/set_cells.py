@@ -132,6 +132,16 @@ class SetCells(Spanned):
         return float(reduce(plus_up, times_up(weights, self._longest), np.zeros(())))
 
     @cached_property
+    def products(self) -> tuple[FewProduct, ...]:
+        """The workload's products, by the attributes that they look at."""
+        return products_of_few(self.workload)
+
+    @property
+    def gram_rounding(self) -> float:
+        """What a Gram matrix of a factor's rows, weighted or not, may be off by, of its trace."""
+        return (max(f.rows for p in self.workload.products or () for f in p.factors) + GRAM) * EPS
+
+    @cached_property
     def longest(self) -> float:
         return self.largest_entry([np.ones((1, 1))] * self.count)
 
@@ -190,8 +200,7 @@ class SetCells(Spanned):
         products = self._weighed(parts)
         if products is None or not self.takes(mixture):
             return 0.0
-        most = max(factor.rows for product in self.workload.products or () for factor in product.factors)
-        found = root_trace_below(products, [own[0] for own in mixture.factors], (most + GRAM) * EPS)
+        found = root_trace_below(products, [own[0] for own in mixture.factors], self.gram_rounding)
         return found * math.sqrt(mixture.weights[0]) * (1.0 - 4 * EPS)
 
     def _weighed(self, parts: Sequence[Array]) -> tuple[FewProduct, ...] | None:
@@ -200,7 +209,7 @@ class SetCells(Spanned):
         if all(np.shape(part) == (1, 1) for part in parts):
             # less an ulp, where ``parts`` are lower ends of balls
             if all(map(np.allclose, parts, self.root.parts)):
-                return products_of_few(self.workload)
+                return self.products
         space = self.queries.rows
         if tuple(map(len, parts)) != space.dims:
             return None

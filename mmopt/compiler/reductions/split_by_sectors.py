@@ -33,7 +33,7 @@ from mmopt.strategies.set_cells import SetCells, best_by_sets
 from mmopt.strategies.sets_for_targets import best_for_targets
 from mmopt.workloads import Workload
 
-__all__ = ["by_sectors", "by_sets", "on_row_space"]
+__all__ = ["by_sectors", "by_sets", "of_each_query", "on_row_space"]
 
 
 def by_sectors(
@@ -59,9 +59,13 @@ def by_sets(
     workload: Workload,
     givens: Mapping[str, Any],
     strategy: SectorwiseStrategy | None = None,
+    *,
+    is_quick: bool = True,
 ) -> tuple[Instance, str] | str:
-    """The program bound to the sets of attributes of a strategy, by default one near the least total error;
-    and one line on their number, or why it is not.
+    """The program bound to the sets of attributes of a strategy, and one line on their number; or why not.
+
+    The strategy is by default one near the least total error; ``is_quick`` False: for a program of each
+    query's variance one near the least of the largest, which takes some ten times as long.
 
     Raises
     ------
@@ -70,10 +74,15 @@ def by_sets(
     asked = _asked(checked, workload, givens, MOST_OF_SETS)
     if isinstance(asked, str):
         return asked
-    taken = {d.source for d in checked.program.givens if d.name not in givens}
-    best = best_for_targets if taken & (TARGET_SOURCES | {"workload.matrix"}) else best_by_sets
+    best = best_by_sets if is_quick or not of_each_query(checked, givens) else best_for_targets
     cells = best(asked) if strategy is None else SetCells.of(strategy, asked)
     return on_sets(checked, workload, givens, cells)
+
+
+def of_each_query(checked: Checked, givens: Mapping[str, Any]) -> bool:
+    """Whether the program asks for the variance of each query, and not for their sum alone."""
+    taken = {d.source for d in checked.program.givens if d.name not in givens}
+    return bool(taken & (TARGET_SOURCES | {"workload.matrix"}))
 
 
 def on_sets(
