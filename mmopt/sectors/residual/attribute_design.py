@@ -51,12 +51,14 @@ def contrast_gram(gram: Array, base: Array) -> Array:
     return np.asarray(gram - means - means[:, None] + base @ means)
 
 
-def attribute_design(gram: Array, gap: float = 1e-10, start: Array | None = None) -> AttributeDesign:
+def attribute_design(
+    gram: Array, gap: float = 1e-10, start: Array | None = None, most: int = MOST_STEPS
+) -> AttributeDesign:
     """The strategy of least total error for a Gram matrix (d, d), by multiplicative steps on its dual.
 
     The dual is approximate optimal design (Pukelsheim, Optimal Design of Experiments, chapter 6): with
     K = D^½ G D^½ and t = tr K^½ the strategy is X = D^{-½} K^½ D^{-½} / t, whose squared lengths are 1 where
-    the multipliers D are best. They stop at this gap, after ``MOST_STEPS``, or when a time limit is over; the
+    the multipliers D are best. They stop at this gap, after so many steps, or when a time limit is over; the
     strategy is valid then too.
     start : (d,) positive multipliers to start from, of sum 1; uniform ones unless given.
 
@@ -67,13 +69,13 @@ def attribute_design(gram: Array, gap: float = 1e-10, start: Array | None = None
     d = len(gram)
     require_memory((d, d), "strategy of one attribute", share=ARRAYS_AT_ONCE)
     measure = np.full(d, 1.0 / d) if start is None else start
-    for step in range(MOST_STEPS):
+    for step in range(most):
         root = np.sqrt(measure)
         values, vectors = scipy.linalg.eigh(root[:, None] * gram * root)
         singular = np.sqrt(np.where(values > RANK * values[-1], values, 0.0))
         t = float(singular.sum())
         lengths = (vectors**2 @ singular) / (measure * t) if t else np.zeros(d)
-        if lengths.max() <= 1 + gap or step == MOST_STEPS - 1 or time_left() <= 0:
+        if lengths.max() <= 1 + gap or step == most - 1 or time_left() <= 0:
             break
         measure = measure * np.maximum(lengths, LEAST_FACTOR) ** STEP_POWER
         measure = np.maximum(measure / measure.sum(), LEAST_MEASURE)

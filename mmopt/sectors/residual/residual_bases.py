@@ -63,7 +63,7 @@ def with_best_bases(
         if best and time_left() <= least_left < math.inf:
             raise _TimeIsOver
         bases = tuple(part + (1 - part.sum()) / len(part) for part in np.split(free, ends))
-        found = strategy_at(products, bases, best[0] if best else last)
+        found = strategy_at(products, bases, best[0] if best else last, is_rough=True)
         if not best or found.error < best[0].error:
             best[:] = [found]
         slopes = [slope - slope.mean() for slope in slopes_of_error(products, found)]

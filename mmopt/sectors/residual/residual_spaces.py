@@ -20,8 +20,11 @@ al., arXiv 2305.08175), optimal there. For other queries other bases are far bet
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +39,8 @@ __all__ = ["ResidualSpace", "ResidualStrategy", "residual_strategy", "strategy_a
 ROUNDS = 20
 """Of taking turns between attributes, where a sector is no Kronecker product."""
 ROUND_GAIN = 1e-9  # that a further round is worth
+ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "most": 10})
+ROUGH_ROUNDS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +118,15 @@ def residual_strategy(workload: Workload) -> ResidualStrategy:
 
 
 def strategy_at(
-    products: Sequence[FewProduct], bases: tuple[Array, ...], last: ResidualStrategy | None = None
+    products: Sequence[FewProduct],
+    bases: tuple[Array, ...],
+    last: ResidualStrategy | None = None,
+    is_rough: bool = False,
 ) -> ResidualStrategy:
     """The best strategy with these bases, (dᵢ,) an attribute, of sum 1.
 
-    last : the strategy at bases nearby, whose measures are good to start from.
+    last : the strategy at bases nearby, whose measures are good to start from. is_rough : for a search of
+    bases, less near the best.
     """
     contrasts: dict[Key, Array] = {}
     shared: dict[tuple[int, bytes], Array] = {}
@@ -133,6 +142,7 @@ def strategy_at(
         for space in (last.spaces if last else ())
         for i, design in zip(space.attributes, space.designs, strict=True)
     }
+    design = partial(attribute_design, **(ROUGH if is_rough else {}))
     designs: dict[int, AttributeDesign] = {}
     found = []
     for attributes, terms in terms_by_sector(products, bases).items():
@@ -141,11 +151,12 @@ def strategy_at(
             for key in keys:
                 gram = contrasts[key]
                 if id(gram) not in designs:
-                    designs[id(gram)] = attribute_design(gram, start=starts.get((attributes, key[0])))
+                    designs[id(gram)] = design(gram, start=starts.get((attributes, key[0])))
             own = tuple(designs[id(contrasts[key])] for key in keys)
             error = weight * math.prod(design.error for design in own)
         else:
-            own, error = _product_strategy(terms, contrasts)
+            first = [starts.get((attributes, i)) for i in attributes]
+            own, error = _product_strategy(terms, contrasts, first, design, ROUGH_ROUNDS if is_rough else ROUNDS)
         if error > 0:
             found.append((attributes, own, error, len(terms) == 1 or len(attributes) == 1))
     total = math.fsum(math.sqrt(error) for _, _, error, _ in found)
@@ -156,16 +167,23 @@ def strategy_at(
     return ResidualStrategy(bases, spaces, total**2)
 
 
-def _product_strategy(terms: Terms, grams: Mapping[Key, Array]) -> tuple[tuple[AttributeDesign, ...], float]:
+def _product_strategy(
+    terms: Terms,
+    grams: Mapping[Key, Array],
+    starts: Sequence[Array | None],
+    design: Callable[..., AttributeDesign],
+    rounds: int,
+) -> tuple[tuple[AttributeDesign, ...], float]:
     """⊗ Xᵢ of low error Σ w Π tr(Gᵢ Xᵢ⁻), one attribute after the other, and the error."""
     weights = np.array(list(terms.values()))
     own = [np.array([grams[keys[i]] for keys in terms]) for i in range(len(next(iter(terms))))]
-    designs = [attribute_design(_sum(weights, each)) for each in own]
-    costs = np.array([_costs(each, design) for each, design in zip(own, designs, strict=True)])
+    designs = [design(_sum(weights, each), start=start) for each, start in zip(own, starts, strict=True)]
+    costs = np.array(list(map(_costs, own, designs)))
     error = math.inf
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for i, each in enumerate(own):
-            designs[i] = attribute_design(_sum(weights * np.delete(costs, i, axis=0).prod(axis=0), each))
+            others = weights * np.delete(costs, i, axis=0).prod(axis=0)
+            designs[i] = design(_sum(others, each), start=designs[i].measure)
             costs[i] = _costs(each, designs[i])
         last, error = error, float(weights @ costs.prod(axis=0))
         if error >= last * (1 - ROUND_GAIN):
