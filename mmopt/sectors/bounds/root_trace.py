@@ -91,6 +91,7 @@ __all__ = ["root_trace_below"]
 STEP = 2.0  # h, between the logarithms of nodes
 REACH = 4.0  # of the last node above high, in logarithms
 LOWEST = 1e-12  # the first node: this over r, times high
+AT_ONCE = 2**23  # numbers, of matrices for several nodes
 LARGEST = 4000  # of the hub, and of a leaf with several products
 NONE = 1e-200  # of the largest measure, or weight: what is left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
@@ -141,12 +142,12 @@ class _Turned:
 class _Leaf:
     """Equal leaves. places : of each the rows of the hub that it is coupled with, (m,).
 
-    at : from s to E (C + s)⁻¹ Eᵀ, its trace in the leaf's own basis, and log det(I + C / s).
+    at : from s (b,) to E (C + s)⁻¹ Eᵀ (b, m, m), its traces in the leaf's own basis, and log det(I + C / s).
     terms : roundings of an entry of the first.
     """
 
     places: list[Ints]
-    at: Callable[[float], tuple[Array, float, float]]
+    at: Callable[[Array], tuple[Array, Array, Array]]
     terms: int
 
 
@@ -177,31 +178,29 @@ class _Gram:
     turned: float
     products: int
 
-    def log_det(self, s: float) -> float:
-        """At most log det(I + K / s); -inf where nothing is found."""
+    def log_dets(self, s: Array) -> list[float]:
+        """At most log det(I + K / s), for each of s (b,); -inf where nothing is found."""
         n = len(self.hub)
-        schur = self.hub.copy(order="F")
-        schur.flat[:: n + 1] += s
-        total, size, terms = 0.0, s * n + 2 * self.trace, 0
+        schur = np.repeat(self.hub[None], len(s), axis=0)
+        schur[:, np.arange(n), np.arange(n)] += s[:, None]
+        total, size, terms = np.zeros(len(s)), s * n + 2 * self.trace, 0
         for leaf in self.leaves:
-            found, trace, log_det = leaf.at(s)
-            total += len(leaf.places) * log_det
-            size += len(leaf.places) * trace
+            found, traces, log_dets = leaf.at(s)
+            total += len(leaf.places) * log_dets
+            size += len(leaf.places) * traces
             terms = max(terms, leaf.terms)
             for place in leaf.places:
-                schur[place[:, None], place] -= found
-        lower, failed = scipy.linalg.lapack.dpotrf(schur, lower=1, overwrite_a=1)
-        if failed:
-            return -math.inf
-        logs = 2 * np.log(lower.diagonal() / math.sqrt(s))
+                schur[:, place[:, None], place] -= found
         part = (self.products + terms + 2 * n + 40) * EPS + self.turned
-        charged = [
-            self.size * math.log1p(self.off / (self.size * s)),
-            n * math.log1p(part * size / (math.sqrt(n) * s)),
-            2 * n * EPS * (4 + float(np.abs(logs).sum())),
-        ]
+        charged = self.size * np.log1p(self.off / (self.size * s))
+        charged += n * np.log1p(part * size / (math.sqrt(n) * s))
         total *= 1 - (self.size + 1000) * EPS
-        return total + float(logs.sum()) - math.fsum(charged) * (1 + 1000 * EPS)
+        for j, matrix in enumerate(schur):
+            upper, failed = scipy.linalg.lapack.dpotrf(matrix.T, overwrite_a=1)
+            logs = 2 * np.log(upper.diagonal() / math.sqrt(s[j])) if not failed else np.full(1, -math.inf)
+            charged[j] += 2 * n * EPS * (4 + float(np.abs(logs).sum()))
+            total[j] += logs.sum()
+        return [float(x) for x in total - charged * (1 + 1000 * EPS)]
 
 
 def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], off: float = 0.0) -> float:
@@ -229,13 +228,15 @@ def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], 
     high = (gram.trace + gram.off) * (1 + 1e-9)
     shifts, weights, slope = _nodes(LOWEST / gram.size * high, high)
     value, best = slope * (gram.trace - gram.off), 0.0
-    for j in reversed(range(len(shifts))):
-        found = gram.log_det(float(shifts[j])) if time_left() > 0 or j == len(shifts) - 1 else -math.inf
-        if not found > best:  # what is left goes to the node before
-            value += best * float(weights[: j + 1].sum())
+    step = max(1, AT_ONCE // max(gram.hub.size, gram.size))
+    for end in range(len(shifts), 0, -step):  # from the largest
+        at = slice(max(0, end - step), end)
+        if end < len(shifts) and time_left() <= 0:
+            value += best * float(weights[:end].sum())
             break
-        best = found
-        value += best * float(weights[j])
+        for found, weight in zip(gram.log_dets(shifts[at])[::-1], weights[at][::-1], strict=True):
+            best = max(best, found)
+            value += best * float(weight)
     value *= 1 - 2000 * EPS
     if not 0 < value < math.inf:
         return 0.0
@@ -490,23 +491,25 @@ def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: lis
         kinds.append(tuple(a + b for a, b in zip(x, y, strict=True)))
     spot = np.concatenate(spots)
 
-    def at(s: float) -> tuple[Array, float, float]:
-        sums: dict[Set, Array] = {(): weight / (values + s) * weight}
+    def at(s: Array) -> tuple[Array, Array, Array]:
+        shift = s.reshape([-1] + [1] * k)
+        sums: dict[Set, Array] = {(): weight / (values + shift) * weight}
         for i in reversed(range(k)):
             c, new = each[i].factor.slopes, {}
             for kind, part in sums.items():
-                new[0, *kind] = np.tensordot(part, c * c, (i, 0))
-                new[1, *kind] = part * c.reshape([-1] + [1] * (part.ndim - i - 1))
+                new[0, *kind] = np.tensordot(part, c * c, (i + 1, 0))
+                new[1, *kind] = part * c.reshape([-1] + [1] * (part.ndim - i - 2))
                 new[2, *kind] = part
             sums = new
-        found = np.zeros((m, m))
-        found.flat[spot] = np.concatenate([sums[kind].ravel() for kind in kinds])
+        found = np.zeros((len(s), m * m))
+        found[:, spot] = np.concatenate([sums[kind].reshape(len(s), -1) for kind in kinds], axis=1)
+        found = found.reshape(-1, m, m)
         found *= scale[:, None]
         found *= scale
-        trace = float(found.trace())
+        traces = found.trace(axis1=1, axis2=2)
         if any(one.turn is not None for one in each):
-            found = _both_sides(found, each, subs, starts)
-        return found, trace, float(np.log1p(values / s).sum())
+            found = np.array([_both_sides(matrix, each, subs, starts) for matrix in found])
+        return found, traces, np.log1p(values / shift).reshape(len(s), -1).sum(axis=1)
 
     return _Leaf([], at, sum(widths) + 4 * k + 16)
 
@@ -536,22 +539,21 @@ def _both_sides(matrix: Array, each: list[_Turned], subs: list[Set], starts: lis
 
 
 def _dense_leaf(block: Array, coupling: Array) -> tuple[_Leaf, float]:
-    """Several products: C (m, m) decomposed; and what it and E differ by then."""
+    """Several products: C (m, m) decomposed; and by how much it and E (·, m) are off then."""
     m, rows = len(block), len(coupling)
     values, vectors = scipy.linalg.eigh(block)
     skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(m))) + (m + 1) ** 2 * EPS
     residual = float(np.linalg.norm(block @ vectors - vectors * values))
-    size, mass = float(np.linalg.norm(block)), float(np.abs(values).sum())
-    off = math.sqrt(m) * (residual + (m + 4) * EPS * math.sqrt(m) * size) + 2 * skew * mass
-    values_up = np.maximum(values, 0.0)
-    off += float((values_up - values).sum())
-    turned = coupling @ vectors
-    off += (
-        2 * math.sqrt(min(m, rows)) * (skew + (m + 2) * EPS * math.sqrt(m)) * float(np.linalg.norm(coupling))
-    )
+    residual += (m + 4) * EPS * math.sqrt(m) * float(np.linalg.norm(block))
+    off = math.sqrt(m) * residual + 2 * skew * float(np.abs(values).sum())
+    off += float(np.maximum(-values, 0.0).sum())
+    values = np.maximum(values, 0.0)
+    coupled = coupling @ vectors
+    of_product = (skew + (m + 2) * EPS * math.sqrt(m)) * float(np.linalg.norm(coupling))
+    off += 2 * math.sqrt(min(m, rows)) * of_product
 
-    def at(s: float) -> tuple[Array, float, float]:
-        found = (turned / (values_up + s)) @ turned.T
-        return found, float(found.trace()), float(np.log1p(values_up / s).sum())
+    def at(s: Array) -> tuple[Array, Array, Array]:
+        found = np.array([(coupled / (values + shift)) @ coupled.T for shift in s])
+        return found, found.trace(axis1=1, axis2=2), np.log1p(values / s[:, None]).sum(axis=1)
 
     return _Leaf([], at, m + 8), 1.01 * off

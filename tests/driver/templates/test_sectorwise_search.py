@@ -7,12 +7,13 @@ from few_attributes import MIXED, few_ways
 
 from mmopt import solve
 from mmopt.driver.templates import every_template, sectorwise, templates
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, TooLargeError
 from mmopt.limits import deadline
+from mmopt.numerics.arrays import EPS
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
 from mmopt.sectors.residual.residual_spaces import ResidualStrategy
 from mmopt.workloads import Workload
-from mmopt.workloads.blocks.factor_blocks import prefix
+from mmopt.workloads.blocks.factor_blocks import predicates, prefix
 
 MANY = (7,) * 5  # more cells than a matrix has rows
 
@@ -59,7 +60,7 @@ def test_gaussian_noise_only() -> None:
 
 
 def test_over_many_cells_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The template hands its residual strategy on to the bound; three attributes have another bound."""
+    """The template hands its residual strategy on to the bound."""
     calls = []
 
     def counted(workload: Workload) -> ResidualStrategy:
@@ -67,9 +68,31 @@ def test_over_many_cells_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         return best_residual_strategy(workload)
 
     monkeypatch.setattr(every_template, "best_residual_strategy", counted)
-    for orders, gap in (((1, 2), 0.05), ((3,), 0.5)):
+    for orders, gap in (((1, 2), 0.01), ((3,), 0.02)):
         workload = few_ways(MANY, orders, prefix)
         found = templates(workload, 2, ["sectorwise"])
         assert calls.pop() is workload and not calls
         assert found.bound_from == "a product of measures" and 0 <= found.gap < gap
         assert found.bound == every_template.template_bound(workload)[0]
+
+
+def test_the_bound_is_charged_with_the_rounding_of_gram_matrices(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many roundings as the largest factor has rows; another bound where that one is too large."""
+    workload, told = few_ways(MANY, (1, 2), lambda d: predicates(rng.integers(1, 4, (90, d)))), []
+
+    def noted(products: object, measures: object, off: float) -> tuple[float, tuple[()]]:
+        told.append(off)
+        return 7.0, ()
+
+    monkeypatch.setattr(every_template, "best_measure_bound", noted)
+    assert every_template.template_bound(workload) == (7.0, "a product of measures")
+    assert (90 + 2) * EPS <= told[0] <= 200 * EPS
+
+    def refused(*_: object) -> None:
+        raise TooLargeError("no")
+
+    monkeypatch.setattr(every_template, "best_measure_bound", refused)
+    bound, source = every_template.template_bound(workload)
+    assert bound > 0 and source == "multipliers that are products"
