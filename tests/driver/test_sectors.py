@@ -45,20 +45,15 @@ GAP = 0.1
 TARGET_GAP = 0.01
 
 
-SIZES = [pytest.param((6,) * 6, id="equal", marks=pytest.mark.slow), pytest.param((3, 4, 5, 6), id="plain")]
-PLAIN = [
-    pytest.param(ways((3, 3, 3)), id="equal", marks=pytest.mark.slow),
-    pytest.param(ways((2, 3, 4)), id="plain"),
-    pytest.param(swapped(), id="swapped"),
-]
+PLAIN = [pytest.param(ways((2, 3, 4)), id="plain"), pytest.param(swapped(), id="swapped")]
 
 
-@pytest.fixture(scope="module", params=SIZES)
-def solved(request: pytest.FixtureRequest) -> Iterator[tuple[Workload, Solution]]:
+@pytest.fixture(scope="module")
+def solved() -> Iterator[tuple[Workload, Solution]]:
     """All prefixes of one and two attributes, over more cells than are listed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 50)
-        workload = ways(request.param)
+        workload = ways((3, 4, 5, 6))
         yield workload, mmopt.solve(workload, "l2_strategy", tolerance=GAP)
 
 
@@ -243,12 +238,12 @@ def test_the_largest_variance_is_what_it_is_densely(plain: Workload) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["minimax_variance", "fitness_for_use"])
-def test_ten_attributes_are_proved(program: str, tmp_path: Path) -> None:
-    """Every prefix of one attribute with a variance of at most 1, of two of at most 4: 10^10 cells."""
-    plain = ways((10,) * 10)
+def test_five_attributes_are_proved(program: str, tmp_path: Path) -> None:
+    """Every prefix of one attribute with a variance of at most 1, of two of at most 4: 6^5 cells."""
+    plain = ways((6,) * 5)
     workload = plain if program == "minimax_variance" else with_targets(plain)
     solution = mmopt.solve(workload, program, tolerance=2e-2)
-    assert solution.gap <= 2e-2
+    assert solution.solver == "sectors" and solution.gap <= 2e-2
     assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
     assert isinstance(solution.strategy, SectorStrategy)
     most = solution.objective if program == "minimax_variance" else workload.targets
@@ -289,9 +284,8 @@ def test_a_row_space_that_does_not_fit_is_refused_with_what_takes_it(subtests: p
             "of them",
             template,
         ),
-        # Equal attributes of up to two at a time fit; those of three have no such form.
         (
-            few_ways((30,) * 8, (1, 2, 3), f.prefix, weights=False),
+            few_ways((20,) * 5, (1, 2, 3), f.prefix, weights=False),
             None,
             f"those of at most 2 attributes fit; or {template}",
         ),
@@ -316,8 +310,7 @@ def test_a_row_space_that_does_not_fit_is_refused_with_what_takes_it(subtests: p
 
 def test_the_forecast_is_within_a_factor_of_ten_of_what_was_measured(subtests: pytest.Subtests) -> None:
     for sizes, blocks, measured in [
-        ((10,) * 10, [f.prefix], 2.6),
-        ((10,) * 20, [f.prefix], 5.9),
+        ((10,) * 5, [f.prefix], 10.7),
         ((3, 4, 5, 6, 30), [f.prefix], 2.6),
         ((2, 3, 5, 8, 12, 20, 30), [f.prefix], 152.0),
         ((2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30), [f.prefix, f.identity], 10.5),
