@@ -23,11 +23,13 @@ from mmopt.compiler.reductions.split_by_sectors import on_row_space
 from mmopt.driver.judge.point_meaning import meaning
 from mmopt.driver.judge.score_point import bound_of, candidate
 from mmopt.driver.solve_plan import plan_solve
-from mmopt.errors import TooLargeError
+from mmopt.errors import ResultError, TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Split
+from mmopt.results import npz_file
+from mmopt.results.saved_fields import pack
 from mmopt.sectors.measured.asked_queries import as_targets
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.row_space import row_space_of
@@ -75,6 +77,21 @@ def test_a_solution_is_saved_and_verified(solved: tuple[Workload, Solution], tmp
     assert "over cells that are not listed, of which the largest entry alone is known" in " ".join(
         words.split()
     )
+
+
+def test_a_file_of_an_earlier_form_says_what_makes_it_anew(
+    solved: tuple[Workload, Solution], tmp_path: Path
+) -> None:
+    fields = solved[1].fields()
+    fields["strategy"]["core"] = {name: np.eye(2) for name in ("trivial", "standard", "sym", "alt")}
+    path = npz_file.write(*pack(fields), tmp_path / "old")
+    with pytest.raises(ResultError) as refused:
+        Solution.load(path)
+    assert refused.value.message == (
+        f"'{path}' is not a saved solution: "
+        "its strategy is by permutations of equal attributes, no longer read"
+    )
+    assert refused.value.hint == "make it anew: mmopt solve WORKLOAD --program PROGRAM --out FILE"
 
 
 def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
