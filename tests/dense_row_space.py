@@ -57,6 +57,10 @@ class DenseSectors(RowSpace):
             found.append(given)
         return tuple(found)
 
+    @property
+    def longest(self) -> float:
+        return self.largest([np.eye(len(self.basis))], 1.0).upper
+
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         f = self.profile(parts)
         at = int(np.argmax(f))

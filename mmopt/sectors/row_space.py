@@ -158,18 +158,32 @@ class RowSpace:
         the pairs of sectors of all components. So it is off by γ_c Σ μ_κ |b_κ|ᵀ |N_κ| |b_κ| (Higham, Accuracy
         and Stability of Numerical Algorithms, 2002, section 3.1), at most γ_c Σ μ_κ ‖N_κ‖_F ‖b_κ‖².
         """
+        sizes = [float(np.linalg.norm(part)) for part in parts]
+        return 2.0 * self._roundings * EPS * float(self._largest_squares @ sizes)
+
+    @cached_property
+    def _roundings(self) -> int:
+        """What a term of f, or of ‖b(x)‖², meets at most."""
         order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
         pairs = sum(len(own.sectors) * (len(own.sectors) + 1) // 2 for own in self.components)
-        count = pairs + 2 * order * (max(self.shape) + 4) + 8
-        longest = 0.0
-        for component, part, often in zip(
-            self.components, parts, self.space.multiplicities.tolist(), strict=True
-        ):
-            square = self.rest_square(component)
-            own = [float(np.square(f[:, 1:]).sum(axis=1).max(initial=0.0)) for f in self.functions]
-            lengths = sum(math.prod(own[i] for i in sector) for sector in component.sectors)
-            longest += often * float(np.linalg.norm(part)) * square * lengths
-        return 2.0 * count * EPS * longest
+        return pairs + 2 * order * (max(self.shape) + 4) + 8
+
+    @cached_property
+    def _largest_squares(self) -> Array:
+        """(components,) at least the largest μ_κ ‖b_κ(x)‖², but for rounding: of each contrast's largest."""
+        each = [float(np.square(own[:, 1:]).sum(axis=1).max(initial=0.0)) for own in self.functions]
+        sums = [sum(math.prod(each[i] for i in s) for s in own.sectors) for own in self.components]
+        squares = [self.rest_square(own) for own in self.components]
+        return np.asarray(self.space.multiplicities * squares * sums)
+
+    @property
+    def longest(self) -> float:
+        """At least the largest Σ μ_κ ‖b_κ(x)‖²: at a cell the rests of given attributes are of one choice."""
+        found: dict[tuple[int, ...], float] = {}
+        for own, square in zip(self.components, self._largest_squares.tolist(), strict=True):
+            places = tuple(i for i, _ in own.rests)
+            found[places] = max(square, found.get(places, 0.0))
+        return math.fsum(found.values()) * (1.0 + 2.0 * self._roundings * EPS)
 
     def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
         """(J, oᵢ) an attribute: the mean of f under each product, given the attribute's orbit."""

@@ -31,7 +31,6 @@ from mmopt.workloads import Workload
 __all__ = ["SECONDS_OF_LARGEST", "SectorCells"]
 
 SECONDS_OF_LARGEST = 60.0
-SECONDS_OF_LONGEST = 5.0
 LEAST_SECONDS = 1.0  # when the time is over
 # A diagonal that is so near to a known multiple is not searched again; in relation to its largest entry.
 NEAR_MULTIPLE = 1e-9
@@ -75,7 +74,7 @@ class SectorCells(Spanned):
 
     @cached_property
     def longest(self) -> float:
-        return self.rows.largest([np.eye(d) for d in self.dims], SECONDS_OF_LONGEST).upper
+        return self.rows.longest
 
     def takes(self, mixture: Mixture) -> bool:
         return self.rows.takes(mixture)

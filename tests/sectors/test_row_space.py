@@ -1,7 +1,7 @@
 """The row space of products of few attributes is that of the dense matrix, whatever is asked of it.
 
-Guards attribute_bases.py, functions_of_few.py, mixture_moments.py, profile_functions.py, profile_tables.py,
-sector_roots.py.
+Guards sectors/plain/attribute_bases.py, sectors/plain/functions_of_few.py, sectors/plain/mixture_moments.py,
+sectors/plain/profile_functions.py, sectors/plain/profile_tables.py, sectors/plain/sector_roots.py.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def integrals(space: RowSpace, mixture: Mixture, parts: Sequence[np.ndarray]) ->
     return np.array(found)
 
 
-def lengths(space: RowSpace, parts: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
+def lengths_of(space: RowSpace, parts: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
     """(c,) f at cells (c, k) of orbits, by the functions of each."""
     each = zip(space.space.multiplicities, parts, space.vectors(cells), strict=True)
     return np.sum([often * np.einsum("ci,ij,cj->c", v, part, v) for often, part, v in each], axis=0)
@@ -79,6 +79,8 @@ def test_a_measure_is_worth_what_it_is_in_the_dense_matrix(name: str, rng: np.ra
     assert space.profile(found.parts)(cells) == pytest.approx(profile, rel=SHAPE)
     assert integrals(space, mixture, found.parts) == pytest.approx(each @ profile, rel=SHAPE)
     largest = space.largest(found.parts, 10.0)
+    exact = lengths_of(space, [np.eye(d) for d in space.space.dims], cells).max()
+    assert exact * (1 - SHAPE) <= space.longest <= 2 * exact
     assert largest.lower == pytest.approx(profile.max(), rel=SHAPE)
     assert profile.max() <= largest.upper <= (1 + SHAPE) * profile.max()
 
@@ -179,8 +181,8 @@ def test_tables_say_what_the_functions_say(rng: np.random.Generator) -> None:
         halves = [rng.normal(size=(d, d)) for d in space.space.dims]
         parts = [half @ half.T for half in halves]
         cells = np.stack([rng.integers(o, size=40) for o in space.shape], axis=1)
-        assert space.profile(parts)(cells) == pytest.approx(lengths(space, parts, cells), rel=1e-9)
-        off = np.abs(space.profile(parts)(cells) - lengths(space, parts, cells)).max()
+        assert space.profile(parts)(cells) == pytest.approx(lengths_of(space, parts, cells), rel=1e-9)
+        off = np.abs(space.profile(parts)(cells) - lengths_of(space, parts, cells)).max()
         assert off <= 2 * space.tables_rounding(parts)  # both are rounded
 
 

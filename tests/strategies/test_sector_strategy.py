@@ -14,7 +14,7 @@ import tolerances
 from few_attributes import few_ways
 from sector_strategies import layout, near_identity, pairs, prefixes, strategy_of, with_rests
 
-from mmopt.errors import OptionError, ResultError, WorkloadError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.privacy.rounding.counted_tables import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import SectorStrategy, SectorwiseStrategy
@@ -41,16 +41,6 @@ def test_errors_and_answers_are_those_of_the_matrix(
             near(strategy.answers_from(workload, noisy), inverse @ noisy)
             fields = {name: own for name, own in strategy.fields().items() if name != "form"}
             near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
-
-
-def test_a_core_by_permutations_of_attributes_is_no_longer_read(rng: np.random.Generator) -> None:
-    """As files of earlier versions have it: refused, with the command that makes it anew."""
-    fields = strategy_of(own := pairs(rng, 2, 3), np.eye(own.size)).fields()
-    parts = {name: np.eye(2) for name in ("trivial", "standard", "sym", "alt")}
-    with pytest.raises(ResultError) as refused:
-        SectorStrategy.from_fields({**fields, "core": parts})
-    assert refused.value.message == "its strategy is by permutations of equal attributes, no longer read"
-    assert refused.value.hint == "make it anew: mmopt solve WORKLOAD --program PROGRAM --out FILE"
 
 
 def test_of_sets_of_three_attributes_and_weights_of_rows(rng: np.random.Generator) -> None:

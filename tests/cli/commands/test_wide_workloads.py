@@ -6,19 +6,23 @@ from typing import Any
 import pytest
 
 NAMES = [f"a{i}" for i in range(20)]
-WIDE = "".join(
-    [
-        "domain:\n",
-        *(f"  {name}: {{range: [0, 3], width: 1}}\n" for name in NAMES),
-        "workload:\n  - products: {ways: [1, 2], each: prefix}\n",
+
+
+def over(names: list[str]) -> str:
+    """Prefixes of one and two attributes of three values."""
+    lines = [
+        "domain:",
+        *(f"  {name}: {{range: [0, 3], width: 1}}" for name in names),
+        "workload:\n  - products: {ways: [1, 2], each: prefix}",
         "privacy: {epsilon: 1.0, delta: 1.0e-6}\n",
     ]
-)
+    return "\n".join(lines)
 
 
 @pytest.fixture
 def wide(files: Path) -> Path:
-    (files / "wide.yaml").write_text(WIDE, encoding="utf-8")
+    (files / "wide.yaml").write_text(over(NAMES), encoding="utf-8")
+    (files / "many.yaml").write_text(over(NAMES[:13]), encoding="utf-8")
     (files / "wide.csv").write_text(f"{','.join(NAMES)}\n{','.join('1' * 20)}\n", encoding="utf-8")
     return files
 
@@ -41,13 +45,13 @@ def test_what_lists_the_cells_is_refused_before_anything_is_solved(run: Any, wid
 
 
 def test_a_saved_solution_is_explained_and_reported(run: Any, wide: Path) -> None:
-    assert run("solve", "wide.yaml", "--program", "l2_strategy", "--out", "wide.npz").status == 0
-    explained = run("explain", "l2_strategy", "wide.yaml", "--solution", "wide.npz")
+    assert run("solve", "many.yaml", "--program", "l2_strategy", "--out", "wide.npz").status == 0
+    explained = run("explain", "l2_strategy", "many.yaml", "--solution", "wide.npz")
     assert explained.status == 0, explained
     assert "over cells that are not listed, of which the largest entry alone is known" in " ".join(
         explained.out.split()
     )
-    reported = run("report", "wide.yaml", "--strategy", "wide.npz", "--out", "wide.html")
+    reported = run("report", "many.yaml", "--strategy", "wide.npz", "--out", "wide.html")
     assert reported.status == 0, reported
     page = (wide / "wide.html").read_text(encoding="utf-8")
     assert "SectorStrategy" in page and "squared columns" not in page

@@ -31,7 +31,7 @@ def asked_of(workload: Workload, beside: float = 0.0) -> tuple[RowSpace, AskedSh
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("sizes", [(4, 4, 4, 4), (2, 3, 4)], ids=["equal", "plain"])
+@pytest.mark.parametrize("sizes", [(4, 4, 4, 4), (2, 3, 4)], ids=["alike", "different"])
 @pytest.mark.parametrize("beside", [0.0, 0.1])
 def test_designs_get_better_and_say_what_they_are(sizes: tuple[int, ...], beside: float) -> None:
     space, asked = asked_of(ways(sizes, target=2.0), beside)
