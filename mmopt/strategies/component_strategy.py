@@ -22,6 +22,7 @@ from mmopt.numerics.outward import not_below, root_up, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, Strategy, as_dense
+from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.strategies.sector_strategy import SectorStrategy
 from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.symmetry.joint_components import Cells, Key
@@ -258,5 +259,5 @@ class ComponentStrategy(StrategyForm):
         return f"ComponentStrategy({self.p:,} × {self.n:,}, {self.cells.words}, {sensitivity})"
 
 
-AnyStrategy = Strategy | ComponentStrategy | SectorStrategy
-"""What programs choose: the forms that a solve judges."""
+AnyStrategy = Strategy | ComponentStrategy | SectorStrategy | ProductStrategy
+"""The forms of a solution's strategy."""

@@ -27,6 +27,7 @@ from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
     PERMUTE_CELLS,
     PERMUTE_QUERIES,
+    PERMUTED,
     REPEAT_CELLS,
     ROTATE_BASIS,
     ROTATE_ROOT,
@@ -40,6 +41,7 @@ from mmopt.compiler.reductions import (
     split_by_symmetry,
 )
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
+from mmopt.compiler.reductions.solve_kronecker_factors import in_factors, workloads_of_factors
 from mmopt.compiler.reductions.split_by_symmetry import SECTOR_TOTALS, by_components, obstacle
 
 __all__ = [
@@ -51,9 +53,11 @@ __all__ = [
     "Traits",
     "by_components",
     "first_step",
+    "in_factors",
     "obstacle",
     "reducible",
     "traits_of",
+    "workloads_of_factors",
 ]
 
 
@@ -74,7 +78,6 @@ class Reduction:
     is_for_products: bool = False
 
 
-PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 REDUCTIONS = (
     Reduction(
         "merge cells",

@@ -8,7 +8,7 @@ Guards workload_actions.py.
 import pytest
 from edited_programs import edited
 
-from mmopt.compiler.invariance.composed_workloads import LARGEST_PART, SUM, of_blocks, of_factors
+from mmopt.compiler.invariance.composed_workloads import LARGEST_PART, SCALED, SUM, of_blocks, of_factors
 from mmopt.compiler.invariance.equivariance import equivariance
 from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
@@ -163,7 +163,7 @@ def test_blocks_and_factors_of_the_shipped_programs(subtests: pytest.Subtests) -
         ("weighted_l2", SUM, "product"),
         ("fitness_for_use", LARGEST_PART, "product"),
         ("fitness_lmi", LARGEST_PART, None),
-        ("fitness_budget", LARGEST_PART, "product"),
+        ("fitness_budget", LARGEST_PART, SCALED),  # unless its budget is known to be one
         (
             "fitness_penalty",
             "the objective: numbers are chosen for all parts together",
@@ -187,7 +187,7 @@ def test_blocks_and_factors_of_the_shipped_programs(subtests: pytest.Subtests) -
 def test_a_changed_objective(subtests: pytest.Subtests) -> None:
     for objective, blocks, factors in [
         ("trace(W @ inv(X) @ W.T)", SUM, "product"),
-        ("3 * trace(W @ inv(X) @ W.T)", SUM, "product"),
+        ("3 * trace(W @ inv(X) @ W.T)", SUM, SCALED),
         ("max(diag(W @ inv(X) @ W.T))", LARGEST_PART, "product"),
         ("trace(W @ inv(X) @ W.T) + 1", "", ""),
         ("trace(W @ inv(X) @ W.T) + max(diag(W @ inv(X) @ W.T))", "", ""),
