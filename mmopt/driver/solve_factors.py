@@ -1,7 +1,8 @@
 """Solve a product factor by factor; the whole is what the certified solutions of its factors make.
 
-Nothing is scored over the cells. That objective and bound of the whole are the products of theirs is the theorem
-of ``compiler/reductions/solve_kronecker_factors.py``; whether it holds, the plan decides by the program's tree.
+Nothing is scored over the cells: that objective and bound of the whole are the products of theirs is the
+theorem of ``compiler/reductions/solve_kronecker_factors.py``, and whether it holds the plan decides by the
+program's tree.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
     """
     parts, plans = Parts(task), task.plan.factors
     known: dict[SolvePlan, Solution] = {}
-    for plan in dict.fromkeys(plans.values()):
+    for plan in task.plan.attributes:
         with parts.named():
             asked = parts.options(plan, 1.0 / len(plans))
             found = solve(replace(task, plan=plan, asked=asked))

@@ -81,6 +81,12 @@ class SolvePlan:
         return dict(zip(names, self.parts, strict=True))
 
     @property
+    def attributes(self) -> Mapping[SolvePlan, list[str]]:
+        """The plans of the factors, equal ones once, with the attributes of each."""
+        plans = self.factors
+        return {part: [name for name in plans if plans[name] is part] for part in plans.values()}
+
+    @property
     def largest(self) -> int:
         """The columns of the largest matrix that is solved."""
         return max((part.largest for part in self.factors.values()), default=self.instance.largest())

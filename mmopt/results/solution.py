@@ -118,8 +118,8 @@ class Solution(Saved, Charted, Reported):
     variables : the repaired point.
     sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
         unit variance per unit of sensitivity.
-    steps : the solutions of the convex steps of a procedure, or of the factors of a product by attribute, each
-        with its own bound.
+    steps : the solutions of the convex steps of a procedure, or of the factors of a product by attribute,
+        each with its own bound.
     givens : those that the caller passed.
     bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
         determine them uniquely and another machine may find other ones.
