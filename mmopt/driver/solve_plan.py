@@ -178,12 +178,11 @@ def _reduced(
 def plan_in_factors(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], solver: str | SolverRow | None = None
 ) -> SolvePlan | None:
-    """The plan factor by factor; None where the whole is not exactly the product of factors."""
+    """The plan factor by factor; None where the whole is not the product of factors."""
     asked = workloads_of_factors(workload)
     is_asked = sum(part.n > 1 for part in asked) > 1 and all(part.n <= MOST_CELLS for part in asked)
-    program, own = checked.program, frozenset(givens)
-    # The first two are decided before anything is bound.
-    if not is_asked or program.klass != "convex" or not of_factors(checked, own).kind:
+    ones = {p.name: 1.0 for p in checked.program.parameters}  # as far as is known before anything is bound
+    if not (is_asked and of_factors(checked, frozenset(givens), ones).kind):
         return None
     known = {part.hash: part for part in asked}
     plans = {key: plan_solve(checked, part, givens, solver=solver) for key, part in known.items()}

@@ -16,9 +16,9 @@ from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import OptionError, ResultError
 from mmopt.language import Program, program_names
 from mmopt.numerics.blas_threads import blas_threads
+from mmopt.proof.products import recheck_product
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not, same_arrays
 from mmopt.proof.recheck_factored import recheck_factored
-from mmopt.proof.recheck_product import recheck_product
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
 from mmopt.results.verification import shown

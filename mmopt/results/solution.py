@@ -289,19 +289,12 @@ class Solution(Saved, Charted, Reported):
 
 def of_factors(factors: Mapping[str, Solution]) -> dict[str, Any]:
     """What the whole has from its factors, unformed: the strategy and every value, by the names of fields."""
-    each = list(factors.values())
-
-    def named(field: str) -> dict[str, Value]:
-        values = [getattr(s, field) for s in each]
-        return {key: Kronecker(tuple(v[key] for v in values)) for key in values[0]}
-
-    def value(field: str) -> Value | None:
-        values = tuple(getattr(s, field) for s in each)
-        return None if any(v is None for v in values) else Kronecker(values)
-
-    return {
-        "strategy": ProductStrategy(tuple(as_dense(s.strategy) for s in each)),
-        **{name: named(name) for name in ("variables", "multipliers")},
-        **{name: value(name) for name in ("error_multipliers", "covariance", "basis")},
-        "bases": {},
-    }
+    found: dict[str, Any] = {}
+    for name in OF_FACTORS:
+        first, *_ = values = [getattr(s, name) for s in factors.values()]
+        if isinstance(first, Mapping):
+            found[name] = {key: Kronecker(tuple(v[key] for v in values)) for key in first}
+        else:
+            found[name] = None if first is None else Kronecker(tuple(values))
+    strategies = (as_dense(s.strategy) for s in factors.values())
+    return {**found, "strategy": ProductStrategy(tuple(strategies)), "bases": {}}

@@ -4,8 +4,8 @@
 it is the sum over the blocks (a trace) or the largest (a maximum, a variable that bounds a family of
 lines). *Kronecker product* of workloads: every array is the Kronecker product of those of the factors, and a
 number their product. Which of it holds follows from the same words of the table of atoms as in
-``under_actions.py``. A number of the program's own (``<= 2``, a parameter of 3) is the same for every factor,
-so that the product is off by a power of it: it is exact where all such numbers are one.
+``under_actions.py``. A number of the program's own (``<= 2``, a parameter of 3) would be there once for every
+factor: all such have to be one.
 
 Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
 parts make some of the whole, and their objective and bound are both the sum (or largest, or product) of the
@@ -14,7 +14,7 @@ parts'. If objective and bound agree in the parts, they agree in the whole.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
 from mmopt.compiler.invariance.workload_actions import SOURCE_AXES
@@ -34,10 +34,9 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 
-__all__ = ["LARGEST_PART", "PRODUCT", "SCALED", "SUM", "Composition", "of_blocks", "of_factors"]
+__all__ = ["LARGEST_PART", "SUM", "Composition", "of_blocks", "of_factors"]
 
 SUM, LARGEST_PART = "sum", "largest"
-PRODUCT, SCALED = "product", "product but for a number"
 
 # A function of each part alone: of zero it is zero, so that nothing appears between blocks.
 _KEPT = frozenset({"linear", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"})
@@ -46,7 +45,7 @@ _NO_FACTORS = frozenset({"linear", "soft", "spectrum", ""})
 
 @dataclass(frozen=True)
 class Composition:
-    """How the parts' numbers make the whole's (one of the words above); "" and why not."""
+    """How the parts' numbers make the whole's (``SUM``, ``LARGEST_PART``, or "product"); "" and why not."""
 
     kind: str
     why_not: str = ""
@@ -199,29 +198,27 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
 # -- Kronecker products ----------------------------------------------------------------------------------
 
 
-def _inner(expr: Expr) -> Sequence[Expr]:
-    """The parts that a product of workloads makes products of: an exponent is the same in every factor."""
-    inner = children(expr)
-    if isinstance(expr, Apply):
-        if expr.atom == "pow":
-            return inner[:1]
-        if ATOMS[expr.atom].takes_dim:
-            return ()
-    return inner
-
-
-def _factors(expr: Expr, scope: Scope) -> None:
+def _factors(expr: Expr, scope: Scope, others: frozenset[str]) -> None:
     """Refuse an expression whose value for a product is not the product of those for the factors."""
     if isinstance(expr, Block | Entries):
         raise _NotSo("a block matrix" if isinstance(expr, Block) else "entries taken one by one")
+    if isinstance(expr, Number) and expr.value not in (0.0, 1.0):
+        raise _NotSo(f"the number {expr.value:g}")
+    if isinstance(expr, Name) and expr.id in others:
+        raise _NotSo(f"the number '{expr.id}'")
+    inner = children(expr)
     if isinstance(expr, Apply):
         atom = ATOMS[expr.atom]
         if atom.unitless or atom.equivariance in _NO_FACTORS:
             raise _NotSo(f"'{expr.atom}'")
         if atom.equivariance == "extreme" and not infer(expr.args[0], scope).sign > 0:
             raise _NotSo(f"'{expr.atom}' of what may be negative")
-    for child in _inner(expr):
-        _factors(child, scope)
+        if expr.atom == "pow":
+            inner = inner[:1]  # the exponent is the same number in every factor
+        elif atom.takes_dim:
+            inner = ()
+    for child in inner:
+        _factors(child, scope, others)
 
 
 def of_factors(
@@ -229,53 +226,24 @@ def of_factors(
 ) -> Composition:
     """Whether the objective of a Kronecker product is the product of those of the factors.
 
-    ``numbers``: the parameters that are numbers; of what is not there nothing is known.
+    ``numbers``: the parameters that are numbers; one that is missing may have any value.
     """
-    found = _composition(checked, own, _read_factors(checked))
-    is_exact = found.kind != PRODUCT or _is_exact(checked, numbers or {})
-    return found if is_exact else Composition(SCALED)
+    ones = {name for name, number in (numbers or {}).items() if number == 1.0}
+    return _composition(checked, own, _read_factors(checked, ones))
 
 
-def _is_exact(checked: Checked, numbers: Mapping[str, float]) -> bool:
-    """Whether every number of the program is one (or zero), and its ``value`` a product as well."""
-    program = checked.program
-    counted = {p.name for p in program.parameters if p.declared is not None and p.declared.kind == "dim"}
-    types, scope = checked.types, checked.scope.with_types(objective=checked.objective or SCALAR)
-    arrays_of = {p.name for p in program.parameters if p.name in types and types[p.name].dims}
-    plain = {p.name for p in program.parameters} - arrays_of
-    arrays = [p.expr for p in program.parameters if p.name in arrays_of]
-    sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
-    proved = [] if program.certificate is None else [program.certificate.expr]
-    value = [] if program.value is None else [program.value]
-    try:
-        for expr in (*arrays, *value):
-            _factors(expr, scope)
-    except _NotSo:
-        return False
-    every = [*(let.expr for let in program.lets), program.objective, *sides, *proved, *arrays, *value]
-    ones = {name for name, number in numbers.items() if number == 1.0}
-    return counted <= ones and all(
-        leaf.value in (0.0, 1.0) if isinstance(leaf, Number) else leaf.id in ones or leaf.id not in plain
-        for expr in every
-        for leaf in _leaves(expr)
-    )
-
-
-def _leaves(expr: Expr) -> Iterator[Number | Name]:
-    """The numbers and names of which a product is made."""
-    if isinstance(expr, Number | Name):
-        yield expr
-    for child in _inner(expr):
-        yield from _leaves(child)
-
-
-def _read_factors(checked: Checked) -> Generator[str, None, str]:
-    program = checked.program
-    for let in program.lets:
-        yield let.name
-        _factors(let.expr, checked.scope)
+def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]:
+    program, types = checked.program, checked.types
+    arrays = {p.name for p in program.parameters if p.name in types and types[p.name].dims}
+    others = frozenset(p.name for p in program.parameters) - arrays - ones
+    counted = {name for d in program.choose for dim in d.dims for name in dim.symbols}
+    if sized := sorted(others & counted):
+        raise _NotSo(f"the count '{sized[0]}'")
+    for computed in (*(p for p in program.parameters if p.name in arrays), *program.lets):
+        yield computed.name
+        _factors(computed.expr, checked.scope, others)
     yield "the objective"
-    _factors(program.objective, checked.scope)
+    _factors(program.objective, checked.scope, others)
     for c in program.constraints:
         yield f"constraint '{c.name}'"
         scope, r = checked.scope.inside(c.family), c.relation
@@ -283,11 +251,15 @@ def _read_factors(checked: Checked) -> Generator[str, None, str]:
             raise _NotSo("a matrix inequality")
         small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
         for side in (small, large):
-            _factors(side, scope)
+            _factors(side, scope, others)
         # 0 <= a <= b and 0 <= c <= d give a c <= b d.
         if r.op != "==" and not infer(small, scope).sign > 0:
             raise _NotSo("a side that may be negative")
     if program.certificate is not None:
         yield "the certificate"
-        _factors(program.certificate.expr, checked.scope)
-    return PRODUCT
+        _factors(program.certificate.expr, checked.scope, others)
+    if program.value is not None:
+        yield "the value"
+        of_value = checked.scope.with_types(objective=checked.objective or SCALAR)
+        _factors(program.value, of_value, others)
+    return "product"

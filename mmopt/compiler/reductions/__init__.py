@@ -66,8 +66,7 @@ class Reduction:
     """A row of the table.
 
     goes_with : the actions that have to leave the program as it is. place : why it stands where it stands.
-    is_for_kernels : whether only a kernel can take its parts. is_for_products : whether it takes none but
-        workloads of products.
+    is_for_kernels : whether only a kernel can take its parts.
     """
 
     name: str
@@ -75,7 +74,6 @@ class Reduction:
     applies: Callable[[Instance, Traits], ReductionStep | None]
     place: str
     is_for_kernels: bool = False
-    is_for_products: bool = False
 
 
 REDUCTIONS = (
@@ -90,7 +88,6 @@ REDUCTIONS = (
         PERMUTED,
         solve_kronecker_factors.applies,
         "before what makes a matrix of a product",
-        is_for_products=True,
     ),
     Reduction(
         "independent blocks",
@@ -129,7 +126,6 @@ def first_step(
     """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
         is_asked = traits.acts.allows(*row.goes_with)
-        is_asked &= not row.is_for_products or instance.workload.products is not None
         if is_asked and (not row.is_for_kernels or has_kernel(instance)):
             step = row.applies(instance, traits)
             if step is not None:

@@ -168,12 +168,11 @@ def _touched_together(queries: Implicit, known: dict[int, Ints]) -> Ints:
 
 
 def _joined(labels: Ints, groups: Ints, cells: Ints) -> Ints:
-    """The labels, numbered from 0 on, where the cells of a group are connected."""
-    sizes = int(groups.max(initial=-1)) + 1, int(labels.max()) + 1
-    touched = scipy.sparse.csr_array((np.ones(len(cells), dtype=bool), (groups, labels[cells])), sizes)
-    graph = scipy.sparse.block_array([[None, touched], [touched.T, None]])
-    _, found = scipy.sparse.csgraph.connected_components(graph, directed=False)
-    return np.unique(found[sizes[0] :], return_inverse=True)[1][labels]
+    """The labels, numbered from 0 on, where the cells of a group are connected: each with the first."""
+    _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    edges = labels[cells[first]][place], labels[cells]
+    graph = scipy.sparse.coo_array((np.ones(len(cells)), edges), (len(labels), len(labels)))
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][labels])
 
 
 def _together(strategies: Sequence[Strategy]) -> list[Strategy]:

@@ -7,11 +7,10 @@ nuclear norms, maxima of what is not negative. Li et al. (VLDB Journal 24, 2015,
 total error.
 
 It holds for one product, with one weight and one target for all its queries; a union of products has no such
-optimum. The weight and the target go to the first factor.
+optimum. The weight and the target go to the first factor that is no number.
 
 Over few cells the product of the solutions is formed and judged. Over many (``in_factors``) nothing is:
-each factor has a certified solution of its own, and that the whole is their product follows from the theorem,
-which is exact where the program's own numbers are one.
+each factor has a certified solution of its own, and that the whole is their product follows from the theorem.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from types import MappingProxyType
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.composed_workloads import PRODUCT
 from mmopt.compiler.invariance.workload_actions import PERMUTED
 from mmopt.compiler.reductions.reduction_step import (
     CELLS_AND_QUERIES,
@@ -63,7 +61,7 @@ def applies(instance: Instance, traits: Traits) -> KroneckerProduct | None:
     if not traits.factors.kind:
         return None
     found = zip(instance.workload.domain.attributes, workloads_of_factors(instance.workload), strict=False)
-    asked = {attribute.name: part for attribute, part in found if not _is_one(part)}
+    asked = {a.name: part for a, part in found if part.shape != (1, 1) or part.matrix[0, 0] != 1.0}
     if len(asked) < 2:
         return None
     return _step(instance, traits, asked, smaller(instance, *asked.values()))
@@ -78,14 +76,15 @@ def workloads_of_factors(workload: Workload) -> tuple[Workload, ...]:
         return ()
     (product,) = products
     finite = math.isfinite(product.target)
+    first = next((place for place, factor in enumerate(product.factors) if factor.shape != (1, 1)), 0)
     return tuple(
         Workload(
             Domain.anonymous(factor.size),
             (
                 Product(
                     (factor,),
-                    weight=1.0 if place else product.weight,
-                    target=(1.0 if place else product.target) if finite else math.inf,
+                    weight=product.weight if place == first else 1.0,
+                    target=(product.target if place == first else 1.0) if finite else math.inf,
                 ),
             ),
         )
@@ -95,15 +94,14 @@ def workloads_of_factors(workload: Workload) -> tuple[Workload, ...]:
 
 def in_factors(workload: Workload, parts: Sequence[Instance]) -> tuple[Instance, KroneckerProduct] | None:
     """The program for a product, with sizes and numbers alone, and the step to its factors, of which nothing
-    is formed; None where the whole is not exactly their product."""
+    is formed; None where the whole is not their product."""
     first = parts[0]
     passed = [p.name for p in first.program.parameters if np.ndim(first.env[p.name]) == 0]
     numbers = {name: first.env[name] for name in passed}
     sizes = {name: math.prod(part.sizes()[name] for part in parts) for name in first.sizes()}
     whole = replace(first, workload=workload, env=MappingProxyType({**sizes, **numbers}))
     traits = traits_of(first)
-    is_exact = traits.factors.kind == PRODUCT and traits.acts.allows(*PERMUTED)
-    if not (is_exact and reducible(whole)):
+    if not (traits.factors.kind and traits.acts.allows(*PERMUTED) and reducible(whole)):
         return None
     names = [attribute.name for attribute in workload.domain.attributes]
     return whole, _step(whole, traits, names, tuple(parts))
@@ -120,10 +118,3 @@ def _step(
         multiplies=True,
         axes=traits.acts.multipliers,
     )
-
-
-def _is_one(part: Workload) -> bool:
-    """Whether the factor is the number 1."""
-    (product,) = part.products or ()
-    (factor,) = product.factors
-    return factor.rows == factor.size == 1 and float(factor.matrix()[0, 0]) == 1.0

@@ -1,12 +1,14 @@
-"""The solution of a product, recomputed from its factors, of which each is verified."""
+"""A product verified and certified factor by factor, and put together again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from mmopt.driver.solve_factors import composed
-from mmopt.driver.solve_plan import plan_in_factors
+from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, plan_in_factors
 from mmopt.language import Checked, Program
 from mmopt.numerics.split_arrays import Kronecker
 from mmopt.proof.recheck import Recheck, Rows, feasible_or_not, same_arrays
@@ -14,7 +16,7 @@ from mmopt.results import Check, Solution
 from mmopt.strategies import ProductStrategy
 from mmopt.workloads import Workload
 
-__all__ = ["recheck_product"]
+__all__ = ["certified_product", "plan_of_product", "recheck_product"]
 
 FIGURES = {
     "objective": "",
@@ -78,3 +80,34 @@ def _values(s: Solution) -> dict[str, tuple[int, ...]]:
         "basis": s.basis,
     }
     return {name: tuple(map(id, v.parts)) for name, v in named.items() if isinstance(v, Kronecker)}
+
+
+def plan_of_product(
+    checked: Checked,
+    workload: Workload,
+    given: Any,
+    multipliers: Mapping[str, Any],
+    givens: Mapping[str, Any],
+) -> SolvePlan | None:
+    """The plan by which a strategy is certified in factors; None where it, the workload or multipliers of it
+    are no product, or its cells few."""
+    is_product = isinstance(given, ProductStrategy) and given.sizes == workload.domain.shape
+    is_product = is_product and all(isinstance(value, Kronecker) for value in multipliers.values())
+    return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
+
+
+def certified_product(
+    plan: SolvePlan,
+    given: Any,
+    multipliers: Mapping[str, Kronecker],
+    certify: Callable[..., Solution],
+) -> Solution:
+    """What the factors make together, each certified."""
+    parts = [{key: v.parts[at] for key, v in multipliers.items()} for at in range(len(plan.parts))]
+    factors = {
+        name: certify(part.instance.workload, factor, multipliers=parts[at])
+        for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
+    }
+    warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
+    whole = composed(plan.instance.workload.hash, factors)
+    return replace(whole, reductions=(plan.split,), warnings=warnings)
