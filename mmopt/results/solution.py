@@ -269,16 +269,17 @@ class Solution(Saved, Charted, Reported):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Solution:
-        steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
-        if steps and "strategy" not in fields:
-            first = next(iter(fields["steps"].values()))
-            fields = {**{name: first[name] for name in OF_FACTORS if name in first}, **fields}
-            return replace(build(cls, {**fields, "steps": {}}), steps=steps, **of_factors(steps))
-        built = build(cls, fields)
+        known, factors = fields, fields.get("steps")
+        if "strategy" not in fields and isinstance(factors, Mapping) and factors:
+            first = next(iter(factors.values()))
+            known = {**{name: first[name] for name in OF_FACTORS if name in first}, **fields}
+        built = build(cls, known)
         status = built.status
         if "bound_grade" not in fields:  # of version 0.1.0, where any certificate made a bound valid
             status = replace(status, bound_valid=False)
-        return replace(built, status=status, steps=steps)
+        steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
+        made = {} if known is fields else of_factors(steps)
+        return replace(built, status=status, steps=steps, **made)
 
     def __repr__(self) -> str:
         gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True, layout='e')}"
