@@ -6,6 +6,7 @@
 - ``derive.py``: a bound without a certificate: a second solve for slopes; a point moved inside lines
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
 - ``solve_convex.py``: a convex program solved as its plan says, lifted and scored
+- ``solve_factors.py``: a product solved factor by factor
 - ``run_solver.py``: a solver run on an instance, each of its points scored, the best kept
 - ``other_method.py``: a solver of another method, where the one that was chosen got no further
 - ``objective_remarks.py``: what an objective is charged, and why it is estimated, in words

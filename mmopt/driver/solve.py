@@ -22,6 +22,7 @@ from mmopt.driver.read_options import refuse_unread
 from mmopt.driver.search.rank_search import solve_rank
 from mmopt.driver.search.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex
+from mmopt.driver.solve_factors import solve_factors
 from mmopt.driver.solve_plan import Report, Task, plan_solve
 from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import OptionError
@@ -141,7 +142,7 @@ def solve(
             named = {**row_parameter(checked.written, strategy), **named}
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         point = None if strategy is None else adopt(plan.instance, strategy)
-        with blas_threads(plan.instance.largest(), threads) if plan.split else nullcontext():
+        with blas_threads(plan.largest, threads) if plan.split else nullcontext():
             return solve_task(Task(plan, row, overrides, progress, point, derive))
 
 
@@ -149,12 +150,16 @@ def solve_task(task: Task) -> Solution:
     """Solve a task of any class."""
     started = time.monotonic()
     solution = _SOLVES[task.program.klass](task)
-    if not is_shipped(task.instance.checked):
+    if not (solution.is_in_factors or is_shipped(task.instance.checked)):
         from mmopt.driver.objective_remarks import objective_remarks  # off the usual way
 
         remarks = objective_remarks(task.instance, solution)
         solution = replace(solution, warnings=(*remarks, *solution.warnings))
     return with_total(solution, started)
+
+
+def _convex(task: Task) -> Solution:
+    return solve_factors(task, solve_task) if task.plan.factors else solve_convex(task)
 
 
 def _procedure(task: Task) -> Solution:
@@ -169,7 +174,7 @@ def _smooth(task: Task) -> Solution:
 
 _SOLVES = {
     "closed form": solve_closed,
-    "convex": solve_convex,
+    "convex": _convex,
     "procedure": _procedure,
     "rank": solve_rank,
     "smooth": _smooth,

@@ -9,14 +9,13 @@ multipliers are put into its certificate. So nothing depends on a reduction bein
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.adopt_strategy import adopt
@@ -34,7 +33,7 @@ from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_so
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
-__all__ = ["solve_convex", "with_derived"]
+__all__ = ["Parts", "solve_convex", "with_derived"]
 
 # Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
 SHARE_OF_PARTS = 0.9
@@ -221,13 +220,15 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
 
 
 @dataclass
-class _Parts:
+class Parts:
     """The parts solved so far; equal ones are solved once."""
 
     whole: Task
     started: float = field(default_factory=time.monotonic)
     known: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
     leaves: list[Ending] = field(default_factory=list)
+    stops: list[str] = field(default_factory=list)  # why each ended, in order
+    warnings: list[str] = field(default_factory=list)
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
     asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
 
@@ -241,25 +242,54 @@ class _Parts:
                 self.known[part, share] = self.solved(part, share)
         return plan.step.lift([self.known[part, share] for part in plan.parts])
 
-    def run(self, plan: SolvePlan, share: float) -> SolvedPart:
+    def options(self, plan: SolvePlan, share: float) -> dict[str, Any]:
+        """The options of a part: its share of the gap, and what is left of the time."""
         whole = self.whole
-        tolerance = whole.asked.get("tolerance") or _default_tolerance(plan.instance, whole.solver)
+        tolerance = whole.asked.get("tolerance") or _default_tolerance(plan, whole.solver)
         self.asked = max(self.asked, tolerance)
         asked = {**whole.asked, "tolerance": SHARE_OF_PARTS * share * tolerance}
-        if any(leaf.stop == Stop.INTERRUPTED for leaf in self.leaves):
+        if Stop.INTERRUPTED in self.stops:
             asked["time_limit"] = SECONDS_OF_A_LATE_PART
         elif "time_limit" in asked:
             used = time.monotonic() - self.started
             asked["time_limit"] = max(asked["time_limit"] - used, SECONDS_OF_A_LATE_PART)
+        return asked
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """An error of a part says what it is a part of."""
         try:
-            began = time.monotonic() - self.started
-            point, leaf = _run(replace(whole, plan=plan, asked=asked))
+            yield
         except SolverError as error:
-            lines = "; ".join(whole.plan.lines)
+            lines = "; ".join(self.whole.plan.lines)
             message = f"{error.message} (cells and queries counted after: {lines})"
             hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
             raise SolverError(message, where=error.where, hint=hint) from None
+
+    def stop(self, gap: float) -> str:
+        """Why the whole ended: its own gap, or the first part that did not reach one."""
+        if gap <= self.asked:
+            return Stop.REACHED
+        return next((stop for stop in self.stops if stop != Stop.REACHED), Stop.LIFTED)
+
+    def remarks(self, stop: str, gap: float) -> tuple[str, ...]:
+        """What the parts warn of, where the whole did not reach its gap; and where they all did."""
+        found = {} if stop == Stop.REACHED else dict.fromkeys(self.warnings)
+        if stop == Stop.LIFTED:
+            found[
+                f"every part reached its gap, and what they make together has a gap of "
+                f"{rounded(gap, 2, up=True, layout='e')} ({self.asked:.0e} was asked for): {UNREDUCED}"
+            ] = None
+        return tuple(found)
+
+    def run(self, plan: SolvePlan, share: float) -> SolvedPart:
+        asked = self.options(plan, share)
+        with self.named():
+            began = time.monotonic() - self.started
+            point, leaf = _run(replace(self.whole, plan=plan, asked=asked))
         self.leaves.append(leaf)
+        self.stops.append(leaf.stop)
+        self.warnings += leaf.warnings
         self.history += [{"part": len(self.leaves), **_later(row, began)} for row in leaf.history]
         strategy, _, _ = meaning(plan.instance, point.env, leaf.multipliers)
         return SolvedPart(strategy, leaf.multipliers, leaf.bound)
@@ -270,17 +300,17 @@ def _later(row: Mapping[str, float | bool], began: float) -> dict[str, float | b
     return {name: value + began if name == "seconds" else value for name, value in row.items()}
 
 
-def _default_tolerance(instance: Instance, solver: str | SolverRow | None) -> float:
+def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float:
     """That of the solver that would be chosen."""
     try:
-        return choose_solver(instance, solver).tolerance
+        return choose_solver(plan.instance, solver).tolerance
     except TooLargeError:  # for every conic solver; another may do, or says so itself
         return Options().tolerance
 
 
 def _solve_parts(task: Task) -> Solution:
     """Solve the parts of a plan, lift what comes out, and score it."""
-    instance, parts, best = task.instance, _Parts(task), Best(task.instance)
+    instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
     best.offer(adopt(instance, as_dense(lifted.strategy)), lifted.multipliers)
@@ -296,7 +326,7 @@ def _solve_parts(task: Task) -> Solution:
             f"({lines})",
             hint=UNREDUCED,
         )
-    stop, leaves = _stop(parts, best.gap), parts.leaves
+    stop, leaves = parts.stop(best.gap), parts.leaves
     _refuse_endless(task, point, stop)
     names = dict.fromkeys(leaf.solver for leaf in leaves)
     name = (" and ".join(n for n, _ in names), " and ".join(v for _, v in names))
@@ -314,25 +344,8 @@ def _solve_parts(task: Task) -> Solution:
         compile=seconds - solving,
         solve=solving,
         scaling=leaves[0].scaling if len(leaves) == 1 else {},
-        warnings=_warnings(parts, stop, best.gap),
+        warnings=parts.remarks(stop, best.gap),
         history=[*parts.history, whole],
         reductions=task.plan.lines,
     )
     return assemble(instance, point.env, with_derived(task, point, ending, parts.started))
-
-
-def _stop(parts: _Parts, gap: float) -> str:
-    """Why the whole ended: its own gap, or the first part that did not reach one."""
-    if gap <= parts.asked:
-        return Stop.REACHED
-    return next((leaf.stop for leaf in parts.leaves if leaf.stop != Stop.REACHED), Stop.LIFTED)
-
-
-def _warnings(parts: _Parts, stop: str, gap: float) -> tuple[str, ...]:
-    found = {} if stop == Stop.REACHED else dict.fromkeys(w for leaf in parts.leaves for w in leaf.warnings)
-    if stop == Stop.LIFTED:
-        found[
-            f"every part reached its gap, and what they make together has a gap of "
-            f"{rounded(gap, 2, up=True, layout='e')} ({parts.asked:.0e} was asked for): {UNREDUCED}"
-        ] = None
-    return tuple(found)

@@ -11,14 +11,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.invariance.composed_workloads import of_factors
 from mmopt.compiler.reductions import (
     ReductionStep,
     Traits,
     by_components,
     first_step,
+    in_factors,
     obstacle,
     reducible,
     traits_of,
+    workloads_of_factors,
 )
 from mmopt.compiler.same_program import is_shipped, match
 from mmopt.driver.read_options import reads, takes
@@ -38,6 +41,7 @@ __all__ = [
     "Report",
     "SolvePlan",
     "Task",
+    "plan_in_factors",
     "plan_instance",
     "plan_solve",
 ]
@@ -57,7 +61,7 @@ KERNEL_ARRAYS = 16  # of the size of the largest component, that a solve by comp
 class SolvePlan:
     """How an instance is solved: as it is, or by a step to smaller ones, whose solutions it lifts.
 
-    split : how the instance stands by component, where its solution stays so; else "".
+    split : how the instance stands by component or in factors, where its solution stays so; else "".
     step : a reduction; with the plans of its ``parts``, of which those of equal parts are one.
     further : makes the plan of a dearer way, which is taken where this one leaves the gap open; or says why
         there is none.
@@ -70,6 +74,25 @@ class SolvePlan:
     parts: tuple[SolvePlan, ...] = ()
     reduce: bool = True
     further: Callable[[], SolvePlan | str | TooLargeError] | None = None
+
+    @property
+    def factors(self) -> Mapping[str, SolvePlan]:
+        """The plans of the factors by attribute, where the solution stays in factors; else none."""
+        if self.step is None or not self.split:
+            return {}
+        names = [a.name for a in self.instance.workload.domain.attributes]
+        return dict(zip(names, self.parts, strict=True))
+
+    @property
+    def attributes(self) -> Mapping[SolvePlan, list[str]]:
+        """The plans of the factors, equal ones once, with the attributes of each."""
+        plans = self.factors
+        return {part: [name for name in plans if plans[name] is part] for part in plans.values()}
+
+    @property
+    def largest(self) -> int:
+        """The columns of the largest matrix that is solved."""
+        return max((part.largest for part in self.factors.values()), default=self.instance.largest())
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -99,6 +122,8 @@ def plan_solve(
 ) -> SolvePlan:
     """The plan of a solve.
 
+    Over more than ``FEW_CELLS`` cells a product of factors that are listed is planned factor by factor, each
+    as a solve of its own, and its solution stays in factors: nothing has the size of the cells.
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
     instance is by component, if a kernel solves it, and its solution stays so; over more than ``MOST_CELLS``
     it is else, or where components are as large, in the space of the queries, if these look at few
@@ -112,14 +137,18 @@ def plan_solve(
     """
     checked = program if isinstance(program, Checked) else check(program)
     is_large = workload.n > MOST_CELLS
+    if reduce and workload.n > FEW_CELLS:
+        found = plan_in_factors(checked, workload, givens or {}, solver)
+        if found is not None:
+            return found
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel(solver))):
         largest = None if is_large else int(SMALL_COMPONENT * workload.n)
         asked = checked, workload, givens or {}
-        found = _without_cells(*asked) if is_large else _by_component(*asked, largest)
-        if isinstance(found, SolvePlan):
-            return found
+        other = _without_cells(*asked) if is_large else _by_component(*asked, largest)
+        if isinstance(other, SolvePlan):
+            return other
         if is_large:
-            _refuse_dense(checked.program, workload, found)
+            _refuse_dense(checked.program, workload, other)
     return plan_instance(bind(checked, workload, givens), solver, reduce=reduce)
 
 
@@ -147,6 +176,22 @@ def _reduced(
             known[key] = _reduced(inner, solver, traits, known)
         parts.append(known[key])
     return SolvePlan(instance, step=step, parts=tuple(parts))
+
+
+def plan_in_factors(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], solver: str | SolverRow | None = None
+) -> SolvePlan | None:
+    """The plan factor by factor; None where the whole is not the product of factors."""
+    asked = workloads_of_factors(workload)
+    is_asked = sum(part.n > 1 for part in asked) > 1 and all(part.n <= MOST_CELLS for part in asked)
+    ones = {p.name: 1.0 for p in checked.program.parameters}  # as far as is known before anything is bound
+    if not (is_asked and of_factors(checked, frozenset(givens), ones).kind):
+        return None
+    known = {part.hash: part for part in asked}
+    plans = {key: plan_solve(checked, part, givens, solver=solver) for key, part in known.items()}
+    parts = tuple(plans[part.hash] for part in asked)
+    found = in_factors(workload, [plan.instance for plan in parts])
+    return None if found is None else SolvePlan(found[0], found[1].text, found[1], parts)
 
 
 def _by_component(

@@ -32,6 +32,7 @@ __all__ = [
     "plus_up",
     "root_up",
     "rounded",
+    "times_down",
     "times_up",
 ]
 
@@ -61,6 +62,11 @@ def times_up(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
         certain = (a < _HUGE) & (b < _HUGE) & (product > _TINY) & (product < _HUGE)
         exact = np.where(certain, error <= 0, (a == 0) | (b == 0))
         return np.asarray(np.where(exact, product, np.nextafter(product, np.inf)))
+
+
+def times_down(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """a b, elementwise, rounded downwards; a, b >= 0."""
+    return np.maximum(-times_up(-np.asarray(a, dtype=np.float64), b), 0.0)
 
 
 def root_up(a: npt.ArrayLike) -> Array:

@@ -18,21 +18,25 @@ part), the sum of a level vector is Σ_o size_o value_o, and diag(level) has the
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
+from mmopt.limits import require_memory
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array, Ints
 
 __all__ = [
     "Array",
     "Ints",
+    "Kronecker",
     "Level",
     "Space",
     "Split",
@@ -191,6 +195,25 @@ class Unlisted:
     def shape(self) -> tuple[int]:
         """The shape of the dense vector, in a Python int."""
         return (self.space.size,)
+
+
+@dataclass(frozen=True, eq=False)
+class Kronecker:
+    """The Kronecker product of vectors, or of matrices, each as it is known; ``numpy.asarray`` forms it."""
+
+    parts: tuple[Any, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the dense product, in Python ints."""
+        shapes = [part.shape[::-1] for part in self.parts]
+        return tuple(math.prod(sizes) for sizes in itertools.zip_longest(*shapes, fillvalue=1))[::-1]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The dense product; TooLargeError where it does not fit in memory."""
+        require_memory(self.shape, "Kronecker product")
+        parts = [lift(part) if isinstance(part, Split | Level) else part for part in self.parts]
+        return np.asarray(reduce(np.kron, parts), dtype)
 
 
 def lift(value: Split | Level) -> Array:

@@ -6,6 +6,7 @@
 - ``verify.py``: ``mmopt.verify``: a saved solution against its program and workload
 - ``recheck.py``: its figures recomputed, one by one
 - ``recheck_factored.py``: those of a strategy in factors
+- ``products.py``: a product verified and certified factor by factor
 - ``repaired_strategy.py``: what a repair made of a strategy from elsewhere
 - ``verified_components.py``: the values of a saved solution on the components of the workload
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,11 @@ from mmopt.driver.solve import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
-from mmopt.language import Program
+from mmopt.language import Program, check
 from mmopt.limits import deadline
 from mmopt.proof.given_multipliers import better_of, with_given
 from mmopt.proof.given_point import check_meant, given_point, meant_by, missed_as_given
+from mmopt.proof.products import certified_product, plan_of_product
 from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
 from mmopt.request import WorkloadLike
 from mmopt.results import Solution
@@ -140,7 +142,8 @@ def certify(
     Returns
     -------
     Solution with solver "given" and status "certified". Its strategy is the one given, scaled, unless the
-    repair changed more than the scale. A point is repaired where it is not feasible as given.
+    repair changed more than the scale. A point is repaired where it is not feasible as given. A strategy that
+    is a product, over many cells, is certified in factors where the workload is one product too.
 
     Raises
     ------
@@ -170,6 +173,19 @@ def certify(
     passed, came, keeps = dict(multipliers or {}), None, point is not None
     if point is None:
         check_adopts(parsed, norm)
+        named = named_givens(givens, parsed, workload)
+        plan = plan_of_product(check(parsed), workload, given, passed, named)
+        if plan is not None:
+            of_solve: dict[str, Any] = {
+                "solve": solve,
+                "solver": solver,
+                "time_limit": time_limit,
+                "progress": progress,
+            }
+            each = partial(certify, program=parsed, norm=norm, givens=givens, **of_solve)
+            least = (overrides.get("tolerance", TOLERANCE) / len(plan.parts)) if solve else None
+            product = certified_product(plan, given, passed, partial(each, tolerance=least))
+            return with_total(replace(product, options=overrides), started)
         came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
         named = {**row_parameter(parsed, came), **named_givens(givens, parsed, workload)}
         instance = bind(parsed, workload, named)

@@ -48,7 +48,7 @@ from mmopt.stop_reasons import Stop
 from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, StrategyOfFew
 from mmopt.workloads import Workload, with_bases
 
-__all__ = ["CLOSE", "Recheck", "Rows", "close", "feasible_or_not"]
+__all__ = ["CLOSE", "Recheck", "Rows", "close", "feasible_or_not", "same_arrays"]
 
 T = TypeVar("T")
 
@@ -90,6 +90,13 @@ class Rows:
     def same(self, what: str, stated: str, agrees: bool, is_what: str) -> bool:
         """Something that is, or is not, what it should be."""
         return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
+
+    def below(self, name: str, inner: Rows) -> bool:
+        """Take over the checks of a step or factor by its name; whether all of them hold."""
+        self.found += [
+            replace(row, what=f"{name}: {row.what}", field=f"{name}: {row.field}") for row in inner.found
+        ]
+        return all(row.holds for row in inner.found)
 
     def tried(
         self, what: str, stated: Figure, compute: Callable[[], T], why: str = "cannot be recomputed"
@@ -269,18 +276,27 @@ class Recheck:
         compute = self.error_bound if instance.program.bound == "l2_strategy" else own
         bound = self.rows.figure("bound", s.bound, compute)
         if objective is not None:
-            gap, stated = gap_of(instance.checked, objective, bound), s.gap
-            same = gap == stated or (
-                gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
-            )
-            self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
+            self.gap(gap_of(instance.checked, objective, bound))
         is_derived = derived is not None and bound is not None and bound == derived.bound
         grade = derived.grade if derived is not None and is_derived else grade_of(instance, bound)
-        self._grades((graded, grade, "estimated", "proved"))
+        self.grades((graded, grade, "estimated", "proved"))
         if grade == "claimed" and bound is not None:
             self._claim(instance, bound)
         if objective is not None:
             self._agree(instance, objective, bound)
+        self.status()
+
+    def gap(self, gap: float | None) -> None:
+        """The gap that follows from what is recomputed."""
+        stated = self.solution.gap
+        same = gap == stated or (
+            gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
+        )
+        self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
+
+    def status(self) -> None:
+        """Why it ended: a way in which solves end, and no gap that was not reached."""
+        s = self.solution
         tolerance = s.options.get("tolerance")
         if s.status.stop == Stop.REACHED:
             reached = isinstance(tolerance, float) and s.gap is not None and s.gap <= tolerance
@@ -303,7 +319,7 @@ class Recheck:
         self.rows.figure("derived_bound", s.derived_bound, lambda: found.bound, holds, "derived bound")
         return found
 
-    def _grades(self, found: tuple[Grade | None, ...]) -> None:
+    def grades(self, found: tuple[Grade | None, ...]) -> None:
         """What the figures rest on. A file may say less than holds: version 0.1.0 did not tell."""
         s, order = self.solution, (None, *GRADES)
         stated = (s.objective_grade, s.bound_grade, s.error_grade, s.error_bound_grade)
@@ -395,6 +411,11 @@ class Recheck:
         return (
             None if bound is None else for_neighbours(bound, np.asarray(d), self.solution.strategy.neighbours)
         )
+
+
+def same_arrays(stated: Mapping[str, Value], found: Mapping[str, Value]) -> bool:
+    """Whether the same names stand for the same arrays."""
+    return stated.keys() == found.keys() and all(same_array(stated[n], found[n]) for n in found)
 
 
 def feasible_or_not(holds: bool) -> str:

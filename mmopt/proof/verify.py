@@ -16,8 +16,8 @@ from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import OptionError, ResultError
 from mmopt.language import Program, program_names
 from mmopt.numerics.blas_threads import blas_threads
-from mmopt.numerics.split_arrays import same_array
-from mmopt.proof.recheck import Recheck, Rows, feasible_or_not
+from mmopt.proof.products import recheck_product
+from mmopt.proof.recheck import Recheck, Rows, feasible_or_not, same_arrays
 from mmopt.proof.recheck_factored import recheck_factored
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
@@ -55,9 +55,9 @@ def verify(
     The workload is compared by its hash; the program's text is parsed, checked and compared with the program
     that is shipped under its name; the variables are evaluated against every constraint; objective, bound
     (from the multipliers), value, total error and its bound, sensitivity and rmse are recomputed, and the
-    strategy is compared with what the variables mean. The steps of a procedure are verified one by one and
-    combined again. None of this needs a solver. A template's strategy is measured again in its factors; only
-    its bound, whose multipliers are not kept, is searched for anew.
+    strategy is compared with what the variables mean. The steps of a procedure, and the factors of a product,
+    are verified one by one and combined again. None of this needs a solver. A template's strategy is measured
+    again in its factors; only its bound, whose multipliers are not kept, is searched for anew.
 
     Parameters
     ----------
@@ -166,6 +166,9 @@ def _checks(
     if expected is None and s.program in program_names():
         expected, is_what = Program.load(s.program), "the program that is shipped under this name"
     checked = work.program(expected, is_what)
+    if checked is not None and s.is_in_factors:
+        recheck_product(work, checked, _checks)
+        return rows.found
     if checked is None or (instance := work.instance(checked)) is None:
         return rows.found
     with blas_threads(instance.largest()):
@@ -211,7 +214,7 @@ def _again(work: Recheck, instance: Instance) -> None:
         return
     if s.steps or found.steps:
         rows.add("steps", ", ".join(s.steps), ", ".join(found.steps), list(s.steps) == list(found.steps))
-        agree = _same_arrays(s.multipliers, found.multipliers)
+        agree = same_arrays(s.multipliers, found.multipliers)
         rows.same("multipliers", ", ".join(s.multipliers), agree, "those of the last step")
     rows.add("status", s.status.stop, found.status.stop, s.status.stop == found.status.stop)
     holds = s.status.feasible == found.status.feasible
@@ -233,20 +236,14 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Tas
         name, step = waiting.pop(0)
         checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
         asked = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
-        agree = _same_arrays(step.givens, asked)
-        checks.same("givens", ", ".join(step.givens), agree, "those of the procedure")
-        work.rows.found += [
-            replace(row, what=f"{name}: {row.what}", field=f"{name}: {row.field}") for row in checks.found
-        ]
-        if not all(row.holds for row in checks.found):
+        checks.same(
+            "givens", ", ".join(step.givens), same_arrays(step.givens, asked), "those of the procedure"
+        )
+        if not work.rows.below(name, checks):
             raise ResultError(f"step '{name}' does not hold")
         return replace(step, seconds={"compile": 0.0, "solve": 0.0})
 
     return solved
-
-
-def _same_arrays(stated: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    return stated.keys() == found.keys() and all(same_array(stated[n], found[n]) for n in found)
 
 
 def _short(text: str) -> str:

@@ -75,13 +75,13 @@ class SolverSize:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A program, or a step of a procedure, at a workload's sizes. A smooth program has no cones.
+    """A program, a step of a procedure or a factor, at a workload's sizes. A smooth program has no cones.
 
     ``chosen`` is the solver that would run; ``refusal`` says why none would. ``conic`` is the conic solver
-    that would run without kernels, where there is one. ``step`` names the step. ``reductions``: what a solve
-    would do first, a line each; ``components``: how the workload splits, where its solution stays by
-    component. ``search``: how often it is solved, of a program with a rank. Cones and dimensions are
-    those before any reduction.
+    that would run without kernels, where there is one. ``step`` names the step, or the attributes of a
+    factor. ``reductions``: what a solve would do first, a line each; ``components``: how the workload splits,
+    where its solution stays by component. ``search``: how often it is solved, of a program with a rank. Cones
+    and dimensions are those before any reduction.
     """
 
     program: str
@@ -97,6 +97,7 @@ class Sizes:
     components: str = ""
     reductions: tuple[str, ...] = ()
     search: str = ""
+    is_factor: bool = False
 
     def summary(self) -> dict[str, Any]:
         """One JSON object; memory in bytes."""
@@ -126,7 +127,7 @@ def sizes_of(
     *,
     reduce: bool = True,
 ) -> list[Sizes]:
-    """The sizes of a program, or of the steps of a procedure that depend on no earlier step.
+    """The sizes of a program, of the steps of a procedure that depend on no earlier step, or of factors.
 
     ``reduce`` False: over all cells, even where a workload is large.
 
@@ -138,6 +139,9 @@ def sizes_of(
         no error here; ``Sizes.refusal`` holds it.
     """
     plan = plan_solve(program, workload, givens, reduce=reduce, solver=solver)
+    if plan.factors:
+        found = [_planned(part, solver, ", ".join(names)) for part, names in plan.attributes.items()]
+        return [replace(s, reductions=(plan.split, *s.reductions), is_factor=True) for s in found]
     if not program.steps:
         return [_planned(plan, solver)]
     instance = plan.instance
@@ -238,7 +242,8 @@ def solvers_table(sizes: Sizes) -> Table:
 def sizes_tables(sizes: Sequence[Sizes]) -> Iterator[object]:
     """Dimensions, cones and solvers of each problem, an empty line before each table."""
     for problem in sizes:
-        name = f"{problem.program} (step '{problem.step}')" if problem.step else problem.program
+        word = "factor" if problem.is_factor else "step"
+        name = f"{problem.program} ({word} '{problem.step}')" if problem.step else problem.program
         rows = [
             ("problem", name),
             ("dimensions", ", ".join(f"{dim} = {size:,}" for dim, size in problem.dims.items())),

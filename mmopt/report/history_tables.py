@@ -41,9 +41,9 @@ def history_table(solution: Solution) -> Table:
 def history_frame(solution: Solution) -> Frame:
     """Every row of the history, and of those of its steps, in columns (rows,); what a row lacks is NaN.
 
-    step : the name of the step, of a procedure only. certified : whether objective and bound are those of a
-    repaired point, by the program file; else they are the solver's own count, not checked. gap : what follows
-    from the two, where it is finite.
+    step : the name of the step of a procedure, or of the factor of a product. certified : whether objective
+    and bound are those of a repaired point, by the program file; else they are the solver's own count, not
+    checked. gap : what follows from the two, where it is finite.
     """
     named = list(_with_steps(solution, ""))
     columns: dict[str, Any] = {}

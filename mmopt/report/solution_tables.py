@@ -19,7 +19,7 @@ from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_tab
 from mmopt.results import AnySolution, Solution, Verification
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
-from mmopt.strategies import ComponentStrategy, StrategyOfFew
+from mmopt.strategies import ComponentStrategy, ProductStrategy, StrategyOfFew
 from mmopt.symmetry.joint_components import Cells
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.workload_variants import only, subworkloads
@@ -81,7 +81,7 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
     Measuring the count of cell i with variance v adds 1 / v to its cost and to no other, so a variance of
     1 / slack leaves the privacy cost of the whole as it is (PVLDB 2021, section 4: personalised costs).
     """
-    if isinstance(solution.strategy, StrategyOfFew):
+    if isinstance(solution.strategy, StrategyOfFew | ProductStrategy):
         return None
     slack, sizes = levels(solution.slack)
     profile, _ = levels(solution.profile)

@@ -15,7 +15,7 @@
 
 from mmopt.results.factored_solution import AnySolution, FactoredSolution, load_saved
 from mmopt.results.frame import Frame
-from mmopt.results.solution import Solution, gap_between, kind_of_gap, why_not_released
+from mmopt.results.solution import Solution, gap_between, kind_of_gap, of_factors, why_not_released
 from mmopt.results.solve_status import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
@@ -34,5 +34,6 @@ __all__ = [
     "is_stop",
     "kind_of_gap",
     "load_saved",
+    "of_factors",
     "why_not_released",
 ]

@@ -15,14 +15,14 @@ import numpy as np
 
 from mmopt.errors import ResultError
 from mmopt.numerics.spanned_cells import Measure
-from mmopt.numerics.split_arrays import Array, Level, Space, Split
+from mmopt.numerics.split_arrays import Array, Kronecker, Level, Space, Split
 from mmopt.sectors.measures import Mixture
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.joint_components import Cells, Chosen, Joint
 
 __all__ = ["READERS", "Value", "plain_level", "plain_measure", "plain_split"]
 
-Value = Array | Split | Level | Measure
+Value = Array | Split | Level | Measure | Kronecker
 Fields = dict[str, Any]
 
 MATRIX, VECTOR, MEASURE = "matrix by component", "vector by orbit", "measure of cells"

@@ -13,7 +13,14 @@ from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Array, Level
 from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import ADD_REMOVE, ComponentStrategy, SectorwiseStrategy, StrategyOfFew
+from mmopt.strategies import (
+    ADD_REMOVE,
+    ComponentStrategy,
+    ProductStrategy,
+    SectorwiseStrategy,
+    Strategy,
+    StrategyOfFew,
+)
 
 __all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
@@ -49,11 +56,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         ("solver", _solver_words(s)),
         *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
-        *(
-            (("not dense", _components_words(s.strategy)),)
-            if isinstance(s.strategy, ComponentStrategy | StrategyOfFew)
-            else ()
-        ),
+        *((("not dense", _components_words(s.strategy)),) if not isinstance(s.strategy, Strategy) else ()),
         ("status", str(s.status)),
         ("objective", f"{_figure(s.objective, up=up)}   ({s.objective_grade})"),
         ("bound", bound),
@@ -63,13 +66,14 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         *(_strategy_rows(s, scaled) if s.has_strategy else ()),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
-    for name, step in _few(s.steps).items():
+    word = "factor" if s.is_in_factors else "step"
+    for name, step in (s.steps if s.is_in_factors else _few(s.steps)).items():
         bound, up = "no bound", step.sense == "minimize"
         if step.bound is not None:
             gap = f"gap {rounded(step.gap, 2, up=True, layout='e')} ({_gap_words(step)})"
             bound = f"bound {rounded(step.bound, 10, up=not up)} ({step.bound_grade}), {gap}"
         objective = f"objective {rounded(step.objective, 10, up=up)} ({step.objective_grade})"
-        found.append((f"step {name}", f"{step.program}: {objective}, {bound}"))
+        found.append((f"{word} {name}", f"{step.program}: {objective}, {bound}"))
     return found + [("warning", text) for text in s.warnings]
 
 
@@ -155,7 +159,7 @@ def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
     cost = s.privacy_cost
     rho = rounded(cost**2 / 2, 6, up=True)
     first = ("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}")
-    if isinstance(s.strategy, StrategyOfFew):  # cells are not listed
+    if isinstance(s.strategy, StrategyOfFew | ProductStrategy):  # cells are not listed
         return [first]
     profile, sizes = levels(s.profile)
     free = int(sizes[levels(s.slack)[0] > 0].sum())
@@ -174,6 +178,8 @@ def _count(number: int) -> str:
 def _components_words(strategy: Any) -> str:
     """How a strategy splits, and the size of what is never formed."""
     n, p = strategy.n, strategy.p
+    if isinstance(strategy, ProductStrategy):
+        return "strategy in factors: " + " ⊗ ".join(f"{f.p:,} × {f.n:,}" for f in strategy.factors)
     if isinstance(strategy, SectorwiseStrategy):
         return f"strategy by {len(strategy.sets):,} sets of attributes: {_count(p)} queries of few each"
     if isinstance(strategy, StrategyOfFew):
@@ -189,7 +195,7 @@ def _components_words(strategy: Any) -> str:
 def summary(solution: Solution) -> dict[str, Any]:
     """The figures as one JSON object."""
     s, derived = solution, {}
-    is_in_sectors = isinstance(s.strategy, StrategyOfFew)
+    is_listed = not isinstance(s.strategy, StrategyOfFew | ProductStrategy)
     if s.derived_bound is not None:
         figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)
         derived = dict(zip(("derived_bound", "derived_grade", "derived_gap"), figures, strict=True))
@@ -226,7 +232,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         **({} if s.strategy.neighbours == ADD_REMOVE else {"neighbours": str(s.strategy.neighbours)}),
         "sensitivity": s.sensitivity,
         "privacy_cost": s.privacy_cost if s.covariance is not None else None,
-        "profile": _profile(s) if s.covariance is not None and not is_in_sectors else None,
+        "profile": _profile(s) if s.covariance is not None and is_listed else None,
         "rmse": s.rmse,
         "iterations": s.iterations,
         "seconds": dict(s.seconds),

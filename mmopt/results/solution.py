@@ -11,14 +11,14 @@ import numpy as np
 
 from mmopt.notebook import Charted, Reported
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Array, Level
+from mmopt.numerics.split_arrays import Array, Kronecker, Level
 from mmopt.results import rows_and_json
 from mmopt.results.component_storage import Value
 from mmopt.results.saved_fields import Saved, build
 from mmopt.results.solve_status import Grade, Status, weakest
-from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours
+from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
 
-__all__ = ["Solution", "gap_between", "kind_of_gap", "relative_gap", "why_not_released"]
+__all__ = ["Solution", "gap_between", "kind_of_gap", "of_factors", "relative_gap", "why_not_released"]
 
 
 def why_not_released(
@@ -80,13 +80,18 @@ def relative_gap(upper: float, lower: float) -> float:
     return (upper - lower) / abs(lower) if lower < 0 else float("inf")
 
 
+# What a solution in factors has from these, and a file of it does not keep besides.
+OF_FACTORS = ("strategy", "variables", "multipliers", "error_multipliers", "covariance", "basis", "bases")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Saved, Charted, Reported):
     """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
     covariance and basis ``Split`` and ``Level`` (``numerics.split_arrays``): nothing has the size of the
-    cells.
+    cells. One in factors has a certified solution per attribute in ``steps``; its strategy is a
+    ``ProductStrategy``, and the others are ``Kronecker``, made of those of the factors.
 
     program, title, cite : which program, and its source.
     objective, bound, gap : of the program as stated (for its given design set, say). The objective is
@@ -113,7 +118,8 @@ class Solution(Saved, Charted, Reported):
     variables : the repaired point.
     sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
         unit variance per unit of sensitivity.
-    steps : the solutions of the convex steps of a procedure, each with its own bound.
+    steps : the solutions of the convex steps of a procedure, or of the factors of a product by attribute,
+        each with its own bound.
     givens : those that the caller passed.
     bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
         determine them uniquely and another machine may find other ones.
@@ -179,6 +185,11 @@ class Solution(Saved, Charted, Reported):
     def __post_init__(self) -> None:
         if self.bound is not None and self.bound_grade is None:
             object.__setattr__(self, "bound_grade", "claimed")
+
+    @property
+    def is_in_factors(self) -> bool:
+        """Whether it is the product of the solutions of its factors, which are its steps."""
+        return isinstance(self.strategy, ProductStrategy)
 
     @property
     def gap(self) -> float | None:
@@ -252,17 +263,39 @@ class Solution(Saved, Charted, Reported):
     rows = rows_and_json.rows
     summary = rows_and_json.summary
 
+    def fields(self) -> dict[str, Any]:
+        left_out = OF_FACTORS if self.is_in_factors else ()
+        return {name: value for name, value in super().fields().items() if name not in left_out}
+
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Solution:
-        built = build(cls, fields)
+        known, factors = fields, fields.get("steps")
+        if "strategy" not in fields and isinstance(factors, Mapping) and factors:
+            first = next(iter(factors.values()))
+            known = {**{name: first[name] for name in OF_FACTORS if name in first}, **fields}
+        built = build(cls, known)
         status = built.status
         if "bound_grade" not in fields:  # of version 0.1.0, where any certificate made a bound valid
             status = replace(status, bound_valid=False)
         steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
-        return replace(built, status=status, steps=steps)
+        made = {} if known is fields else of_factors(steps)
+        return replace(built, status=status, steps=steps, **made)
 
     def __repr__(self) -> str:
         gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True, layout='e')}"
         objective = rounded(self.objective, 8, up=self.sense == "minimize")
         figures = f"objective {objective}, {gap}, {self.status.stop}"
         return f"Solution({self.program} by {self.solver}: {figures})"
+
+
+def of_factors(factors: Mapping[str, Solution]) -> dict[str, Any]:
+    """What the whole has from its factors, unformed: the strategy and every value, by the names of fields."""
+    found: dict[str, Any] = {}
+    for name in OF_FACTORS:
+        first, *_ = values = [getattr(s, name) for s in factors.values()]
+        if isinstance(first, Mapping):
+            found[name] = {key: Kronecker(tuple(v[key] for v in values)) for key in first}
+        else:
+            found[name] = None if first is None else Kronecker(tuple(values))
+    strategies = (as_dense(s.strategy) for s in factors.values())
+    return {**found, "strategy": ProductStrategy(tuple(strategies)), "bases": {}}

@@ -22,6 +22,7 @@ from mmopt.numerics.outward import not_below, root_up, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, Strategy, as_dense
+from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.strategies.sector_strategy import SectorStrategy
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.strategies.strategy_form import StrategyForm
@@ -262,5 +263,5 @@ class ComponentStrategy(StrategyForm):
 StrategyOfFew = SectorStrategy | SectorwiseStrategy
 """Those over cells that are not listed, for queries of few attributes."""
 
-AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew
-"""What programs choose: the forms that a solve judges."""
+AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew | ProductStrategy
+"""The forms of a solution's strategy."""

@@ -61,6 +61,27 @@ class ProductStrategy(StrategyForm):
         return tuple(factor.n for factor in self.factors)
 
     @property
+    def matrix(self) -> Array:
+        """A, dense (p, n), computed at each call; TooLargeError beyond the memory limit."""
+        require_memory((self.p, self.n), "strategy matrix")
+        return self.implicit().matrix()
+
+    @property
+    def largest_condition(self) -> float:
+        """How rounding errors of A grow in total error, at the most: the product of the factors'."""
+        return math.prod(factor.largest_condition for factor in self.factors)
+
+    def condition(self, workload: Workload) -> float:
+        """As ``largest_condition``, whatever the workload."""
+        return self.largest_condition
+
+    @property
+    def profile(self) -> Array:
+        """Squared length of each column (n,): products of the factors'."""
+        require_memory((self.n,), "list of what the cells cost")
+        return kron([np.asarray(factor.profile) for factor in self.factors])
+
+    @property
     def largest_column(self) -> float:
         """The product of the factors' sensitivities, rounded upwards: a column is a product of columns."""
         return reduce(lambda a, b: float(times_up(a, b)), [f.sensitivity for f in self.factors])

@@ -4,7 +4,8 @@
 it is the sum over the blocks (a trace) or the largest (a maximum, a variable that bounds a family of
 lines). *Kronecker product* of workloads: every array is the Kronecker product of those of the factors, and a
 number their product. Which of it holds follows from the same words of the table of atoms as in
-``under_actions.py``.
+``under_actions.py``. A number of the program's own (``<= 2``, a parameter of 3) would be there once for every
+factor: all such have to be one.
 
 Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
 parts make some of the whole, and their objective and bound are both the sum (or largest, or product) of the
@@ -13,11 +14,12 @@ parts'. If objective and bound agree in the parts, they agree in the whole.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
 from mmopt.compiler.invariance.workload_actions import SOURCE_AXES
 from mmopt.language import Checked
+from mmopt.language.atoms.argument_types import SCALAR
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import (
@@ -196,10 +198,14 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
 # -- Kronecker products ----------------------------------------------------------------------------------
 
 
-def _factors(expr: Expr, scope: Scope) -> None:
+def _factors(expr: Expr, scope: Scope, others: frozenset[str]) -> None:
     """Refuse an expression whose value for a product is not the product of those for the factors."""
     if isinstance(expr, Block | Entries):
         raise _NotSo("a block matrix" if isinstance(expr, Block) else "entries taken one by one")
+    if isinstance(expr, Number) and expr.value not in (0.0, 1.0):
+        raise _NotSo(f"the number {expr.value:g}")
+    if isinstance(expr, Name) and expr.id in others:
+        raise _NotSo(f"the number '{expr.id}'")
     inner = children(expr)
     if isinstance(expr, Apply):
         atom = ATOMS[expr.atom]
@@ -212,21 +218,32 @@ def _factors(expr: Expr, scope: Scope) -> None:
         elif atom.takes_dim:
             inner = ()
     for child in inner:
-        _factors(child, scope)
+        _factors(child, scope, others)
 
 
-def of_factors(checked: Checked, own: frozenset[str] = frozenset()) -> Composition:
-    """Whether the objective of a Kronecker product is the product of those of the factors."""
-    return _composition(checked, own, _read_factors(checked))
+def of_factors(
+    checked: Checked, own: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
+) -> Composition:
+    """Whether the objective of a Kronecker product is the product of those of the factors.
+
+    ``numbers``: the parameters that are numbers; one that is missing may have any value.
+    """
+    ones = {name for name, number in (numbers or {}).items() if number == 1.0}
+    return _composition(checked, own, _read_factors(checked, ones))
 
 
-def _read_factors(checked: Checked) -> Generator[str, None, str]:
-    program = checked.program
-    for let in program.lets:
-        yield let.name
-        _factors(let.expr, checked.scope)
+def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]:
+    program, types = checked.program, checked.types
+    arrays = {p.name for p in program.parameters if p.name in types and types[p.name].dims}
+    others = frozenset(p.name for p in program.parameters) - arrays - ones
+    counted = {name for d in program.choose for dim in d.dims for name in dim.symbols}
+    if sized := sorted(others & counted):
+        raise _NotSo(f"the count '{sized[0]}'")
+    for computed in (*(p for p in program.parameters if p.name in arrays), *program.lets):
+        yield computed.name
+        _factors(computed.expr, checked.scope, others)
     yield "the objective"
-    _factors(program.objective, checked.scope)
+    _factors(program.objective, checked.scope, others)
     for c in program.constraints:
         yield f"constraint '{c.name}'"
         scope, r = checked.scope.inside(c.family), c.relation
@@ -234,11 +251,15 @@ def _read_factors(checked: Checked) -> Generator[str, None, str]:
             raise _NotSo("a matrix inequality")
         small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
         for side in (small, large):
-            _factors(side, scope)
+            _factors(side, scope, others)
         # 0 <= a <= b and 0 <= c <= d give a c <= b d.
         if r.op != "==" and not infer(small, scope).sign > 0:
             raise _NotSo("a side that may be negative")
     if program.certificate is not None:
         yield "the certificate"
-        _factors(program.certificate.expr, checked.scope)
+        _factors(program.certificate.expr, checked.scope, others)
+    if program.value is not None:
+        yield "the value"
+        of_value = checked.scope.with_types(objective=checked.objective or SCALAR)
+        _factors(program.value, of_value, others)
     return "product"

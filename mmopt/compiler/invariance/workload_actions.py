@@ -18,6 +18,7 @@ from types import MappingProxyType
 __all__ = [
     "CHANGE_BASIS",
     "DROP_CELLS",
+    "PERMUTED",
     "PERMUTE_CELLS",
     "PERMUTE_QUERIES",
     "REPEAT_CELLS",
@@ -42,6 +43,8 @@ SPLIT_QUERIES = "splitting queries into multiples"
 ROTATE_ROOT = "rotating the queries"
 ROTATE_BASIS = "rotating the basis"
 CHANGE_BASIS = "changing the basis"
+# What leaves every workload that is solved in place of another as it is.
+PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 
 # What is lost along an axis of a group by anything but an equivariant atom, and by degrees that do not fit.
 WEAK: Mapping[str, tuple[str, ...]] = MappingProxyType(

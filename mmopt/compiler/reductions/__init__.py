@@ -27,6 +27,7 @@ from mmopt.compiler.invariance.workload_actions import (
     CHANGE_BASIS,
     PERMUTE_CELLS,
     PERMUTE_QUERIES,
+    PERMUTED,
     REPEAT_CELLS,
     ROTATE_BASIS,
     ROTATE_ROOT,
@@ -40,6 +41,7 @@ from mmopt.compiler.reductions import (
     split_by_symmetry,
 )
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
+from mmopt.compiler.reductions.solve_kronecker_factors import in_factors, workloads_of_factors
 from mmopt.compiler.reductions.split_by_symmetry import SECTOR_TOTALS, by_components, obstacle
 
 __all__ = [
@@ -51,9 +53,11 @@ __all__ = [
     "Traits",
     "by_components",
     "first_step",
+    "in_factors",
     "obstacle",
     "reducible",
     "traits_of",
+    "workloads_of_factors",
 ]
 
 
@@ -62,8 +66,7 @@ class Reduction:
     """A row of the table.
 
     goes_with : the actions that have to leave the program as it is. place : why it stands where it stands.
-    is_for_kernels : whether only a kernel can take its parts. is_for_products : whether it takes none but
-        workloads of products.
+    is_for_kernels : whether only a kernel can take its parts.
     """
 
     name: str
@@ -71,10 +74,8 @@ class Reduction:
     applies: Callable[[Instance, Traits], ReductionStep | None]
     place: str
     is_for_kernels: bool = False
-    is_for_products: bool = False
 
 
-PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 REDUCTIONS = (
     Reduction(
         "merge cells",
@@ -87,7 +88,6 @@ REDUCTIONS = (
         PERMUTED,
         solve_kronecker_factors.applies,
         "before what makes a matrix of a product",
-        is_for_products=True,
     ),
     Reduction(
         "independent blocks",
@@ -126,7 +126,6 @@ def first_step(
     """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
         is_asked = traits.acts.allows(*row.goes_with)
-        is_asked &= not row.is_for_products or instance.workload.products is not None
         if is_asked and (not row.is_for_kernels or has_kernel(instance)):
             step = row.applies(instance, traits)
             if step is not None:

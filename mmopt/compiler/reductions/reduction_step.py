@@ -62,7 +62,7 @@ def traits_of(instance: Instance) -> Traits:
 def traits(checked: Checked, own: frozenset[str], numbers: frozenset[tuple[str, float]]) -> Traits:
     """The traits of a program where the caller passes ``own``, and these parameters are numbers."""
     acts = equivariance(checked, own, dict(numbers))
-    return Traits(acts, of_blocks(checked, own), of_factors(checked, own))
+    return Traits(acts, of_blocks(checked, own), of_factors(checked, own, dict(numbers)))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ each solved alone, then make the best strategy of the whole, and (``composed_wor
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,12 +41,18 @@ from mmopt.errors import counted
 from mmopt.numerics.arrays import Ints
 from mmopt.numerics.matrix_functions import Array
 from mmopt.strategies import Strategy, as_dense, normalise
+from mmopt.symmetry.joint_components import mixed
+from mmopt.workloads import Workload
+from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.kronecker_products import Kron
 
 __all__ = ["IndependentBlocks", "applies"]
 
 
 # The largest ratio of standard deviations of noise: its square leaves half of the digits.
 MOST_RATIO = 3e4
+# Entries of a factor whose queries are looked at: at first, as few often connect all cells, and at a time.
+FIRST_ENTRIES, MOST_AT_A_TIME = 2**16, 2**21
 NOT_ZERO = 1e-12  # singular values above this part of the largest are not zero
 
 
@@ -92,21 +99,16 @@ class IndependentBlocks(ReductionStep):
 
 
 def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
-    """Connect cells through queries; two components or more are blocks."""
+    """Connect cells through queries; two components or more are blocks. Only then queries are listed."""
     if not traits.blocks.kind:
         return None
     workload = instance.workload
-    if workload.m * workload.n > MOST_ENTRIES or (workload.cell_classes < 0).any():
+    if (workload.cell_classes < 0).any():
         return None
-    entries = workload.queries != 0
-    if entries.all(axis=1).any():  # a query of all cells connects them
+    of_cells = _connected(workload)
+    if not of_cells.any() or workload.m * workload.n > MOST_ENTRIES:
         return None
-    touched = scipy.sparse.csr_array(entries)
-    graph = scipy.sparse.block_array([[None, touched], [touched.T, None]])
-    count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
-    if count < 2:
-        return None
-    of_rows, of_cells = labels[: workload.m], labels[workload.m :]
+    of_rows = of_cells[(workload.queries != 0).argmax(axis=1)]  # by the first cell that a query touches
     # In the order of their first cells.
     found = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
     cells = tuple(np.flatnonzero(of_cells == b) for b in found)
@@ -128,6 +130,49 @@ def applies(instance: Instance, traits: Traits) -> IndependentBlocks | None:
         kind=traits.blocks.kind,
         certified=frozenset(m.key for m in instance.program.multipliers),
     )
+
+
+def _connected(workload: Workload) -> Ints:
+    """(n,) a number for each cell, the same for those that queries connect."""
+    labels, known = np.arange(workload.n), dict[int, Ints]()
+    for block in workload.blocks:
+        own = _touched_together(block.queries, known)
+        cells = np.flatnonzero(own >= 0)
+        labels = _joined(labels, own[cells], cells)
+        if not labels.any():
+            break
+    return labels
+
+
+def _touched_together(queries: Implicit, known: dict[int, Ints]) -> Ints:
+    """The same of one block; -1 for a cell that it does not touch.
+
+    In a Kronecker product cells are connected where they are in every factor: a query touches all choices of
+    cells that its factors touch. ``known``: of factors that several products share, by identity.
+    """
+    if id(queries) in known:
+        return known[id(queries)]
+    if isinstance(queries, Kron):
+        each = [_touched_together(part, known) for part in queries.parts]
+        labels = mixed([(own, int(own.max()) + 1) for own in each])
+        touched = functools.reduce(np.logical_and.outer, [own >= 0 for own in each]).ravel()
+    else:
+        labels, touched = np.arange(queries.size), np.zeros(queries.size, dtype=bool)
+        start, step = 0, max(1, FIRST_ENTRIES // queries.size)
+        while start < queries.rows and (labels.any() or not touched.all()):
+            rows, cells = np.nonzero(queries.take(np.arange(start, min(start + step, queries.rows))))
+            labels = _joined(labels, rows, cells)
+            touched[cells] = True
+            start, step = start + step, min(2 * step, max(1, MOST_AT_A_TIME // queries.size))
+    return known.setdefault(id(queries), np.where(touched, labels, -1))
+
+
+def _joined(labels: Ints, groups: Ints, cells: Ints) -> Ints:
+    """The labels, numbered from 0 on, where the cells of a group are connected: each with the first."""
+    _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    edges = labels[cells[first]][place], labels[cells]
+    graph = scipy.sparse.coo_array((np.ones(len(cells)), edges), (len(labels), len(labels)))
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][labels])
 
 
 def _together(strategies: Sequence[Strategy]) -> list[Strategy]:

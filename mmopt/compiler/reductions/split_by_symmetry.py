@@ -22,12 +22,7 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.invariance.equivariance import Equivariance
-from mmopt.compiler.invariance.workload_actions import (
-    PERMUTE_CELLS,
-    PERMUTE_QUERIES,
-    ROTATE_BASIS,
-    ROTATE_ROOT,
-)
+from mmopt.compiler.invariance.workload_actions import PERMUTED
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, traits
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.split_values import without_form
@@ -71,7 +66,7 @@ def obstacle(
     if acts is None:
         numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
         acts = traits(checked, frozenset(givens), frozenset(numbers.items())).acts
-    why = acts.why_not(PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
+    why = acts.why_not(*PERMUTED)
     if why:
         return f"it does not go with the symmetries: {why}"
     form = without_form(program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import numpy as np
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.compiler.to_cones import count_entries, curved_nodes, implied_psd, line
+from mmopt.driver.solve_plan import SolvePlan
 from mmopt.language import Checked
 from mmopt.language.check.curvature_survey import Survey
 from mmopt.language.check.infer_types import Scope, infer, scoped
@@ -34,7 +36,7 @@ from mmopt.solvers.conic_solvers import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.joint_components import Cells
 
-__all__ = ["compiled_facts"]
+__all__ = ["compiled_facts", "compiled_in_factors"]
 
 MOST_ROWS_SHOWN = 6  # rows and columns of a matrix that is shown whole
 MOST_ENTRIES = 1_000_000  # of a matrix whose rank is computed
@@ -47,7 +49,7 @@ GRAPH_FORMS = frozenset({"abs", "max", "min", "sqrt", "pow", "nuclear", "div"})
 def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
     """The facts of an instance; of what is not handed to a conic solver, only the givens are filled in."""
     program, dims = surveyed.checked.program, tuple(instance.sizes().items())
-    facts = Compiled(_asked(instance), dims, tuple(_givens(instance)), reductions=reductions)
+    facts = Compiled(_asked(instance, _rank(instance)), dims, tuple(_givens(instance)), reductions=reductions)
     if not program.choose:
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
     if program.klass == "smooth":
@@ -71,9 +73,16 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     )
 
 
-def _asked(instance: Instance) -> str:
+def compiled_in_factors(plan: SolvePlan) -> Compiled:
+    """The facts of a product, of which nothing is compiled but its factors."""
+    asked = _asked(plan.instance, math.prod(_rank(part.instance) for part in plan.factors.values()))
+    facts = Compiled(asked, tuple(plan.instance.sizes().items()), (), reductions=plan.lines)
+    return replace(facts, refusal="Its factors, each by itself")
+
+
+def _asked(instance: Instance, rank: int) -> str:
     workload = instance.workload
-    asked = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {_rank(instance):,}"
+    asked = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {rank:,}"
     return f"{asked}, rows normalised" if workload.is_normalised else asked
 
 

@@ -16,7 +16,7 @@ from mmopt.language.evaluate.split_values import splits
 from mmopt.language.syntax.syntax_tree import Constraint, Expr
 from mmopt.numerics.matrix_functions import Array
 from mmopt.numerics.spanned_cells import Measure
-from mmopt.numerics.split_arrays import Level, Split, Unlisted, plain
+from mmopt.numerics.split_arrays import Kronecker, Level, Split, Unlisted, plain
 from mmopt.proof.verified_components import placed_variables
 from mmopt.report.explain.explained_facts import SolvedFacts, SolvedLine
 from mmopt.report.solution_tables import orbit_label
@@ -46,6 +46,9 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
     if kept is None:
         of = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
         words = "; ".join(filter(None, [words, f"no multiplier {of}"]))
+        return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
+    if isinstance(kept, Kronecker):
+        words = "its multipliers are the Kronecker product of those of the factors"
         return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(kept)
     flat, often = np.abs(values.ravel()), sizes.ravel()

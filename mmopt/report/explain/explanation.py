@@ -122,8 +122,11 @@ def arranged(e: Facts) -> Iterator[DocumentSection]:
     yield from _numbers(e, 2)
     for step in e.steps:
         inner = step.explanation
-        yield DocumentSection(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
-        yield DocumentSection("Its program", (Listing(inner.statements),), 3)
+        if inner.name == e.name:
+            yield DocumentSection(f"Factor '{step.name}'", (), 2)
+        else:
+            yield DocumentSection(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
+            yield DocumentSection("Its program", (Listing(inner.statements),), 3)
         yield from _numbers(inner, 3)
 
 
@@ -178,7 +181,9 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
         ),
     )
     yield DocumentSection(
-        f"With the workload: {c.workload}", (Paragraph((f"Dimensions: {dims}.",)), givens), level
+        f"With the workload: {c.workload}",
+        (Paragraph((f"Dimensions: {dims}.",)), *[givens] * bool(c.givens)),
+        level,
     )
     if c.reductions:
         yield DocumentSection("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)

@@ -15,7 +15,7 @@ from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
-from mmopt.report.explain.as_compiled import compiled_facts
+from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors
 from mmopt.report.explain.as_solved import solved_facts
 from mmopt.report.explain.as_written import about_words, bound_facts, line_facts, repair_words, statements
 from mmopt.report.explain.explained_facts import Facts, Step, plain_data
@@ -25,7 +25,7 @@ from mmopt.report.explain.explanation_text import as_text
 from mmopt.report.frames import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
-from mmopt.strategies import ComponentStrategy, StrategyOfFew, as_dense
+from mmopt.strategies import Strategy, as_dense
 from mmopt.workloads import Workload
 
 __all__ = ["Explanation", "Step", "explain"]
@@ -101,7 +101,7 @@ def _planned(
     surveyed: Survey, workload: Workload, givens: Mapping[str, Any] | None, solution: Solution | None
 ) -> SolvePlan:
     """The plan of a solve; with a solution, the instance as it was solved."""
-    is_whole = solution is not None and not isinstance(solution.strategy, ComponentStrategy | StrategyOfFew)
+    is_whole = solution is not None and isinstance(solution.strategy, Strategy)
     is_convex = all(line.fault is None for line in surveyed.lines)
     givens = named_givens(givens, surveyed.checked.written, workload)
     return plan_solve(surveyed.checked, workload, givens, reduce=is_convex and not is_whole)
@@ -123,7 +123,9 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
 def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> Explanation:
     program = surveyed.checked.program
     instance = compiled = None
-    if plan is not None:
+    if plan is not None and plan.factors:
+        compiled = compiled_in_factors(plan)
+    elif plan is not None:
         instance = plan.instance
         compiled = compiled_facts(surveyed, instance, solution.reductions if solution else plan.lines)
     return Explanation(
@@ -137,9 +139,19 @@ def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | No
         tuple(line_facts(surveyed.checked, each) for each in surveyed.lines),
         repair_words(program),
         bound_facts(surveyed.checked),
-        _steps(program, instance, solution),
+        _factors(surveyed, plan, solution) or _steps(program, instance, solution),
         compiled,
         solved_facts(surveyed.checked, solution, instance) if solution else None,
+    )
+
+
+def _factors(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> tuple[Step, ...]:
+    """The factors of a product by attribute, equal ones once."""
+    plans = {} if plan is None else plan.attributes
+    steps = {} if solution is None else solution.steps
+    return tuple(
+        Step(", ".join(names), _explained(surveyed, part, steps.get(names[0])))
+        for part, names in plans.items()
     )
 
 

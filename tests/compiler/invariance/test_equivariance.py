@@ -163,7 +163,7 @@ def test_blocks_and_factors_of_the_shipped_programs(subtests: pytest.Subtests) -
         ("weighted_l2", SUM, "product"),
         ("fitness_for_use", LARGEST_PART, "product"),
         ("fitness_lmi", LARGEST_PART, None),
-        ("fitness_budget", LARGEST_PART, "product"),
+        ("fitness_budget", LARGEST_PART, "constraint 'privacy': the number 'budget'"),
         (
             "fitness_penalty",
             "the objective: numbers are chosen for all parts together",
@@ -187,7 +187,7 @@ def test_blocks_and_factors_of_the_shipped_programs(subtests: pytest.Subtests) -
 def test_a_changed_objective(subtests: pytest.Subtests) -> None:
     for objective, blocks, factors in [
         ("trace(W @ inv(X) @ W.T)", SUM, "product"),
-        ("3 * trace(W @ inv(X) @ W.T)", SUM, "product"),
+        ("3 * trace(W @ inv(X) @ W.T)", SUM, ""),  # the number 3, once for every factor
         ("max(diag(W @ inv(X) @ W.T))", LARGEST_PART, "product"),
         ("trace(W @ inv(X) @ W.T) + 1", "", ""),
         ("trace(W @ inv(X) @ W.T) + max(diag(W @ inv(X) @ W.T))", "", ""),
@@ -202,6 +202,19 @@ def test_a_changed_objective(subtests: pytest.Subtests) -> None:
             )
             checked = check(program, {})
             assert (of_blocks(checked).kind, of_factors(checked).kind) == (blocks, factors)
+
+
+def test_a_number_stands_there_once_for_every_factor(subtests: pytest.Subtests) -> None:
+    """b = 2 in two factors is 4 in their product; an exponent is the same number in all of them."""
+    for name, numbers, kind in [
+        ("fitness_budget", {"budget": 1.0}, "product"),
+        ("fitness_budget", {"budget": 2.0}, ""),
+        ("lp_strategy", {"p": 3.0}, "product"),
+    ]:
+        with subtests.test(name, numbers=numbers):
+            assert of_factors(check(Program.load(name)), numbers=numbers).kind == kind
+    twice = edited("l2_strategy", ("diag(X) <= 1", "diag(X) <= 2"))
+    assert of_factors(check(twice)).why_not == "constraint 'sensitivity': the number 2"
 
 
 def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:
