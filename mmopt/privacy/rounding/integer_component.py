@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import AnyInts, Array, Ints
 from mmopt.numerics.pseudoinverse import pinv
 from mmopt.privacy.rounding.counted_tables import CountedTables
-from mmopt.privacy.rounding.integer_arithmetic import largest_entry
+from mmopt.privacy.rounding.integer_arithmetic import exactly, largest_entry
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
 from mmopt.symmetry.joint_components import Chosen, Joint
 
@@ -96,13 +97,15 @@ class Component:
         squares = (self.matrix.astype(object) ** 2).sum(axis=0)
         return [(int(o), int(square) * factor) for o, square in zip(self.orbits, squares, strict=True)]
 
-    def answers(self, counts: CountedTables) -> Ints:
-        """Exact answers; the caller has bounded them, and what is on the way, by 2^62."""
-        tensor = counts.of(self.axes)
-        for axis, one in enumerate(self._maps):
-            tensor = _along(one, tensor, axis)
-        flat = self._split(tensor)[self.chosen.kept]
-        return np.asarray((self.matrix @ flat).ravel(), dtype=np.int64)
+    def answers(self, counts: CountedTables) -> AnyInts:
+        """Exact answers."""
+
+        def linear(tensor: Any) -> Any:
+            for axis, one in enumerate(self._maps):
+                tensor = _along(one, tensor, axis)
+            return (self.matrix @ self._split(tensor)[self.chosen.kept]).ravel()
+
+        return exactly(linear, counts.of(self.axes), self.largest_entry * MAX_ROWS)
 
     def least_squares(self, noisy: Array, attributes: tuple[int, ...]) -> Array:
         """The sums, over all but these attributes, of the shortest x̂ (n,) that fits the answers best.

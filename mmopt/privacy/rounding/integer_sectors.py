@@ -19,7 +19,7 @@ from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
 from mmopt.privacy.rounding.integer_cores import DenseCore, IntegerCore, IntegerPart
 from mmopt.privacy.rounding.integer_equal_core import EqualCore
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
-from mmopt.privacy.rounding.rounded_rows import check_loss, choose_bits, rint, unsupported
+from mmopt.privacy.rounding.rounded_rows import choose_bits, loss_of, rint, unsupported
 from mmopt.sectors.measured.equal_blocks import symmetrised
 from mmopt.sectors.measured.equal_operators import EqualOperator, change_of_equal
 from mmopt.sectors.measured.sector_operators import change_of_functions
@@ -97,7 +97,7 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
         variances=frozen(variances),
         squared_sensitivity=_squared(core, neighbours),
         bits=bits,
-        loss=check_loss(variances, strategy.variances(workload), bits),
+        loss=loss_of(variances, strategy.variances(workload)),
         core=core,
         rounded=rounded,
     )
