@@ -72,8 +72,8 @@ class Component:
     @property
     def rows(self) -> int:
         """Number of measured queries."""
-        rests = zip(self._maps, self._is_rest, strict=True)
-        return len(self.matrix) * math.prod(int(m.shape[0]) for m, is_rest in rests if is_rest)
+        rests = [(a, a.orbit_of_class == part.labels[0]) for a, part in self._parts if part.kind == "rest"]
+        return len(self.matrix) * math.prod(int(a.class_sizes[own].sum()) for a, own in rests)
 
     @property
     def orbits(self) -> Ints:
@@ -84,7 +84,7 @@ class Component:
     def norms(self) -> Array:
         """(kept,) the L2 length of each vector that the columns of ``matrix`` stand for."""
         alike = math.prod(float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest")
-        return np.asarray(np.sqrt(self.joint.sizes()[self.orbits] / alike))
+        return np.asarray(np.sqrt(self.joint.sizes[self.orbits] / alike))
 
     @property
     def largest_entry(self) -> int:
