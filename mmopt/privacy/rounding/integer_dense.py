@@ -199,14 +199,14 @@ def round_rows(
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
-    reconstruction = rows.change @ pinv(core.astype(np.float64))
+    right = rows.back @ pinv(core.astype(np.float64))
     return _measured(
         strategy,
         workload,
         neighbours,
         (core, rows.basis, matrix),
         (bits, relative),
-        as_is(reconstruction),
+        Reconstruction(workload.implicit(weighted=False), frozen(right)),
         rows.bias,
     )
 

@@ -105,13 +105,13 @@ def common_step(values: Array, accuracy: float) -> float | None:
     """
     sizes = np.unique(np.abs(values))
     sizes = sizes[sizes > accuracy * sizes[-1]]
-    for parts in range(1, 65):
-        step = float(sizes[0]) / parts
-        counts = sizes / step
-        allowed = min(accuracy * counts[-1], 1e-4)  # also for the smallest ones
-        if counts[-1] <= 2.0**20 and np.abs(counts - np.rint(counts)).max() <= allowed:
-            return step
-    return None
+    steps = float(sizes[0]) / np.arange(1, 65)
+    steps = steps[sizes[-1] / steps <= 2.0**20]
+    for some in (sizes[:8], sizes):  # few values rule most steps out
+        counts = some / steps[:, None]
+        allowed = np.minimum(accuracy * sizes[-1] / steps, 1e-4)  # also for the smallest ones
+        steps = steps[np.abs(counts - np.rint(counts)).max(axis=1) <= allowed]
+    return float(steps[0]) if len(steps) else None
 
 
 def rounded_core(real: Array, length: float, most: int) -> tuple[Ints, int, float]:
@@ -191,13 +191,13 @@ def unsupported() -> WorkloadError:
 class Rows:
     """``real @ basis`` (p, n) has the strategy's rows, as far as the queries see them.
 
-    real : (p, r), of full column rank. basis : (r, n) integers. change : (m, r), queries = change @ basis.
-    bias : largest error of that, in units of the largest entry.
+    real : (p, r), of full column rank. basis : (r, n) integers.
+    back : (n, r), queries = queries @ back @ basis. bias : largest error of that, of the largest entry.
     """
 
     real: Array
     basis: Ints
-    change: Array
+    back: Array
     bias: float
 
 
@@ -223,7 +223,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     means = _without_multiples(means, strategy.norm)
     if np.linalg.matrix_rank(means, rtol=_CLEAR) == means.shape[1]:
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
-        return Rows(means, basis, np.ascontiguousarray(workload.queries[:, first]), 0.0)
+        return Rows(means, basis, np.equal.outer(np.arange(workload.n), first).astype(np.float64), 0.0)
     found = workload.integer_basis
     if found is None:
         raise WorkloadError(
@@ -237,7 +237,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     )[0].T
     change, real = solved[: workload.rank], np.ascontiguousarray(solved[workload.rank :])
     bias = check_bias(workload.basis, change @ basis)
-    return Rows(real, basis, workload.representation @ change, bias)
+    return Rows(real, basis, workload.basis.T @ change, bias)
 
 
 def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:
