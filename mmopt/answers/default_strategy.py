@@ -42,8 +42,6 @@ MOST_OF_ONE = 4096
 """The same of one attribute, of which nothing is in factors."""
 MOST_VALUES = 512
 """Of an attribute, above which the search for the best product of strategies takes minutes."""
-OF_ANY_SIZE = ("marginals", "sectorwise")
-"""Templates whose strategies are measured without a list of the cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,13 +260,13 @@ def _in_factors(
 
 def _measured_templates(workload: Workload, norm: int) -> list[str]:
     """The templates whose strategies can be measured: of cells that are not listed only few."""
-    names = [name for name, template in TEMPLATES.items() if norm in template.norms]
+    names = [name for name in TEMPLATES if not TEMPLATES[name].why_not(norm)]
     if max(workload.domain.shape) > MOST_VALUES:
         names = ["identity", "marginals"]
     elif norm == GAUSSIAN.norm and not why_not_of_few(workload):
         names = ["product", "sectorwise"]
     if not fits_memory((workload.n,)):
-        names = [name for name in names if name in OF_ANY_SIZE]
+        names = [name for name in names if TEMPLATES[name].of_any_size]
     if len(workload.domain.shape) > MOST_ATTRIBUTES:
         names = [name for name in names if name != "marginals"]
     return names

@@ -163,9 +163,10 @@ def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[
     mantissas, exponents = np.frexp(np.abs(row) / size)
     sizes = np.ldexp(np.round(mantissas, 13), exponents)
     # A small coefficient of much noise may be all that moves the error.
-    terms = np.stack([sizes, scales])[:, (sizes > 1e-12) | (sizes * scales > 1e-12 * (sizes * scales).max())]
-    distinct, counts = np.unique(terms, axis=1, return_counts=True)
-    least = _half_width(*map(tuple, distinct.tolist()), tuple(counts.tolist()), noise, confidence)
+    terms = (sizes + 1j * scales)[(sizes > 1e-12) | (sizes * scales > 1e-12 * (sizes * scales).max())]
+    pairs, counts = np.unique(terms, return_counts=True)
+    distinct = tuple(pairs.real.tolist()), tuple(pairs.imag.tolist())
+    least = _half_width(*distinct, tuple(counts.tolist()), noise, confidence)
     width = least[0] * size
     is_whole = bool((row == np.rint(row)).all())
     return math.floor(width) if is_whole else width, least[1], least[2]
@@ -190,8 +191,8 @@ def _half_width(
     neither is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the deviation:
     P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
     """
-    terms = zip(sizes, scales, counts, strict=True)
-    spread = math.sqrt(sum(count * size**2 * noise.variance(scale) for size, scale, count in terms))
+    known = {scale: noise.variance(scale) for scale in set(scales)}
+    spread = math.sqrt(np.dot(np.square(sizes) * counts, [known[scale] for scale in scales]))
     span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
     # Sizes that are small beside the largest are on no lattice with it.
     is_lattice = step is not None and span <= step * _GRID and min(sizes) > 1e-10

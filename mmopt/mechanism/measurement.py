@@ -15,7 +15,7 @@ from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.accuracy import Intervals, deviations
 from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.notebook import Tabular
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
@@ -103,7 +103,7 @@ class Exact:
     """What was counted, CONFIDENTIAL: the exact answers (rows,) in integers, before noise is drawn."""
 
     plan: Plan
-    exact: npt.NDArray[np.int64]
+    exact: AnyInts
     simulate_seed: int | None
     confidence: float
     found: Intervals
@@ -120,7 +120,7 @@ class Exact:
             own = np.repeat([p.relative for p in plan.parts], [p.rows for p in plan.parts])
             noisy = simulate(plan.law, self.exact, plan.scale * own, self.simulate_seed)
         drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
-        measured = np.ldexp(noisy, -plan.fineness)
+        measured = np.ldexp(noisy.astype(np.float64), -plan.fineness)
         is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
         estimates = _whole(integer.estimate(measured, drawn), is_whole)
         # More than what doubles round of Σ a y: at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
@@ -170,10 +170,10 @@ def counted_exactly(
     if simulate_seed is None:
         check_claim(plan)
     answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
-    return Exact(plan, answers << plan.fineness, simulate_seed, confidence, found)
+    return Exact(plan, np.left_shift(answers, plan.fineness), simulate_seed, confidence, found)
 
 
-def _with_noise(plan: Plan, exact: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
     """The answers with OpenDP's noise, part by part; it confirms the costs that ``check_claim`` adds up."""
     parts, noise, found = plan.parts, plan.law, []
     for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):

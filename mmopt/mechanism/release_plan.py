@@ -17,6 +17,7 @@ from mmopt.privacy.calibration import approximate_epsilon, finer
 from mmopt.privacy.noise import Noise, cost
 from mmopt.privacy.privacy_parameters import Privacy, privacy_warning
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part
+from mmopt.privacy.rounding.rounded_rows import WORTH_SAYING
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload, attribute_uses
@@ -106,6 +107,15 @@ class Plan(Tabular):
     def warning(self) -> str:
         """What is to be said of a claim that protects next to nothing, or nothing."""
         return privacy_warning(self.epsilon, self.delta, self.rho)
+
+    @property
+    def rounding(self) -> str:
+        """Where integers do not come close to the strategy: how far they are from it, in words."""
+        grown = self.integer.loss
+        if grown <= WORTH_SAYING:
+            return ""
+        more = f"{100 * (grown - 1):.2g} %" if grown < 2 else f"a factor of {grown:.3g}"
+        return f"a variance is larger by up to {more}, as integers are measured; all figures include it"
 
     @property
     def law(self) -> Noise:

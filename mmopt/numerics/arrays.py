@@ -16,6 +16,7 @@ from mmopt.limits import fits_memory, require_memory, require_time
 __all__ = [
     "EPS",
     "MOST_CELLS",
+    "AnyInts",
     "Array",
     "Ints",
     "asymmetry",
@@ -36,6 +37,7 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+AnyInts = npt.NDArray[np.int64 | np.object_]  # or Python integers
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.generic]])
 
 EPS = float(np.finfo(np.float64).eps)

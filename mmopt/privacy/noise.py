@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.guarantee import float_above
 from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.privacy.rounding.integer_strategy import Part
@@ -116,17 +116,16 @@ def cost(noise: Noise, parts: Parts, scale: float) -> float:
 
 
 def check_scales(parts: Parts, scale: float) -> None:
-    """PrivacyError unless answers and noise of every part fit 62 bits.
+    """PrivacyError unless the noise of every part fits 62 bits: OpenDP saturates at the ends of int64.
 
-    OpenDP saturates at the ends of int64. That would keep the privacy but bias the answers.
+    Answers of 64-bit integers do too, and their sum with it is below 2^63.
     """
     for part in parts:
         own = part.relative * scale
         _check_positive(own)
-        if part.largest_answer + _TAIL * own >= 2**62:
+        if _TAIL * own >= 2**62:
             raise PrivacyError(
-                f"answers up to {part.largest_answer} with noise of scale {own:.4g} may exceed 2^62, "
-                "the limit of 64-bit integers",
+                f"noise of scale {own:.4g} may exceed 2^62, the limit of 64-bit integers",
                 hint="so little privacy budget gives answers of noise only; raise epsilon or rho",
             )
 
@@ -136,8 +135,12 @@ def _check_positive(scale: float) -> None:
         raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
 
 
-def add_noise(noise: Noise, answers: Ints, scale: float, squared_sensitivity: int, claimed: float) -> Ints:
+def add_noise(
+    noise: Noise, answers: AnyInts, scale: float, squared_sensitivity: int, claimed: float
+) -> AnyInts:
     """`answers` (p,) plus independent noise of parameter `scale`, drawn by OpenDP.
+
+    To Python integers what OpenDP makes of zeros is added: noise that depends on no answer.
 
     Before a draw, OpenDP's own accounting must confirm that the noise costs at most the rho, or epsilon,
     `claimed` for answers of this squared sensitivity in the norm; PrivacyError otherwise. OpenDP 0.16 checks
@@ -154,13 +157,14 @@ def add_noise(noise: Noise, answers: Ints, scale: float, squared_sensitivity: in
         raise PrivacyError(
             f"OpenDP accounts {noise.unit} {accounted!r} for this noise, the release claims {claimed!r}"
         )
-    drawn = np.asarray(measurement([int(v) for v in answers]), dtype=np.int64)
+    is_wide = answers.dtype == object
+    drawn = np.asarray(measurement([0] * len(answers) if is_wide else answers.tolist()), dtype=np.int64)
     if drawn.shape != answers.shape:
         raise PrivacyError(f"OpenDP returned {drawn.shape[0]} answers, expected {answers.shape[0]}")
-    return drawn
+    return np.add(answers, drawn) if is_wide else drawn
 
 
-def simulate(noise: Noise, answers: Ints, scale: float | Array, seed: int) -> Ints:
+def simulate(noise: Noise, answers: AnyInts, scale: float | Array, seed: int) -> AnyInts:
     """`answers` plus noise of the drawn law, from numpy: NOT private.
 
     scale : of all, or of each answer (p,).
@@ -168,12 +172,12 @@ def simulate(noise: Noise, answers: Ints, scale: float | Array, seed: int) -> In
     answers = _checked(answers)
     scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), answers.shape)
     drawn = noise.imitate(np.random.default_rng(seed), scales)
-    return np.asarray(answers + drawn.astype(np.int64), dtype=np.int64)
+    return np.asarray(np.add(answers, drawn.astype(np.int64)))
 
 
-def _checked(answers: Ints) -> Ints:
+def _checked(answers: AnyInts) -> AnyInts:
     answers = np.asarray(answers)
-    if answers.ndim != 1 or answers.dtype != np.int64:
+    if answers.ndim != 1 or answers.dtype not in (np.int64, object):
         raise WorkloadError(
             f"answers of shape {answers.shape} and type {answers.dtype}, expected one axis of int64"
         )

@@ -48,6 +48,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         ("scaled", plan.scaled_from),
         ("not covered", plan.not_covered),
         ("wishes unmet", unmet_words(plan)),
+        ("rounding", plan.rounding),
         ("warning", plan.warning),
     )
     return [

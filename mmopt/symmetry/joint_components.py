@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from mmopt.errors import TooLargeError
-from mmopt.numerics.arrays import Array, Ints, require_memory
+from mmopt.numerics.arrays import Array, Ints, frozen, require_memory
 from mmopt.numerics.split_arrays import Space
 from mmopt.symmetry.attribute_components import AttributeSymmetry
 
@@ -70,14 +70,15 @@ class Joint:
         split = [(self.attributes[i], key[i]) for i in self._split]
         return mixed([(a.parts[k].labels, len(a.sizes)) for a, k in split])
 
+    @cached_property
     def sizes(self) -> Array:
-        """(o,) cells of each orbit, each rounded once."""
+        """(o,) cells of each orbit, each rounded once; read-only."""
         require_memory((math.prod(self.shape),), "list of orbits")
         exact = math.prod(len(a.classes) for a in self.attributes) < 2**53
         out = np.ones(1) if exact else np.ones(1, dtype=object)
         for a in self.attributes:
             out = np.multiply.outer(out, a.sizes.astype(out.dtype)).ravel()
-        return np.asarray([float(x) for x in out]) if not exact else np.asarray(out, dtype=np.float64)
+        return frozen(out.astype(np.float64))
 
     def orbit_of(self) -> Ints:
         """(n,) the orbit of each cell."""
@@ -102,7 +103,7 @@ class Joint:
             multiplicities=np.array([float(self.multiplicity(c.key)) for c in chosen]),
             dims=tuple(len(c.kept) for c in chosen),
             labels=tuple(self.labels(c.key)[c.kept] for c in chosen),
-            sizes=self.sizes(),
+            sizes=self.sizes,
             total=math.prod(len(a.classes) for a in self.attributes),
             orbits=self.orbit_of,
             bases=lambda at: self.basis(chosen[at]),

@@ -12,8 +12,9 @@ over the cells.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -157,12 +158,13 @@ def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) ->
     check_fit(joint, workload)
     stacks: dict[Key, list[Ints | None]] = {c.key: [] for c in chosen}
     for own in made_of(joint, _factors(workload), _in_integers):
-        for key, rows in stacks.items():
-            local = [
-                parts.get(k, np.zeros((0, 0), dtype=np.int64)) for parts, k in zip(own, key, strict=True)
-            ]
-            if all(part is None or len(part) for part in local):
-                rows.append(_kron(local))
+        # Most products are not zero on few components, whichever are asked for.
+        found: Iterable[Key] = itertools.product(*own)
+        if math.prod(map(len, own)) > len(stacks):
+            found = (key for key in stacks if all(k in parts for parts, k in zip(own, key, strict=True)))
+        for key in found:
+            if key in stacks:
+                stacks[key].append(_kron([parts[k] for parts, k in zip(own, key, strict=True)]))
     return [_chosen(stacks[c.key], c.kept) for c in chosen]
 
 
@@ -208,6 +210,8 @@ def _kron(local: Sequence[Ints | None]) -> Ints | None:
     """The Kronecker product; None where a part is, or an entry would be too large."""
     out = np.ones((1, 1), dtype=np.int64)
     for part in local:
+        if part is not None and part.shape == (1, 1) and part[0, 0] == 1:
+            continue
         if part is None or float(np.abs(out).max()) * float(np.abs(part).max()) > LARGEST_ENTRY:
             return None
         require_memory((len(out) * len(part), out.shape[1] * part.shape[1]), "integer rows of a component")

@@ -58,11 +58,14 @@ def same(draws: np.ndarray, noise: Noise, scale: float) -> None:
 
 
 def is_drawn(noise: Noise) -> None:
-    """By OpenDP, and by what imitates it."""
+    """By OpenDP, and by what imitates it; on answers of any size."""
     for scale in (0.7, 3.0, 40.0):
-        zeros = np.zeros(3000, dtype=np.int64)
-        same(add_noise(noise, zeros, scale, 1, noise.cost(1, scale)), noise, scale)
-        same(simulate(noise, zeros, scale, 5), noise, scale)
+        for answers in (np.zeros(3000, dtype=np.int64), np.full(3000, 2**70, dtype=object)):
+            for noisy in (
+                add_noise(noise, answers, scale, 1, noise.cost(1, scale)),
+                simulate(noise, answers, scale, 5),
+            ):
+                same((noisy - answers).astype(np.int64), noise, scale)
 
 
 def has_its_variance(noise: Noise) -> None:
@@ -224,8 +227,7 @@ def test_refusals(subtests: pytest.Subtests) -> None:
         ),
         (
             lambda: check_scales([Part(1, 1, 2**40)], 2.0**57),
-            f"answers up to {2**40} with noise of scale 1.441e+17 may exceed 2^62, the limit of 64-bit "
-            "integers\n"
+            "noise of scale 1.441e+17 may exceed 2^62, the limit of 64-bit integers\n"
             "  so little privacy budget gives answers of noise only; raise epsilon or rho",
         ),
         *(

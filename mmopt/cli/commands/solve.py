@@ -159,6 +159,8 @@ def _at_privacy(
     except (PrivacyError, WorkloadError) as error:  # of the plan; what is wrong with a solve comes again
         note(f"errors are at unit noise: {error.message}")
         return None, None
+    if planned.plan.rounding:
+        note(f"rounding: {planned.plan.rounding}")
     return planned.solution, planned.plan
 
 

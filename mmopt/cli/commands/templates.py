@@ -47,7 +47,7 @@ def templates(
     the file has privacy, rmse is the standard error of a release there, and the best first.
     """
     from mmopt.comparison import template_places
-    from mmopt.driver.templates import Templates, templates as optimise
+    from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise
     from mmopt.privacy.table_of_noises import noise_for
     from mmopt.report import templates_table
 
@@ -57,6 +57,9 @@ def templates(
     asked, chosen = request.workload, names_in(names, "--templates") or None
     stated = stated_in(request)
     norms = (named,) if named is not None else (2,) if stated is None else stated.norms
+    known = [TEMPLATES[name] for name in chosen or () if name in TEMPLATES]
+    # First a noise that some template is for: the bound comes with it.
+    norms = tuple(sorted(norms, key=lambda norm: all(one.why_not(norm) for one in known)))
     found: dict[int, Templates] = {}
     bound: tuple[float, str] | None = None
     for norm in norms:

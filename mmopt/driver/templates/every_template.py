@@ -28,6 +28,7 @@ from mmopt.language import Program, check
 from mmopt.numerics.arrays import EPS, MOST_CELLS
 from mmopt.numerics.blas_threads import one_thread
 from mmopt.numerics.outward import check_norm
+from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results import FactoredSolution
 from mmopt.results.factored_solution import FOR_TARGETS
 from mmopt.sectors.bounds.measure_bound import best_measure_bound
@@ -57,12 +58,17 @@ def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
 class Template(NamedTuple):
     """form : of its strategies. search : finds the best one for a workload, with ``norm`` and ``seed``.
 
-    norms : that it has strategies for.
+    norms : that it has strategies for. of_any_size : they are measured without a list of the cells.
     """
 
     form: type[StrategyForm]
     search: Callable[..., StrategyForm]
     norms: tuple[int, ...] = (1, 2)
+    of_any_size: bool = False
+
+    def why_not(self, norm: int) -> str:
+        """Why it has no strategies for the noise of a norm; "" where it has."""
+        return "" if norm in self.norms else f"it is for {noise_for(self.norms[0]).name} noise"
 
 
 TEMPLATES: Mapping[str, Template] = MappingProxyType(
@@ -70,8 +76,8 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "identity": Template(ProductStrategy, identity),
         "product": Template(ProductStrategy, product),
         "union": Template(UnionStrategy, union),
-        "marginals": Template(MarginalStrategy, marginal_strategy),
-        "sectorwise": Template(SectorwiseStrategy, sectorwise, norms=(2,)),
+        "marginals": Template(MarginalStrategy, marginal_strategy, of_any_size=True),
+        "sectorwise": Template(SectorwiseStrategy, sectorwise, norms=(2,), of_any_size=True),
     }
 )
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
@@ -147,27 +153,36 @@ def templates(
     Parameters
     ----------
     workload : from products. norm : 1 for Laplace noise (epsilon), 2 for Gaussian (epsilon and delta).
-    names : of ``TEMPLATES``; by default all that have this norm. seed : of random starts.
+    names : of ``TEMPLATES``; by default all that have this norm. Of others the reason is given. seed : of
+        random starts.
     report : called with what comes next.
     bound : that of the other noise, where it is known, and where it is from: it is the same.
 
     Raises
     ------
-    OptionError : a workload from a matrix, another norm, or a template that there is not.
+    OptionError : a workload from a matrix, another norm, a template that there is not; without a bound also
+        none for this norm.
     """
     products_of(workload)
     check_norm(norm, "the norm")
-    of_norm = [name for name, template in TEMPLATES.items() if norm in template.norms]
-    chosen = list(dict.fromkeys(names or of_norm))
+    chosen = list(dict.fromkeys(names or [name for name in TEMPLATES if not TEMPLATES[name].why_not(norm)]))
     for name in chosen:
         if name not in TEMPLATES:
             known = ", ".join(TEMPLATES)
             raise OptionError(
                 f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
             )
-    found, say = [], report or (lambda _: None)
+    against = {name: TEMPLATES[name].why_not(norm) for name in chosen}
+    if bound is None and all(against.values()):
+        name, reason = next(iter(against.items()))
+        raise OptionError(
+            f"the template '{name}' has no strategy for {noise_for(norm).name} noise: {reason}",
+            hint="leave out --noise, or name other templates",
+        )
+    found = [Candidate(name, None, np.inf, np.inf, 0.0, reason) for name, reason in against.items() if reason]
+    say = report or (lambda _: None)
     residual = cache(best_residual_strategy)  # of a template and of the bound, computed once
-    for name in chosen:
+    for name in (name for name in chosen if not against[name]):
         say(name)
         search = TEMPLATES[name].search
         if name == "sectorwise":

@@ -8,21 +8,22 @@ integers otherwise.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from mmopt.errors import PrivacyError, TooLargeError
-from mmopt.numerics.arrays import Ints
+from mmopt.numerics.arrays import AnyInts, Ints
 from mmopt.numerics.participation import largest_block, largest_sums, most_steps
 from mmopt.privacy.guarantee import float_above
 from mmopt.strategies import Neighbours
 
 __all__ = [
     "bound_by_column",
+    "exactly",
     "integer_product",
     "largest_absolute_difference",
     "largest_absolute_sum",
@@ -36,6 +37,7 @@ __all__ = [
 
 
 _LIMIT = 2**62
+_WIDEST = 2**90
 _LIMB = 15  # entries below 2^30 split into two limbs whose products float64 sums exactly
 _BLOCK = 1024
 
@@ -61,6 +63,21 @@ def integer_product(left: Ints, right: Ints) -> Ints:
             hint="scale the queries down, or use fewer bits",
         )
     return np.asarray(wide, dtype=np.int64)
+
+
+def exactly(linear: Callable[[Any], Any], counts: Ints, bound: int) -> AnyInts:
+    """What a linear function makes of counts: int64, or Python integers where ``bound`` is 2^62 or more.
+
+    bound : on the sizes of results, and of what is on the way to them, below 2^90. Integers of 64 bits then
+    wrap and give results modulo 2^64; those of floating point are nearer to them than 2^62.
+    """
+    modular = np.asarray(linear(counts))
+    if bound < _LIMIT:
+        return modular
+    if bound >= _WIDEST:
+        raise TooLargeError(f"an answer may be of size {bound}, the limit is 2^90", hint="use fewer bits")
+    turns = np.rint((linear(counts.astype(np.float64)) - modular) / 2.0**64).astype(np.int64)
+    return np.asarray(modular.astype(object) + turns.astype(object) * 2**64, dtype=object)
 
 
 def largest_entry(matrix: Ints) -> int:
@@ -212,7 +229,7 @@ def root_above(squared: int) -> float:
     return float_above(Fraction(math.isqrt(squared << 128) + 1, 2**64))
 
 
-def _squared_norms(matrix: Ints) -> Ints | npt.NDArray[np.object_]:
+def _squared_norms(matrix: Ints) -> AnyInts:
     if largest_entry(matrix) ** 2 * matrix.shape[0] < _LIMIT:
         return np.asarray(np.einsum("ij,ij->j", matrix, matrix), dtype=np.int64)
     wide = matrix.astype(object)

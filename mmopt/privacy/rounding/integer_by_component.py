@@ -15,7 +15,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, frozen, require_memory
+from mmopt.numerics.arrays import MOST_CELLS, AnyInts, Array, Ints, frozen, require_memory
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Split
 from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
@@ -24,10 +24,12 @@ from mmopt.privacy.rounding.integer_component import Component
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, OneNoise, Part, digest
 from mmopt.privacy.rounding.rounded_rows import (
-    check_loss,
+    COLUMN_BITS,
     check_rank,
     choose_bits,
+    closest,
     inverse_root,
+    loss_of,
     rint,
     unsupported,
 )
@@ -79,11 +81,11 @@ class IntegerComponents(OneNoise):
             return None
         return maximal(component.axes for component in self.components)
 
-    def answers(self, counts: Ints) -> Ints:
+    def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (rows,) for a data vector (n,), component by component."""
         return self.answers_of(WholeTable(counts, self.workload.domain.shape))
 
-    def answers_of(self, tables: CountedTables) -> Ints:
+    def answers_of(self, tables: CountedTables) -> AnyInts:
         """The exact answers (rows,), component by component."""
         return np.concatenate([component.answers(tables) for component in self.components])
 
@@ -147,28 +149,35 @@ def round_components(
         if len(basis):
             shells.append(Component(cells.joint, chosen, basis))
             reals.append(_real(shells[-1], part))
-    bits = choose_bits(_largest_norm(shells, reals))
+    largest, before = _largest_norm(shells, reals), strategy.variances(workload)
+
+    def rounded(most: int) -> IntegerComponents:
+        bits = choose_bits(largest, most)
+        integers = _rounded(shells, reals, bits)
+        after = _as_strategy(integers, bits)
+        if not after.supports(workload):
+            raise _no_integers()
+        variances = after.variances(workload)
+        return IntegerComponents(
+            workload=workload,
+            neighbours=neighbours,
+            norm=2,
+            variances=frozen(variances),
+            squared_sensitivity=_squared(integers, neighbours),
+            bits=bits,
+            bias=after.missed(workload),
+            loss=loss_of(variances, before),
+            components=integers,
+        )
+
+    return closest(rounded, COLUMN_BITS)
+
+
+def _rounded(shells: Sequence[Component], reals: Sequence[Array], bits: int) -> tuple[Component, ...]:
     cores = [rint(np.ldexp(real, bits)) for real in reals]
     for core in cores:
         check_rank(core, bits)
-    integers = tuple(
-        replace(s, matrix=integer_product(c, s.matrix)) for s, c in zip(shells, cores, strict=True)
-    )
-    rounded = _as_strategy(integers, bits)
-    if not rounded.supports(workload):
-        raise _no_integers()
-    variances = rounded.variances(workload)
-    return IntegerComponents(
-        workload=workload,
-        neighbours=neighbours,
-        norm=2,
-        variances=frozen(variances),
-        squared_sensitivity=_squared(integers, neighbours),
-        bits=bits,
-        bias=rounded.missed(workload),
-        loss=check_loss(variances, strategy.variances(workload), bits),
-        components=integers,
-    )
+    return tuple(replace(s, matrix=integer_product(c, s.matrix)) for s, c in zip(shells, cores, strict=True))
 
 
 def _real(shell: Component, part: Array) -> Array:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import AnyInts, Array, Ints
 from mmopt.numerics.pseudoinverse import pinv
 from mmopt.privacy.rounding.counted_tables import CountedTables
-from mmopt.privacy.rounding.integer_arithmetic import largest_entry
+from mmopt.privacy.rounding.integer_arithmetic import exactly, largest_entry
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.symmetry.attribute_components import AttributePart, AttributeSymmetry
 from mmopt.symmetry.joint_components import Chosen, Joint
 
@@ -71,8 +72,8 @@ class Component:
     @property
     def rows(self) -> int:
         """Number of measured queries."""
-        rests = zip(self._maps, self._is_rest, strict=True)
-        return len(self.matrix) * math.prod(int(m.shape[0]) for m, is_rest in rests if is_rest)
+        rests = [(a, a.orbit_of_class == part.labels[0]) for a, part in self._parts if part.kind == "rest"]
+        return len(self.matrix) * math.prod(int(a.class_sizes[own].sum()) for a, own in rests)
 
     @property
     def orbits(self) -> Ints:
@@ -83,7 +84,7 @@ class Component:
     def norms(self) -> Array:
         """(kept,) the L2 length of each vector that the columns of ``matrix`` stand for."""
         alike = math.prod(float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest")
-        return np.asarray(np.sqrt(self.joint.sizes()[self.orbits] / alike))
+        return np.asarray(np.sqrt(self.joint.sizes[self.orbits] / alike))
 
     @property
     def largest_entry(self) -> int:
@@ -96,13 +97,15 @@ class Component:
         squares = (self.matrix.astype(object) ** 2).sum(axis=0)
         return [(int(o), int(square) * factor) for o, square in zip(self.orbits, squares, strict=True)]
 
-    def answers(self, counts: CountedTables) -> Ints:
-        """Exact answers; the caller has bounded them, and what is on the way, by 2^62."""
-        tensor = counts.of(self.axes)
-        for axis, one in enumerate(self._maps):
-            tensor = _along(one, tensor, axis)
-        flat = self._split(tensor)[self.chosen.kept]
-        return np.asarray((self.matrix @ flat).ravel(), dtype=np.int64)
+    def answers(self, counts: CountedTables) -> AnyInts:
+        """Exact answers."""
+
+        def linear(tensor: Any) -> Any:
+            for axis, one in enumerate(self._maps):
+                tensor = _along(one, tensor, axis)
+            return (self.matrix @ self._split(tensor)[self.chosen.kept]).ravel()
+
+        return exactly(linear, counts.of(self.axes), self.largest_entry * MAX_ROWS)
 
     def least_squares(self, noisy: Array, attributes: tuple[int, ...]) -> Array:
         """The sums, over all but these attributes, of the shortest x̂ (n,) that fits the answers best.

@@ -17,9 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import PrivacyError
-from mmopt.numerics.arrays import Array, Ints, frozen
+from mmopt.numerics.arrays import AnyInts, Array, Ints, frozen
 from mmopt.numerics.pseudoinverse import pinv
 from mmopt.privacy.rounding.integer_arithmetic import (
+    exactly,
     integer_product,
     largest_entry,
     root_above,
@@ -27,15 +28,17 @@ from mmopt.privacy.rounding.integer_arithmetic import (
 )
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
 from mmopt.privacy.rounding.rounded_rows import (
+    COLUMN_BITS,
     check_bias,
     check_fit,
-    check_loss,
     check_rank,
     choose_bits,
+    closest,
     divide_by_gcd,
     inverse_root,
     is_one_count,
     kept_rows,
+    loss_of,
     rint,
     rounded_core,
 )
@@ -116,9 +119,9 @@ class IntegerStrategy(OneNoise):
         """That of the matrix."""
         return [squared_sensitivity(self.matrix, self.norm, self.changes)]
 
-    def answers(self, counts: Ints) -> Ints:
+    def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (k,) for a data vector (n,)."""
-        return integer_product(self.matrix, counts)
+        return exactly(self.matrix.__matmul__, counts, self.parts[0].largest_answer)
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (k,)."""
@@ -127,18 +130,19 @@ class IntegerStrategy(OneNoise):
 
 def round_dense(strategy: Strategy, workload: Workload, neighbours: Neighbours) -> IntegerStrategy:
     """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``."""
-    return (round_rows if strategy.norm == 1 else round_strategy)(strategy, workload, neighbours)
+    own = round_rows if strategy.norm == 1 else round_strategy
+    return closest(lambda most: own(strategy, workload, neighbours, most), COLUMN_BITS)
 
 
 def round_strategy(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
 ) -> IntegerStrategy:
-    """Round `strategy` for `workload` as the module says.
+    """Round `strategy` for `workload` as the module says, to columns of up to 2^most.
 
     Raises
     ------
-    WorkloadError : the strategy does not support the workload, or rounding loses its rank, more than
-        LOSS_LIMIT of a variance, or (non-integer workloads) more than BIAS_LIMIT of a query.
+    WorkloadError : the strategy does not support the workload, or rounding loses its rank, or (non-integer
+        workloads) more than BIAS_LIMIT of a query.
     PrivacyError : `strategy` bounds the L1 norm, for Laplace noise.
     """
     if strategy.norm != 2:
@@ -152,7 +156,7 @@ def round_strategy(
     if basis is not None:
         basis = divide_by_gcd(basis)
         real = inverse_root(strategy.covariance(basis.astype(float)))
-        core, bits, relative = rounded_core(real, _length(real @ basis))
+        core, bits, relative = rounded_core(real, _length(real @ basis), most)
         check_rank(core, bits)
         # The queries are those of x projected to workload.basis; both bases span the same space.
         change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
@@ -163,7 +167,7 @@ def round_strategy(
         matrix = integer_product(core, basis)
     else:
         real = inverse_root(strategy.covariance(workload.basis)) @ workload.basis
-        bits, relative = choose_bits(_length(real)), 1.0
+        bits, relative = choose_bits(_length(real), most), 1.0
         core, basis = rint(np.ldexp(real, bits)), np.eye(workload.n, dtype=np.int64)
         check_rank(core, bits)
         matrix = core
@@ -174,14 +178,13 @@ def round_strategy(
 
 
 def round_rows(
-    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE
+    strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
 ) -> IntegerStrategy:
-    """Round a strategy of norm 1 for `workload` as the module says; its sensitivity is an exact integer.
+    """Round a strategy of norm 1 as ``round_strategy`` does one of norm 2, for any rows.
 
     Raises
     ------
-    WorkloadError : as ``kept_rows``; or rounding loses rank, or more than LOSS_LIMIT of a variance at equal
-        privacy.
+    WorkloadError : as ``kept_rows``; or rounding loses rank.
     PrivacyError : `strategy` bounds the L2 norm, for Gaussian noise.
     """
     if strategy.norm != 1:
@@ -191,18 +194,19 @@ def round_rows(
             hint="solve a program with 'norm 1', such as p_identity",
         )
     rows = kept_rows(strategy, workload)
-    core, bits, relative = rounded_core(rows.real, float(np.abs(rows.real @ rows.basis).sum(axis=0).max()))
+    length = float(np.abs(rows.real @ rows.basis).sum(axis=0).max())
+    core, bits, relative = rounded_core(rows.real, length, most)
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
-    reconstruction = rows.change @ pinv(core.astype(np.float64))
+    right = rows.back @ pinv(core.astype(np.float64))
     return _measured(
         strategy,
         workload,
         neighbours,
         (core, rows.basis, matrix),
         (bits, relative),
-        as_is(reconstruction),
+        Reconstruction(workload.implicit(weighted=False), frozen(right)),
         rows.bias,
     )
 
@@ -218,8 +222,7 @@ def _measured(
 ) -> IntegerStrategy:
     """With what follows from ``integers`` (core, basis, matrix), ``scale`` (bits, relative) and R.
 
-    WorkloadError where rounding loses more than LOSS_LIMIT of a variance; for norm 1 at equal privacy, as the
-    sensitivity is not rounded down.
+    The loss of norm 1 is at equal privacy, as the sensitivity is not rounded down.
     """
     core, basis, matrix = map(frozen, integers)
     bits, relative = scale
@@ -237,7 +240,7 @@ def _measured(
         squared_sensitivity=squared,
         bits=bits,
         bias=bias,
-        loss=check_loss(variances * growth**2, strategy.variances(workload), bits),
+        loss=loss_of(variances * growth**2, strategy.variances(workload)),
         relative=relative,
         core=core,
         basis=basis,

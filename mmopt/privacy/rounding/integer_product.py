@@ -1,14 +1,13 @@
 """A product of strategies rounded factor by factor, the factors in small integers.
 
-⊗ᵢ Aᵢ is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ. Its entries stay below 2^30, so that answers on 2^31 rows
-of data fit into 62 bits; these bits go where rounding would cost most: every size of the integers is tried
-for each factor, and what it costs.
+⊗ᵢ Aᵢ is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ. The bits of its entries go where rounding would cost
+most: every size of the integers is tried for each factor, and what it costs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +20,19 @@ from mmopt.privacy.rounding.rounded_rows import kept_rows, rint
 from mmopt.strategies import ADD_REMOVE, ProductStrategy, Strategy, one_attribute, products_of
 from mmopt.workloads import Workload
 
-__all__ = ["BITS", "RoundedFactor", "best_choice", "round_product", "rounded_choices"]
+__all__ = [
+    "BITS",
+    "RoundedFactor",
+    "best_choice",
+    "choices_by_size",
+    "choices_of",
+    "least_singular",
+    "rounded_choices",
+    "too_many",
+]
 
-BITS = 30
-"""Of a product's entries, all factors together."""
+BITS = (30, 42)
+"""Of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
 
 _SMALL = 24  # cells, up to which every size of integers is tried, and not the powers of two alone
 _SIZES = 2**22
@@ -47,24 +55,17 @@ class RoundedFactor:
     squared: int
 
 
-def round_product(part: ProductStrategy, workload: Workload) -> tuple[RoundedFactor, ...] | None:
-    """The factors in integers, for the products of the workload that they support; None if there are none.
+def choices_of(part: ProductStrategy, workload: Workload) -> list[list[RoundedFactor]] | None:
+    """``rounded_choices`` of each factor, for the products that the part supports; None if there are none.
 
     Raises
     ------
-    WorkloadError : as ``kept_rows``, or they do not fit together.
+    WorkloadError : as ``kept_rows``.
     """
     asked = _asked(part, workload)
     if asked is None:
         return None
-    choices = [rounded_choices(f, w) for f, w in zip(part.factors, asked, strict=True)]
-    best = best_choice(choices, BITS)
-    if best is None:
-        raise WorkloadError(
-            f"the {len(choices)} factors of a product do not fit into {BITS} bits together",
-            hint="choose a template that is rounded less: --templates marginals",
-        )
-    return best
+    return [rounded_choices(f, w) for f, w in zip(part.factors, asked, strict=True)]
 
 
 def _asked(part: ProductStrategy, workload: Workload) -> list[Workload] | None:
@@ -94,19 +95,30 @@ def rounded_choices(strategy: Strategy, workload: Workload) -> list[RoundedFacto
     WorkloadError : as ``kept_rows``.
     """
     rows = kept_rows(strategy, workload)
-    largest = float(np.abs(rows.real @ rows.basis).max())
     triangle = qr(rows.real)
+    return choices_by_size(rows.real, rows.basis, strategy, lambda core: _least_kept(core, triangle))
+
+
+def choices_by_size(
+    real: Array, basis: Ints, strategy: Strategy, kept: Callable[[Ints], float]
+) -> list[RoundedFactor]:
+    """``real @ basis`` in integers of ever more bits, as ``rounded_choices``.
+
+    kept : of integers for the rows of ``real``, as ``_least_kept``.
+    """
+    largest = float(np.abs(real @ basis).max())
     sizes = [2**b for b in range(_SIZES.bit_length())]
     if strategy.n <= _SMALL:
         sizes = sorted({*sizes, *range(1, 65), *(3 * s for s in sizes), *(5 * s for s in sizes)})
     found: list[RoundedFactor] = []
     for size in sizes:
         scale = size / largest
-        core = rint(rows.real * scale)
-        least = _least_kept(core[core.any(axis=1)], triangle) / scale
+        core = rint(real * scale)
+        core = core[core.any(axis=1)]
+        least = kept(core) / scale
         if least < _SPANNED:
             continue
-        matrix = integer_product(core[core.any(axis=1)], rows.basis)
+        matrix = integer_product(core, basis)
         squared = squared_sensitivity(matrix, strategy.norm, ADD_REMOVE)
         loss = math.log(squared / (scale * strategy.sensitivity * least) ** 2)
         if not found or loss < found[-1].loss:
@@ -122,16 +134,19 @@ def _least_kept(core: Ints, triangle: Array) -> float:
     A query of coordinates c has the variance |c T⁻¹|² under the real rows, and at most 1 / σ² times that
     under the core.
     """
-    if core.shape[0] < core.shape[1]:
-        return 0.0
-    over = scipy.linalg.solve_triangular(triangle, core.T.astype(np.float64), trans="T")
-    return float(np.linalg.svd(over, compute_uv=False)[-1])
+    return least_singular(scipy.linalg.solve_triangular(triangle, core.T.astype(np.float64), trans="T").T)
 
 
-def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[RoundedFactor, ...] | None:
-    """One choice for each factor, of least loss together, with at most so many bits together; None if none.
+def least_singular(matrix: Array) -> float:
+    """The least singular value: 0 of fewer rows than columns."""
+    rows, columns = matrix.shape
+    return float(np.linalg.svd(matrix, compute_uv=False)[-1]) if rows >= columns else 0.0
 
-    Losses and bits of a product add up.
+
+def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[RoundedFactor, ...]:
+    """One choice for each factor, of least loss together, with at most so many bits together.
+
+    Losses and bits of a product add up. WorkloadError if there are none.
     """
     chosen: list[tuple[float, float, tuple[RoundedFactor, ...]]] = [(0.0, 0.0, ())]
     for own in factors:
@@ -146,4 +161,14 @@ def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[Ro
             if not chosen or candidate[1] < chosen[-1][1]:
                 chosen.append(candidate)
         chosen = chosen[:: max(1, len(chosen) // _KEPT)] + chosen[-1:]
-    return min(chosen, key=lambda c: c[1])[2] if chosen else None
+    if not chosen:
+        raise too_many(len(factors), bits)
+    return min(chosen, key=lambda c: c[1])[2]
+
+
+def too_many(count: int, bits: float) -> WorkloadError:
+    """So many factors need more bits together."""
+    return WorkloadError(
+        f"the {count} factors of a product do not fit into {bits} bits together",
+        hint="choose a template that is rounded less: --templates marginals",
+    )

@@ -18,7 +18,7 @@ from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, max
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column
 from mmopt.privacy.rounding.integer_cores import IntegerCore, IntegerPart
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
-from mmopt.privacy.rounding.rounded_rows import check_loss, choose_bits, rint, unsupported
+from mmopt.privacy.rounding.rounded_rows import choose_bits, loss_of, rint, unsupported
 from mmopt.sectors.measured.sector_layout import change_of_functions
 from mmopt.strategies import Neighbours, SectorStrategy
 from mmopt.workloads import Workload
@@ -95,7 +95,7 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
         variances=frozen(variances),
         squared_sensitivity=_squared(core, neighbours),
         bits=bits,
-        loss=check_loss(variances, strategy.variances(workload), bits),
+        loss=loss_of(variances, strategy.variances(workload)),
         core=core,
         rounded=rounded,
     )

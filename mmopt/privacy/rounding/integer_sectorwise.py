@@ -1,32 +1,42 @@
 """Sets of attributes measured one by one, their attributes' matrices rounded to integers.
 
 Every set measures the same integers K_i ≈ c_i A_i of an attribute, so that these are a strategy of the same
-form: estimates have no bias and variances stay in closed form. Weights are noise, and need no bits. The
-squared sensitivity of a set is the product of its attributes' exact ones.
+form: estimates have no bias and variances stay in closed form. Weights are noise, and need no bits; all bits
+of a set go where rounding costs most. Its squared sensitivity is the product of its attributes' exact ones.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import AnyInts, Array, Ints
 from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
-from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, largest_entry, squared_sensitivity
-from mmopt.privacy.rounding.integer_product import BITS
+from mmopt.privacy.rounding.integer_arithmetic import (
+    bound_by_column,
+    exactly,
+    largest_entry,
+    squared_sensitivity,
+)
+from mmopt.privacy.rounding.integer_product import (
+    BITS,
+    RoundedFactor,
+    choices_by_size,
+    least_singular,
+    too_many,
+)
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
-from mmopt.privacy.rounding.integer_union import FACTORED_LOSS_LIMIT
-from mmopt.privacy.rounding.rounded_rows import check_loss, is_one_count, rint, unsupported
-from mmopt.strategies import ADD_REMOVE, Neighbours, SectorwiseStrategy
+from mmopt.privacy.rounding.rounded_rows import closest, is_one_count, loss_of, unsupported
+from mmopt.strategies import ADD_REMOVE, Neighbours, SectorwiseStrategy, Strategy
 from mmopt.workloads import Workload
 
 __all__ = ["IntegerSectorwise", "round_sectorwise"]
-
-_SIZES_DIFFER = "ask queries of fewer attributes at a time: these share the bits of an integer"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,20 +92,21 @@ class IntegerSectorwise(InFactors):
         """The largest sets."""
         return maximal(self.sets)
 
-    def answers(self, counts: Ints) -> Ints:
+    def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (rows,) for a data vector (n,), set by set."""
         return self.answers_of(WholeTable(counts, tuple(k.shape[1] for k in self.matrices)))
 
-    def answers_of(self, tables: CountedTables) -> Ints:
+    def answers_of(self, tables: CountedTables) -> AnyInts:
         """The exact answers (rows,), whatever the number of cells.
 
-        Entries and partial sums are at most the product of the largest entries times the rows of the data,
-        which ``noise.check_scales`` has found to fit.
+        Entries and partial sums are at most the product of the largest entries times the rows of the data.
         """
-        return np.concatenate([self._answers(one, tables) for one in self.sets])
+        parts = zip(self.sets, self.parts, strict=True)
+        return np.concatenate(
+            [exactly(partial(self._answers, one), tables.of(one), p.largest_answer) for one, p in parts]
+        )
 
-    def _answers(self, one: tuple[int, ...], tables: CountedTables) -> Ints:
-        table = np.asarray(tables.of(one), dtype=np.int64)
+    def _answers(self, one: tuple[int, ...], table: Any) -> Any:
         for axis, i in enumerate(one):
             table = np.moveaxis(np.tensordot(self.matrices[i], table, axes=(1, axis)), 0, axis)
         return table.ravel()
@@ -123,33 +134,60 @@ def round_sectorwise(
     Raises
     ------
     UnsuitableError : a workload from a matrix.
-    WorkloadError : the strategy does not support the workload, or rounding loses more than
-        FACTORED_LOSS_LIMIT of a variance at equal privacy.
+    WorkloadError : the strategy does not support the workload, or the matrices of a set do not fit together.
     PrivacyError : neighbours for which columns have to be compared.
     """
     before = strategy.variances(workload)
     if not np.isfinite(before).all():
         raise unsupported()
-    order = max(map(len, strategy.sets))
-    largest = math.floor(2.0 ** (BITS / max(order, 1)))
-    matrices = tuple(_rounded(matrix, largest) for matrix in strategy.matrices)
-    added = IntegerSectorwise(
-        workload=workload,
-        neighbours=ADD_REMOVE,
-        norm=strategy.norm,
-        matrices=matrices,
-        sets=strategy.sets,
-        relatives=_relatives(strategy, matrices),
+    own = cache(_choices)
+    choices = [own(a.tobytes(), a.shape, strategy.norm) for a in strategy.matrices]
+
+    def rounded(bits: int) -> IntegerSectorwise:
+        matrices = _fitting(choices, strategy.sets, bits)
+        added = IntegerSectorwise(
+            workload=workload,
+            neighbours=ADD_REMOVE,
+            norm=strategy.norm,
+            matrices=matrices,
+            sets=strategy.sets,
+            relatives=_relatives(strategy, matrices),
+        )
+        growth = (added.sensitivity / strategy.sensitivity) ** 2
+        return replace(added, loss=loss_of(added.variances * growth, before))
+
+    return replace(closest(rounded, BITS), neighbours=neighbours)
+
+
+def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedFactor]:
+    """An attribute's matrix in integers, as ``rounded_choices``: what counts is how it varies."""
+    matrix = np.frombuffer(entries).reshape(shape)
+    if not len(matrix):
+        return [RoundedFactor(matrix.astype(np.int64), 1.0, 0.0, 0.0, 0)]
+    varies = np.linalg.pinv(np.vstack([np.ones(shape[1]), matrix]))[:, 1:]
+    cells = np.eye(shape[1], dtype=np.int64)
+    return choices_by_size(
+        matrix, cells, Strategy(matrix, norm), lambda core: least_singular(core.astype(np.float64) @ varies)
     )
-    growth = (added.sensitivity / strategy.sensitivity) ** 2
-    loss = check_loss(added.variances * growth, before, BITS, FACTORED_LOSS_LIMIT, _SIZES_DIFFER)
-    return replace(added, neighbours=neighbours, loss=loss)
 
 
-def _rounded(matrix: Array, largest: int) -> Ints:
-    """Integers up to ``largest`` in size, about a multiple of the matrix."""
-    size = float(np.abs(matrix).max(initial=0.0))
-    return rint(matrix * (largest / size)) if size else np.zeros(matrix.shape, dtype=np.int64)
+def _fitting(
+    choices: Sequence[list[RoundedFactor]], sets: Sequence[tuple[int, ...]], bits: int
+) -> tuple[Ints, ...]:
+    """The integers of each attribute, of the least loss up to which those of every set have so many bits."""
+
+    def within(loss: float) -> list[RoundedFactor]:
+        return [next((one for one in own if one.loss <= loss), own[-1]) for own in choices]
+
+    def fits(loss: float) -> bool:
+        chosen = within(loss)
+        return all(sum(chosen[i].bits for i in one) <= bits for one in sets)
+
+    losses = sorted(one.loss for own in choices for one in own)
+    at = bisect_left(losses, True, key=fits)
+    if at == len(losses):
+        raise too_many(max(map(len, sets)), bits)
+    return tuple(one.matrix for one in within(losses[at]))
 
 
 def _relatives(strategy: SectorwiseStrategy, matrices: Sequence[Ints]) -> tuple[float, ...]:

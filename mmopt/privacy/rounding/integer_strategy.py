@@ -6,19 +6,19 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mmopt.errors import DataError, OptionError
-from mmopt.numerics.arrays import Array, Ints, require_memory
+from mmopt.numerics.arrays import AnyInts, Array, Ints, require_memory
 from mmopt.numerics.outward import not_below
 from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_arithmetic import root_above
 from mmopt.strategies import Neighbours, StrategyForm
 from mmopt.workloads import Workload
 
-__all__ = ["MAX_ROWS", "InFactors", "Measured", "OneNoise", "Part", "check_type", "digest"]
+__all__ = ["MAX_ROWS", "InFactors", "Measured", "MeasuredT", "OneNoise", "Part", "check_type", "digest"]
 
 MAX_ROWS = 2**31
 """Rows that the integers have room for. A public constant: it must not depend on the data."""
@@ -102,15 +102,15 @@ class Measured(ABC):
         """Those of the queries, (m,), at noise of these standard deviations on the parts, (parts,)."""
 
     @abstractmethod
-    def answers(self, counts: Ints) -> Ints:
-        """The exact answers (rows,) for a data vector (n,)."""
+    def answers(self, counts: Ints) -> AnyInts:
+        """The exact answers (rows,) for a data vector (n,): Python integers where they may reach 2^62."""
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:
         """The sets of attributes whose tables of counts ``answers_of`` needs; None where it cannot be."""
         return None
 
-    def answers_of(self, tables: CountedTables) -> Ints:
+    def answers_of(self, tables: CountedTables) -> AnyInts:
         """``answers`` from ``tables``, with no data vector.
 
         Raises
@@ -132,6 +132,9 @@ class Measured(ABC):
         ------
         TooLargeError : as many numbers as cells do not fit in memory. SolverError : LSMR does not settle.
         """
+
+
+MeasuredT = TypeVar("MeasuredT", bound=Measured)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

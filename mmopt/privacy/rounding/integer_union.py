@@ -11,15 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, largest_entry, squared_sensitivity
-from mmopt.privacy.rounding.integer_product import BITS, round_product
+from mmopt.numerics.arrays import AnyInts, Array, Ints
+from mmopt.privacy.rounding.integer_arithmetic import (
+    bound_by_column,
+    exactly,
+    largest_entry,
+    squared_sensitivity,
+)
+from mmopt.privacy.rounding.integer_product import BITS, best_choice, choices_of
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, InFactors, Part, digest
-from mmopt.privacy.rounding.rounded_rows import check_loss, is_one_count, unsupported
+from mmopt.privacy.rounding.rounded_rows import closest, is_one_count, loss_of, unsupported
 from mmopt.strategies import (
     ADD_REMOVE,
     Neighbours,
@@ -30,18 +36,7 @@ from mmopt.strategies import (
 )
 from mmopt.workloads import Workload
 
-__all__ = ["FACTORED_LOSS_LIMIT", "IntegerFactors", "round_union"]
-
-
-FACTORED_LOSS_LIMIT = 1.1
-"""Largest accepted factor by which rounding multiplies the variance of a query: the factors share the bits.
-
-Predicted errors are those of the rounded strategy, so that nothing is hidden by it.
-"""
-
-_DENSE = (
-    "too many attributes are measured in detail for 64-bit integers; '--templates marginals' needs no bits"
-)
+__all__ = ["IntegerFactors", "round_union"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,9 +77,10 @@ class IntegerFactors(InFactors):
             parts += [f"{relative!r} {[k.shape for k in own]}\n", *own]
         return digest(f"integer-factors 1 {len(self.factors)}\n", *parts)
 
-    def answers(self, counts: Ints) -> Ints:
+    def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (rows,) for a data vector (n,), part by part."""
-        return np.concatenate([_product(own, counts) for own in self.factors])
+        parts = zip(self.factors, self.parts, strict=True)
+        return np.concatenate([exactly(partial(_product, own), counts, p.largest_answer) for own, p in parts])
 
     def strategy(self, deviations: Array) -> UnionStrategy:
         """The integers as a union, each part divided by its deviation."""
@@ -96,11 +92,10 @@ class IntegerFactors(InFactors):
         return tuple(ProductStrategy(tuple(own)) for own in real)
 
 
-def _product(factors: Sequence[Ints], counts: Ints) -> Ints:
+def _product(factors: Sequence[Ints], counts: Array | Ints) -> Any:
     """(⊗ᵢ Kᵢ) x, an axis at a time, what shrinks most first.
 
-    Exact: entries and partial sums are at most the product of the factors' largest entries times the rows of
-    the data, which ``noise.check_scales`` has found to fit.
+    Entries and partial sums are at most the product of the factors' largest entries times the rows of data.
     """
     tensor = counts.reshape([k.shape[1] for k in factors])
     for at in sorted(range(len(factors)), key=lambda i: factors[i].shape[0] / factors[i].shape[1]):
@@ -123,32 +118,36 @@ def round_union(
     Raises
     ------
     UnsuitableError : a workload from a matrix.
-    WorkloadError : the strategy does not support the workload, or rounding loses more than
-        FACTORED_LOSS_LIMIT of a variance at equal privacy.
+    WorkloadError : the strategy does not support the workload, or its factors do not fit together.
     """
     union = strategy if isinstance(strategy, UnionStrategy) else UnionStrategy((strategy,), (1.0,))
     products_of(workload)
     before = union.variances(workload)
     if not np.isfinite(before).all():
         raise unsupported()
-    factors, relatives = [], []
-    for part, share in zip(union.parts, union.shares, strict=True):
-        rounded = round_product(part, workload)
-        if rounded is not None:
-            factors.append(tuple(own.matrix for own in rounded))
-            # What is small in integers may need less noise for its sensitivity, or more: its part of the
-            # privacy stays what it was, and no other part pays for it.
-            size = math.sqrt(math.prod(own.squared for own in rounded))
-            relatives.append(size / (share * part.sensitivity))
-    added = IntegerFactors(
-        workload=workload,
-        neighbours=ADD_REMOVE,
-        norm=strategy.norm,
-        factors=tuple(factors),
-        relatives=tuple(relatives),
-        squared=tuple(_squared(factors, strategy.norm, ADD_REMOVE)),
-    )
-    growth = (added.sensitivity / union.sensitivity) ** 2
-    loss = check_loss(added.variances * growth, before, BITS, FACTORED_LOSS_LIMIT, _DENSE)
-    squared = tuple(_squared(factors, strategy.norm, neighbours))
-    return replace(added, squared=squared, neighbours=neighbours, loss=loss)
+    own = [
+        (choices_of(part, workload), share * part.sensitivity)
+        for part, share in zip(union.parts, union.shares, strict=True)
+    ]
+    known = [(choices, size) for choices, size in own if choices is not None]
+
+    def rounded(bits: int) -> IntegerFactors:
+        chosen = [best_choice(choices, bits) for choices, _ in known]
+        factors = tuple(tuple(one.matrix for one in part) for part in chosen)
+        # What is small in integers may need less noise for its sensitivity, or more: its part of the
+        # privacy stays what it was, and no other part pays for it.
+        grown = [math.sqrt(math.prod(one.squared for one in part)) for part in chosen]
+        added = IntegerFactors(
+            workload=workload,
+            neighbours=ADD_REMOVE,
+            norm=strategy.norm,
+            factors=factors,
+            relatives=tuple(new / old for new, (_, old) in zip(grown, known, strict=True)),
+            squared=tuple(_squared(factors, strategy.norm, ADD_REMOVE)),
+        )
+        growth = (added.sensitivity / union.sensitivity) ** 2
+        return replace(added, loss=loss_of(added.variances * growth, before))
+
+    found = closest(rounded, BITS)
+    squared = tuple(_squared(found.factors, strategy.norm, neighbours))
+    return replace(found, squared=squared, neighbours=neighbours)

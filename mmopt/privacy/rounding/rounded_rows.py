@@ -12,29 +12,33 @@ space whenever their core has full column rank.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.privacy.rounding.integer_strategy import MeasuredT
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
 __all__ = [
     "BIAS_LIMIT",
-    "LOSS_LIMIT",
+    "COLUMN_BITS",
+    "WORTH_SAYING",
     "Rows",
     "check_bias",
     "check_fit",
-    "check_loss",
     "check_rank",
     "choose_bits",
+    "closest",
     "common_step",
     "divide_by_gcd",
     "inverse_root",
     "is_one_count",
     "kept_rows",
+    "loss_of",
     "rint",
     "rounded_core",
     "unsupported",
@@ -44,12 +48,17 @@ __all__ = [
 BIAS_LIMIT = 1e-6
 """Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
 
-LOSS_LIMIT = 1.01
-"""Largest accepted factor by which rounding multiplies the variance of a query."""
+WORTH_SAYING = 1.001
+"""Factor on the variance of a query by rounding, above which more bits are taken, or else it is said."""
+
+COLUMN_BITS = (29, 42)
+"""Column norms up to 2^29: squared differences stay below 2^62, answers below 2^60. Where that is not enough,
+up to 2^42: answers are Python integers, and noise, at an epsilon above 1e-4, stays below 2^62.
+"""
 
 _SOLVED = 1e-7  # of the largest entry, what a solver may leave of one that is meant to be 0
-_COLUMN_BITS = 29  # column norms up to 2^29: squared differences stay below 2^62, answers below 2^60
 
+_SIZES_DIFFER = "the queries differ too much in size for 64-bit integers; scale the large ones down"
 _CLEAR = 1e-8  # singular values below this part of the largest are rounding errors of a dependency
 
 
@@ -66,9 +75,27 @@ def inverse_root(covariance: Array) -> Array:
     return (root + root.T) / 2
 
 
-def choose_bits(largest: float) -> int:
-    """The most bits that keep column norms, of which this is the largest, about 2^29 or below."""
-    return _COLUMN_BITS - math.ceil(math.log2(largest))
+def choose_bits(largest: float, most: int = COLUMN_BITS[0]) -> int:
+    """The most bits that keep column norms, of which this is the largest, about 2^most or below."""
+    return most - math.ceil(math.log2(largest))
+
+
+def closest(rounded: Callable[[int], MeasuredT], sizes: Sequence[int]) -> MeasuredT:
+    """A strategy rounded to the fewest of these bits that add next to nothing to a variance, or to the best.
+
+    Errors as ``rounded`` at the most bits.
+    """
+    found: list[MeasuredT] = []
+    for bits in sizes:
+        try:
+            found.append(rounded(bits))
+        except (WorkloadError, TooLargeError):
+            if bits == sizes[-1] and not found:
+                raise
+        else:
+            if found[-1].loss <= WORTH_SAYING:
+                break
+    return min(found, key=lambda one: one.loss)
 
 
 def common_step(values: Array, accuracy: float) -> float | None:
@@ -78,27 +105,28 @@ def common_step(values: Array, accuracy: float) -> float | None:
     """
     sizes = np.unique(np.abs(values))
     sizes = sizes[sizes > accuracy * sizes[-1]]
-    for parts in range(1, 65):
-        step = float(sizes[0]) / parts
-        counts = sizes / step
-        allowed = min(accuracy * counts[-1], 1e-4)  # also for the smallest ones
-        if counts[-1] <= 2.0**20 and np.abs(counts - np.rint(counts)).max() <= allowed:
-            return step
-    return None
+    steps = float(sizes[0]) / np.arange(1, 65)
+    steps = steps[sizes[-1] / steps <= 2.0**20]
+    for some in (sizes[:8], sizes):  # few values rule most steps out
+        counts = some / steps[:, None]
+        allowed = np.minimum(accuracy * sizes[-1] / steps, 1e-4)  # also for the smallest ones
+        steps = steps[np.abs(counts - np.rint(counts)).max(axis=1) <= allowed]
+    return float(steps[0]) if len(steps) else None
 
 
-def rounded_core(real: Array, length: float) -> tuple[Ints, int, float]:
+def rounded_core(real: Array, length: float, most: int) -> tuple[Ints, int, float]:
     """What is measured for a real core, its bits, and the noise on it over 2^bits at unit noise on the real.
 
     A core that is integers times one number, as far as solvers are accurate, is measured as these integers:
-    (integers, 0, one over the number). Any other is rint(2^bits core), bits for columns of this `length`.
+    (integers, 0, one over the number). Any other is rint(2^bits core), of columns of this `length`, as
+    ``choose_bits``.
     """
     step = common_step(real, _SOLVED)
     if step is not None:
         own = rint(real / step)
         if np.linalg.matrix_rank(own) == own.shape[1]:
             return own, 0, float(np.abs(own).max() / np.abs(real).max())
-    bits = choose_bits(length)
+    bits = choose_bits(length, most)
     return rint(np.ldexp(real, bits)), bits, 1.0
 
 
@@ -121,24 +149,15 @@ def check_rank(core: Ints, bits: int) -> None:
         raise WorkloadError(
             f"the strategy rounded to {bits} bits loses rank: singular values from "
             f"{values[-1]:.3g} to {values[0]:.3g}",
-            hint="the queries differ too much in size for 64-bit integers; scale the large ones down",
+            hint=_SIZES_DIFFER,
         )
 
 
-_SIZES_DIFFER = "the queries differ too much in size for 64-bit integers; scale the large ones down"
-
-
-def check_loss(
-    rounded: Array, unrounded: Array, bits: int, limit: float = LOSS_LIMIT, hint: str = _SIZES_DIFFER
-) -> float:
-    """The largest factor by which a variance grew; WorkloadError above the limit."""
+def loss_of(rounded: Array, unrounded: Array) -> float:
+    """The largest factor by which a variance grew; WorkloadError where a query is lost."""
     loss = float(np.max(rounded / unrounded))
-    if not loss <= limit:
-        raise WorkloadError(
-            f"rounding the strategy to {bits} bits multiplies a query's variance by {loss:.4g}, "
-            f"the limit is {limit}",
-            hint=hint,
-        )
+    if not math.isfinite(loss):
+        raise WorkloadError("rounding the strategy to integers loses a query", hint=_SIZES_DIFFER)
     return loss
 
 
@@ -172,13 +191,13 @@ def unsupported() -> WorkloadError:
 class Rows:
     """``real @ basis`` (p, n) has the strategy's rows, as far as the queries see them.
 
-    real : (p, r), of full column rank. basis : (r, n) integers. change : (m, r), queries = change @ basis.
-    bias : largest error of that, in units of the largest entry.
+    real : (p, r), of full column rank. basis : (r, n) integers.
+    back : (n, r), queries = queries @ back @ basis. bias : largest error of that, of the largest entry.
     """
 
     real: Array
     basis: Ints
-    change: Array
+    back: Array
     bias: float
 
 
@@ -204,7 +223,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     means = _without_multiples(means, strategy.norm)
     if np.linalg.matrix_rank(means, rtol=_CLEAR) == means.shape[1]:
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
-        return Rows(means, basis, np.ascontiguousarray(workload.queries[:, first]), 0.0)
+        return Rows(means, basis, np.equal.outer(np.arange(workload.n), first).astype(np.float64), 0.0)
     found = workload.integer_basis
     if found is None:
         raise WorkloadError(
@@ -218,7 +237,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     )[0].T
     change, real = solved[: workload.rank], np.ascontiguousarray(solved[workload.rank :])
     bias = check_bias(workload.basis, change @ basis)
-    return Rows(real, basis, workload.representation @ change, bias)
+    return Rows(real, basis, workload.basis.T @ change, bias)
 
 
 def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:

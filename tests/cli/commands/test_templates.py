@@ -54,6 +54,21 @@ def test_both_noises_in_one_list_by_default(run: Any, files: Path) -> None:
     assert math.sqrt(sum(e * e for e in errors) / len(errors)) == pytest.approx(rows[0]["rmse"])
 
 
+def test_a_template_for_one_noise_is_skipped_for_the_other(run: Any, refused: Any, files: Path) -> None:
+    done = run("templates", "total.yaml", "--templates", "sectorwise", "--json")
+    assert done.err.splitlines() == ["sectorwise, Gaussian noise", "bound"]
+    first, second = json.loads(done.out)["templates"]
+    assert (first["noise"], first["reason"]) == ("Gaussian", "") and first["rmse"] > 0
+    assert (second["noise"], second["reason"]) == ("Laplace", "it is for Gaussian noise")
+    done = run("templates", "total.yaml", "--templates", "sectorwise,identity", "--noise", "laplace")
+    assert done.err.split() == ["identity", "bound"]
+    assert "it is for Gaussian noise" in " ".join(done.out.split())
+    assert refused("templates", "total.yaml", "--templates", "sectorwise", "--noise", "laplace") == (
+        "error: the template 'sectorwise' has no strategy for Laplace noise: it is for Gaussian noise\n"
+        "  leave out --noise, or name other templates"
+    )
+
+
 def test_the_files_privacy_chooses_the_noise(run: Any, files: Path) -> None:
     text = (files / "total.yaml").read_text(encoding="utf-8")
     for privacy, noises in (

@@ -53,7 +53,7 @@ def test_no_time_is_a_start_and_a_bound() -> None:
 
 def test_gaussian_noise_only() -> None:
     with pytest.raises(OptionError) as refused:
-        templates(few_ways((3, 3), (1,), prefix), 1, ["sectorwise"])
+        sectorwise(few_ways((3, 3), (1,), prefix), norm=1)
     assert refused.value.message == (
         "sets of attributes are measured one by one with Gaussian noise (norm 2) only"
     )

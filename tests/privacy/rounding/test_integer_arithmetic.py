@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from mmopt.errors import TooLargeError
 from mmopt.privacy.rounding.integer_arithmetic import (
     bound_by_column,
+    exactly,
     integer_product,
     largest_absolute_difference,
     largest_absolute_sum,
@@ -79,6 +80,19 @@ def test_differences_over_several_blocks():
     floats = matrix.astype(float)
     squares = (floats**2).sum(axis=0)
     assert found == pytest.approx((squares[:, None] + squares - 2 * floats.T @ floats).max(), rel=1e-12)
+
+
+@given(matrices(42), arrays(np.int64, 5, elements=st.integers(0, 2**31)))
+def test_a_linear_function_is_exact_whatever_its_size(matrix, counts):
+    wide = matrix.astype(object) @ counts.astype(object)
+    for bound in (2**62 - 1, 2**62):
+        found = exactly(matrix.__matmul__, counts, bound)
+        assert found.dtype == (np.int64 if bound < 2**62 else object)
+        if bound == 2**62 or abs(wide).max() < 2**62:
+            assert found.tolist() == wide.tolist()
+    with pytest.raises(TooLargeError) as caught:
+        exactly(matrix.__matmul__, counts, 2**90)
+    assert str(caught.value) == f"an answer may be of size {2**90}, the limit is 2^90\n  use fewer bits"
 
 
 def test_empty_and_extreme():
