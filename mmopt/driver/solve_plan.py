@@ -53,6 +53,9 @@ SMALL_COMPONENT = 0.51
 """Of the cells: components that are no larger are worth a solution by component between the two sizes.
 A reflection leaves half, or with an odd number of cells a little more."""
 
+FEWER = "ask queries of fewer attributes at a time; or group values of the attributes"
+NO_KERNEL = "no kernel knows the program, and conic solvers need matrices over the cells"
+
 DENSE_ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
 KERNEL_ARRAYS = 16  # of the size of the largest component, that a solve by component does
 
@@ -206,7 +209,7 @@ def _by_component(
     if found is None:
         return "no two values of an attribute can be swapped, so the workload does not split"
     if not is_claimed(found[0], None):
-        return "no kernel knows the program, and conic solvers need matrices over the cells"
+        return NO_KERNEL
     return SolvePlan(*found)
 
 
@@ -215,8 +218,6 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
 
     Components that are too large are put together only where there is no other way.
     """
-    from mmopt.sectors.choose_space import what_fits  # off the usual way
-
     asked = checked, workload, givens
     found = _tried_by_component(*asked, _largest_that_fits())
     if isinstance(found, SolvePlan):
@@ -234,9 +235,9 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
     if isinstance(other, TooLargeError):
         if _fits_dense(workload):
             return str(found)
-        raise TooLargeError(other.message, hint=what_fits(workload)) from other
+        raise TooLargeError(other.message, hint=FEWER) from other
     if isinstance(found, TooLargeError):
-        raise found if found.hint else TooLargeError(found.message, hint=what_fits(workload))
+        raise found if found.hint else TooLargeError(found.message, hint=FEWER)
     is_said = other == found
     return found if is_said else f"{found}; nor in the space of the queries: {other}"
 
@@ -259,7 +260,7 @@ def _by_sets(
     if isinstance(found, str):
         return found
     if not is_claimed(found[0], None):
-        return "no kernel knows the program"
+        return NO_KERNEL
     asked = checked, workload, givens
     is_last = not (is_quick and of_each_query(checked, givens))
     return SolvePlan(*found, further=lambda: _by_sectors(*asked) if is_last else _by_sets(*asked, False))
@@ -278,7 +279,7 @@ def _by_sectors(
         return error
     if isinstance(found, str):
         return found
-    return SolvePlan(*found) if is_claimed(found[0], None) else "no kernel knows the program"
+    return SolvePlan(*found) if is_claimed(found[0], None) else NO_KERNEL
 
 
 def _tried_by_component(
@@ -305,16 +306,12 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     """Refuse what does not fit in memory, with the reason why it is not solved by component."""
     if _fits_dense(workload):
         return
-    from mmopt.sectors.choose_space import of_too_many, what_fits  # off the usual way
-
     one, limit = 8 * workload.n**2, memory_limit()
     hint = (
         f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer cells"
     )
     if fits_memory((workload.n, workload.n)):
         hint += "; or try it as it is with reduce=False (--no-reduce)"
-    if of_too_many(workload) and program.name in _able():
-        hint = what_fits(workload)
     raise TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {whole(workload.n)} cells one matrix "
         f"alone takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of "

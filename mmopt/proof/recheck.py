@@ -185,13 +185,10 @@ class Recheck:
             place = f", in place of {sources[name]}" if sources.get(name) else ""
             self.rows.add(f"given {name}", _shapes({name: value}), f"passed by the caller{place}", True)
 
-    def _by_component(
-        self, checked: Checked, strategy: ComponentStrategy | StrategyOfFew
-    ) -> Instance | None:
+    def _by_component(self, checked: Checked, strategy: ComponentStrategy | StrategyOfFew) -> Instance | None:
         """The same on the workload's own components, onto which the saved values are put."""
         s = self.solution
-        is_listed = isinstance(strategy, ComponentStrategy)
-        words = strategy.cells.words if is_listed else f"{strategy.p:,} functions"
+        words = f"{strategy.p:,} functions" if isinstance(strategy, StrategyOfFew) else strategy.cells.words
         try:
             instance = own_components(s, strategy, checked, self.workload)
         except Error as error:

@@ -193,8 +193,10 @@ def proved_by_component(
     """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
     offered = {"sensitivity": multipliers}
     if isinstance(multipliers, Measure):
-        is_by_sets = isinstance(strategy, SectorwiseStrategy)
-        instance = l2_by_sets(workload, strategy) if is_by_sets else l2_by_sectors(workload, 0.0)
+        if isinstance(strategy, SectorwiseStrategy):
+            instance = l2_by_sets(workload, strategy)
+        else:
+            instance = l2_by_sectors(workload, 0.0)
         return bound_of(instance, placed_multipliers(instance, offered))
     instance, by_component = l2_by_component(workload)
     return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)

@@ -26,10 +26,10 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
-from mmopt.numerics.balls import GROW, Ball
+from mmopt.numerics.balls import Ball
 from mmopt.numerics.outward import column_norms, plus_up, times_up
 from mmopt.numerics.spanned_cells import Moments, Spanned
-from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.bounds.root_trace import root_trace_below
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.residual.products_of_few import FewProduct, products_of_few
@@ -42,6 +42,8 @@ __all__ = ["SetCells", "best_by_sets", "strategy_by_sets"]
 
 GRAM = 16
 """Roundings of a Gram matrix of weighted rows, besides those of its sums."""
+LEAST = 1e-30
+"""Of the largest weight of a factor's rows: what is less counts as none, so that no product underflows."""
 RANK = 1e-10
 """Eigenvalues of an attribute's strategy below this part of the largest count as none."""
 
@@ -201,15 +203,23 @@ class SetCells(Spanned):
         if products is None or not self.takes(mixture):
             return 0.0
         found = root_trace_below(products, [own[0] for own in mixture.factors], self.gram_rounding)
-        return found * math.sqrt(mixture.weights[0]) * (1.0 - 4 * EPS)
+        return found * math.sqrt(mixture.weights[0]) * (1.0 - 16 * EPS)
+
+    def _is_root(self, parts: Sequence[Array]) -> bool:
+        """Whether each is that of the root, or more; an ulp less where it is the lower end of a ball."""
+        own = self.root.parts
+        if [np.shape(part) for part in parts] != [np.shape(part) for part in own]:
+            return False
+        return all(
+            bool(part[0, 0] >= of_root[0, 0] * (1 - 4 * EPS))
+            for part, of_root in zip(parts, own, strict=True)
+        )
 
     def _weighed(self, parts: Sequence[Array]) -> tuple[FewProduct, ...] | None:
         """The products of the queries that ``parts`` are; weights of queries are rounded down to products of
         weights of the factors' rows."""
-        if all(np.shape(part) == (1, 1) for part in parts):
-            # less an ulp, where ``parts`` are lower ends of balls
-            if all(map(np.allclose, parts, self.root.parts)):
-                return self.products
+        if self._is_root(parts):
+            return self.products
         space = self.queries.rows
         if tuple(map(len, parts)) != space.dims:
             return None
@@ -235,7 +245,7 @@ def _below(product: Product, scales: Array) -> FewProduct:
     own, whole = [], np.ones(())
     for axis in range(grid.ndim):
         sums = grid.sum(axis=tuple(at for at in range(grid.ndim) if at != axis))
-        own.append(sums / sums.sum() if sums.any() else sums)
+        own.append(np.where(sums > LEAST * sums.max(), sums, 0.0) / (sums.sum() or 1.0))
         whole = np.multiply.outer(whole, own[-1])
     kept = whole > 0
     least = float((grid[kept] / whole[kept]).min()) if kept.any() else 0.0

@@ -107,9 +107,7 @@ def on_sets(
     return bind(checked, workload, givens, sources), cells.words
 
 
-def _asked(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any], most: int
-) -> Workload | str:
+def _asked(checked: Checked, workload: Workload, givens: Mapping[str, Any], most: int) -> Workload | str:
     """The queries with the weights that count, or why such a space is no way for them.
 
     most : attributes that a query may look at.
@@ -120,7 +118,9 @@ def _asked(
     taken = {d.source for d in checked.program.givens if d.name not in givens}
     if not taken & TARGET_SOURCES:
         return workload
-    return as_targets(workload) if workload.has_all_targets else "queries without a target are not known there"
+    return (
+        as_targets(workload) if workload.has_all_targets else "queries without a target are not known there"
+    )
 
 
 def on_row_space(

@@ -18,7 +18,12 @@ from mmopt.driver.judge.bound_claims import (
     refuted,
     survived,
 )
-from mmopt.driver.judge.bound_on_total_error import bound_by_component, bound_by_sectors, bound_by_sets, error_bound
+from mmopt.driver.judge.bound_on_total_error import (
+    bound_by_component,
+    bound_by_sectors,
+    bound_by_sets,
+    error_bound,
+)
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.point_meaning import (
     charged_error,
@@ -37,7 +42,14 @@ from mmopt.results import Solution, Status, why_not_released
 from mmopt.results.component_storage import Value
 from mmopt.solvers import Options
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, Strategy, as_dense
+from mmopt.strategies import (
+    AnyStrategy,
+    ComponentStrategy,
+    SectorStrategy,
+    SectorwiseStrategy,
+    Strategy,
+    as_dense,
+)
 
 __all__ = ["Ending", "Row", "assemble", "value_of"]
 

@@ -18,7 +18,14 @@ from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import ROWS_AT_A_TIME, dots, exact, matmul
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.results.component_storage import Value
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, Strategy, normalise
+from mmopt.strategies import (
+    AnyStrategy,
+    ComponentStrategy,
+    SectorStrategy,
+    SectorwiseStrategy,
+    Strategy,
+    normalise,
+)
 from mmopt.workloads import Workload
 
 __all__ = [

@@ -33,4 +33,6 @@ def sectorwise(
     """
     if norm != 2:
         raise OptionError("sets of attributes are measured one by one with Gaussian noise (norm 2) only")
-    return normalise(strategy_by_sets(products_of_few(workload), workload.domain.shape, residual(workload).bases))
+    return normalise(
+        strategy_by_sets(products_of_few(workload), workload.domain.shape, residual(workload).bases)
+    )

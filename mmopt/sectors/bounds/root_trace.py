@@ -503,13 +503,13 @@ def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: lis
             sums = new
         found = np.zeros((len(s), m * m))
         found[:, spot] = np.concatenate([sums[kind].reshape(len(s), -1) for kind in kinds], axis=1)
-        found = found.reshape(-1, m, m)
-        found *= scale[:, None]
-        found *= scale
-        traces = found.trace(axis1=1, axis2=2)
+        blocks = found.reshape(-1, m, m)
+        blocks *= scale[:, None]
+        blocks *= scale
+        traces = blocks.trace(axis1=1, axis2=2)
         if any(one.turn is not None for one in each):
-            found = np.array([_both_sides(matrix, each, subs, starts) for matrix in found])
-        return found, traces, np.log1p(values / shift).reshape(len(s), -1).sum(axis=1)
+            blocks = np.array([_both_sides(matrix, each, subs, starts) for matrix in blocks])
+        return blocks, traces, np.log1p(values / shift).reshape(len(s), -1).sum(axis=1)
 
     return _Leaf([], at, sum(widths) + 4 * k + 16)
 

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import time_left
-from mmopt.numerics.arrays import Array, fits_memory, require_memory
+from mmopt.numerics.arrays import Array, require_memory
 
-__all__ = ["AttributeDesign", "attribute_design", "contrast_gram", "design_fits"]
+__all__ = ["AttributeDesign", "attribute_design", "contrast_gram"]
 
 MOST_STEPS = 2000
 STEP_POWER = 2.0
@@ -40,11 +40,6 @@ class AttributeDesign:
     bound: float
 
 
-def design_fits(size: int) -> bool:
-    """Whether the strategy of an attribute of so many values fits in memory."""
-    return fits_memory((size, size), ARRAYS_AT_ONCE)
-
-
 def contrast_gram(gram: Array, base: Array) -> Array:
     """PᵀG P with P = I - base 1ᵀ: the Gram matrix of queries less their means under ``base``, of sum 1."""
     means = gram @ base
@@ -52,7 +47,7 @@ def contrast_gram(gram: Array, base: Array) -> Array:
 
 
 def attribute_design(
-    gram: Array, gap: float = 1e-10, start: Array | None = None, most: int = MOST_STEPS
+    gram: Array, gap: float = 1e-10, start: Array | None = None, steps: int = MOST_STEPS
 ) -> AttributeDesign:
     """The strategy of least total error for a Gram matrix (d, d), by multiplicative steps on its dual.
 
@@ -69,13 +64,13 @@ def attribute_design(
     d = len(gram)
     require_memory((d, d), "strategy of one attribute", share=ARRAYS_AT_ONCE)
     measure = np.full(d, 1.0 / d) if start is None else start
-    for step in range(most):
+    for step in range(steps):
         root = np.sqrt(measure)
         values, vectors = scipy.linalg.eigh(root[:, None] * gram * root)
         singular = np.sqrt(np.where(values > RANK * values[-1], values, 0.0))
         t = float(singular.sum())
         lengths = (vectors**2 @ singular) / (measure * t) if t else np.zeros(d)
-        if lengths.max() <= 1 + gap or step == most - 1 or time_left() <= 0:
+        if lengths.max() <= 1 + gap or step == steps - 1 or time_left() <= 0:
             break
         measure = measure * np.maximum(lengths, LEAST_FACTOR) ** STEP_POWER
         measure = np.maximum(measure / measure.sum(), LEAST_MEASURE)

@@ -7,9 +7,10 @@ tenth of the error with uniform bases, a few thousandths with the best. The erro
     E_S = Σ over products  w Π γ Π tr(Pᵀ G P X⁻),   dγ = 2 (G β)ᵀ dβ,   d tr(Pᵀ G P X⁻) = -2 (G P X⁻ 1)ᵀ dβ
 
 where the strategies X are the best, so that their change does not matter: a smooth problem in Σ dᵢ numbers.
-Bases may have negative entries. Two values have one contrast,
-z with |z| at most 1 at both: the error has a kink where the base is uniform, mostly its least, and there a
-quasi-Newton method would stop. These bases stay uniform. A bound of the largest squared length stays known in closed form.
+Bases may have negative entries. A bound of the largest squared length stays known in closed form.
+
+Two values have one contrast, whose larger entry is 1: the error has a kink at the uniform base, mostly its
+least, where a quasi-Newton method would stop. These bases stay uniform.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ __all__ = ["ResidualSpace", "ResidualStrategy", "residual_strategy", "strategy_a
 ROUNDS = 20
 """Of taking turns between attributes, where a sector is no Kronecker product."""
 ROUND_GAIN = 1e-9  # that a further round is worth
-ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "most": 10})
+ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "steps": 10})
 ROUGH_ROUNDS = 2
 
 
@@ -142,7 +142,7 @@ def strategy_at(
         for space in (last.spaces if last else ())
         for i, design in zip(space.attributes, space.designs, strict=True)
     }
-    design = partial(attribute_design, **(ROUGH if is_rough else {}))
+    design: Callable[..., AttributeDesign] = partial(attribute_design, **(ROUGH if is_rough else {}))
     designs: dict[int, AttributeDesign] = {}
     found = []
     for attributes, terms in terms_by_sector(products, bases).items():
@@ -156,7 +156,9 @@ def strategy_at(
             error = weight * math.prod(design.error for design in own)
         else:
             first = [starts.get((attributes, i)) for i in attributes]
-            own, error = _product_strategy(terms, contrasts, first, design, ROUGH_ROUNDS if is_rough else ROUNDS)
+            own, error = _product_strategy(
+                terms, contrasts, first, design, ROUGH_ROUNDS if is_rough else ROUNDS
+            )
         if error > 0:
             found.append((attributes, own, error, len(terms) == 1 or len(attributes) == 1))
     total = math.fsum(math.sqrt(error) for _, _, error, _ in found)
