@@ -20,8 +20,9 @@ from mmopt.errors import OptionError, ResultError
 from mmopt.numerics.arrays import Array, Ints, require_memory
 from mmopt.numerics.outward import times_up
 from mmopt.sectors.measured.queries_on_sectors import QueriesOnSectors
-from mmopt.sectors.measured.rest_components import RestComponent, Rests
+from mmopt.sectors.measured.rest_components import RestComponent
 from mmopt.sectors.measured.sector_layout import SectorLayout, active
+from mmopt.sectors.plain.functions_of_few import Rests
 from mmopt.strategies.product_strategy import products_of
 from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Dense, Implicit, Product, Workload

@@ -23,8 +23,9 @@ from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry
 from mmopt.privacy.rounding.sums_on_sectors import sums_of
 from mmopt.sectors.largest.largest_length import Largest, largest_of_tables
-from mmopt.sectors.measured.rest_components import RestComponent, Rests
+from mmopt.sectors.measured.rest_components import RestComponent
 from mmopt.sectors.measured.sector_layout import SectorLayout
+from mmopt.sectors.plain.functions_of_few import Rests
 
 __all__ = ["SECONDS", "IntegerCore", "IntegerPart"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from mmopt.numerics.arrays import Ints
 from mmopt.privacy.rounding.counted_tables import CountedTables
-from mmopt.sectors.measured.rest_components import Rests
 from mmopt.sectors.measured.sector_layout import SectorLayout
+from mmopt.sectors.plain.functions_of_few import Rests
 
 __all__ = ["sums_of"]
 

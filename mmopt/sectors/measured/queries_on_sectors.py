@@ -12,8 +12,9 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, require_memory
-from mmopt.sectors.measured.rest_components import RestComponent, Rests, along
+from mmopt.sectors.measured.rest_components import RestComponent, along
 from mmopt.sectors.measured.sector_layout import AttributeRows, SectorLayout, active
+from mmopt.sectors.plain.functions_of_few import Rests
 from mmopt.workloads import Implicit, Product
 from mmopt.workloads.blocks.kronecker_products import kron
 

@@ -17,11 +17,9 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.measured.sector_layout import SectorLayout
+from mmopt.sectors.plain.functions_of_few import Rests
 
-__all__ = ["RestComponent", "Rests", "along"]
-
-Rests = tuple[tuple[int, int], ...]
-"""Pairs of an attribute, ascending, and a class of its values."""
+__all__ = ["RestComponent", "along"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ __all__ = [
 
 Sector = tuple[int, ...]
 Rests = tuple[tuple[int, int], ...]
+"""Pairs of an attribute, ascending, and an orbit of its values."""
 Looked = tuple[tuple[int, tuple[int, ...], bool], ...]
 """The attributes that a product looks at, each with the orbits of its rests and whether it has contrasts."""
 

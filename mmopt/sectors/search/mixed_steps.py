@@ -6,7 +6,7 @@ Numer. Anal. 49 (2011).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,12 +24,11 @@ class MixedSteps:
 
     places: tuple[Array, ...] = ()
     misses: tuple[Array, ...] = ()
-    remembered: int = REMEMBERED
 
     def with_step(self, place: Array, miss: Array) -> MixedSteps:
         """With one more; the oldest is forgotten."""
-        last = slice(1 - self.remembered, None)
-        return replace(self, places=(*self.places[last], place), misses=(*self.misses[last], miss))
+        last = slice(1 - REMEMBERED, None)
+        return MixedSteps((*self.places[last], place), (*self.misses[last], miss))
 
     def next(self) -> Array:
         """Where the misses, were they linear, would be least, and the plain step from there."""
