@@ -238,8 +238,8 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
         raise TooLargeError(other.message, hint=FEWER) from other
     if isinstance(found, TooLargeError):
         raise found if found.hint else TooLargeError(found.message, hint=FEWER)
-    is_said = other == found
-    return found if is_said else f"{found}; nor in the space of the queries: {other}"
+    why = sets if isinstance(sets, str) else other
+    return found if why == found else f"{found}; nor in the space of the queries: {why}"
 
 
 def _by_sets(
@@ -307,9 +307,12 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
     if _fits_dense(workload):
         return
     one, limit = 8 * workload.n**2, memory_limit()
-    hint = (
-        f"these are: {', '.join(_able())}; or group values of the attributes, so that there are fewer cells"
-    )
+    able = _able()
+    hint = FEWER
+    if program.name not in able:
+        hint = (
+            f"these are: {', '.join(able)}; or group values of the attributes, so that there are fewer cells"
+        )
     if fits_memory((workload.n, workload.n)):
         hint += "; or try it as it is with reduce=False (--no-reduce)"
     raise TooLargeError(

@@ -154,7 +154,9 @@ SHIPPED = "fitness_budget, fitness_for_use, fitness_hybrid, fitness_penalty, l2_
 
 
 def test_what_is_refused_at_this_size(subtests: pytest.Subtests) -> None:
-    prefixes = Product((factor_blocks.prefix(200), factor_blocks.prefix(200)))
+    prefixes = [
+        Product((factor_blocks.prefix(200), f(200))) for f in (factor_blocks.prefix, factor_blocks.all_range)
+    ]
     for program, workload, why in [
         (
             "min_error",
@@ -175,7 +177,7 @@ def test_what_is_refused_at_this_size(subtests: pytest.Subtests) -> None:
         ),
         (
             "l2_strategy",
-            Workload.from_products(domain_of(200, 200), [prefixes]),
+            Workload.from_products(domain_of(200, 200), prefixes),
             "no two values of an attribute can be swapped, so the workload does not split; nor in the space "
             "of the queries: its queries span 40,000 functions of 40,000 cells",
         ),

@@ -15,6 +15,7 @@ from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
+from mmopt.proof.verified_components import own_components
 from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors
 from mmopt.report.explain.as_solved import solved_facts
 from mmopt.report.explain.as_written import about_words, bound_facts, line_facts, repair_words, statements
@@ -25,7 +26,7 @@ from mmopt.report.explain.explanation_text import as_text
 from mmopt.report.frames import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
-from mmopt.strategies import Strategy, as_dense
+from mmopt.strategies import Strategy, StrategyOfFew, as_dense
 from mmopt.workloads import Workload
 
 __all__ = ["Explanation", "Step", "explain"]
@@ -101,6 +102,9 @@ def _planned(
     surveyed: Survey, workload: Workload, givens: Mapping[str, Any] | None, solution: Solution | None
 ) -> SolvePlan:
     """The plan of a solve; with a solution, the instance as it was solved."""
+    if solution is not None and isinstance(solution.strategy, StrategyOfFew):
+        instance = own_components(solution, solution.strategy, surveyed.checked, workload)
+        return SolvePlan(instance, "; ".join(solution.reductions))
     is_whole = solution is not None and isinstance(solution.strategy, Strategy)
     is_convex = all(line.fault is None for line in surveyed.lines)
     givens = named_givens(givens, surveyed.checked.written, workload)
