@@ -89,7 +89,7 @@ def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:
         *(pytest.param(k, marks=pytest.mark.nightly) if k == "eigen_design" else k for k in KINDS),
         "certified",
         "closed",
-        "product",
+        pytest.param("product", marks=pytest.mark.nightly),
     ],
 )
 def test_every_changed_claim_is_found(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
