@@ -10,7 +10,7 @@ from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mmopt.numerics import outward
-from mmopt.numerics.outward import plus_up, root_up, times_up
+from mmopt.numerics.outward import plus_up, root_up, times_down, times_up
 
 ENTRIES = st.one_of(
     st.floats(-1e6, 1e6),
@@ -203,6 +203,9 @@ def test_products(a, b):
         assert Fraction(found) >= exact
         below = float(np.nextafter(np.nextafter(found, 0.0), 0.0))
         assert Fraction(below) < exact or found == 0
+    least = float(times_down(a, b))
+    assert least >= 0 and Fraction(least) <= exact
+    assert least >= LARGEST / 2 or Fraction(float(np.nextafter(np.nextafter(least, np.inf), np.inf))) > exact
 
 
 @settings(max_examples=100, derandomize=True)

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from named_workloads import CLOSED, named
 
-from mmopt import OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
+from mmopt import Domain, OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
 from mmopt.proof.verify import UNCHECKED
+from mmopt.workloads import Product
+from mmopt.workloads.blocks.factor_blocks import prefix
 
 # One of each kind: a strategy, a covariance on a basis, design queries, steps.
 KINDS = ["l2_strategy", "fitness_for_use", "query_weighting", "eigen_design"]
@@ -87,11 +89,18 @@ def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:
         *(pytest.param(k, marks=pytest.mark.nightly) if k == "eigen_design" else k for k in KINDS),
         "certified",
         "closed",
+        pytest.param("product", marks=pytest.mark.nightly),
     ],
 )
-def test_every_changed_claim_is_found(program: str) -> None:
+def test_every_changed_claim_is_found(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     w = named("rank deficient")
-    if program == "certified":
+    if program == "product":
+        monkeypatch.setattr("mmopt.driver.solve_plan.FEW_CELLS", 1)
+        domain = Domain.of(a=range(3), b=range(2))
+        w = Workload.from_products(domain, [Product((prefix(3), prefix(2)), target=2.0)])
+        solution = solve(w, "fitness_for_use")
+        assert solution.is_in_factors
+    elif program == "certified":
         solution = certify(w, np.eye(w.n), "l2_strategy", solve=False)
     else:
         solution = solve(w, Program.parse(CLOSED) if program == "closed" else program)

@@ -237,6 +237,7 @@ def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]
     arrays = {p.name for p in program.parameters if p.name in types and types[p.name].dims}
     others = frozenset(p.name for p in program.parameters) - arrays - ones
     counted = {name for d in program.choose for dim in d.dims for name in dim.symbols}
+    yield "what is chosen"
     if sized := sorted(others & counted):
         raise _NotSo(f"the count '{sized[0]}'")
     for computed in (*(p for p in program.parameters if p.name in arrays), *program.lets):

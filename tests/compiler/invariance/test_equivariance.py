@@ -209,12 +209,18 @@ def test_a_number_stands_there_once_for_every_factor(subtests: pytest.Subtests) 
     for name, numbers, kind in [
         ("fitness_budget", {"budget": 1.0}, "product"),
         ("fitness_budget", {"budget": 2.0}, ""),
-        ("lp_strategy", {"p": 3.0}, "product"),
     ]:
         with subtests.test(name, numbers=numbers):
             assert of_factors(check(Program.load(name)), numbers=numbers).kind == kind
     twice = edited("l2_strategy", ("diag(X) <= 1", "diag(X) <= 2"))
     assert of_factors(check(twice)).why_not == "constraint 'sensitivity': the number 2"
+    squared = edited("l2_strategy", ("diag(X) <= 1", "diag(X)**2 <= 1"))
+    assert of_factors(check(squared)).kind == "product"
+    valued = edited("gamma_2", ("objective**2", "objective + 1"))
+    assert of_factors(check(valued)).why_not == "the value: 'add'"
+    sized = Program.load("min_error")
+    assert of_factors(check(sized)).why_not == "what is chosen: the count 'p'"
+    assert of_factors(check(sized), numbers={"p": 1.0}).why_not != "what is chosen: the count 'p'"
 
 
 def test_a_sum_over_all_cells_is_a_limit_on_all_parts() -> None:

@@ -4,20 +4,26 @@ Guards solve_blocks_apart.py, solve_kronecker_factors.py, split_by_sectors.py, s
 """
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from scipy.sparse import block_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
+from mmopt.compiler.reductions.solve_blocks_apart import IndependentBlocks
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.numerics.split_arrays import Level
-from mmopt.workloads import Product
+from mmopt.workloads import Factor, Product
 from mmopt.workloads.blocks import factor_blocks
+
+FACTORS: tuple[Callable[[int], Factor], ...] = (factor_blocks.identity, factor_blocks.total)
 
 # Of parts, of which each is solved to a gap of 1e-8.
 CLOSE = 1e-6
@@ -76,3 +82,51 @@ def test_a_lift_has_the_bound_and_the_strategy(subtests: pytest.Subtests, rng: n
             cost = np.square(a).sum(axis=0).max()
             worth = (w.weights * variances).sum() if name == "l2_strategy" else (variances / w.targets).max()
             assert cost * worth == pytest.approx(whole.objective, rel=CLOSE)
+
+
+@pytest.mark.quick
+def test_blocks_of_products_are_those_of_their_queries(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found factor by factor; the queries are listed only where there are two blocks or more."""
+    listed = Workload.queries.func
+    found, several = [], 0
+    for _ in range(60):
+        sizes = rng.integers(1, 5, size=rng.integers(1, 4)).tolist()
+        domain = Domain(tuple(Attribute(f"a{i}", tuple(map(str, range(n)))) for i, n in enumerate(sizes)))
+        made = [Product(tuple(drawn(rng, n) for n in sizes)) for _ in range(rng.integers(1, 4))]
+        w = Workload.from_products(domain, made)
+        with monkeypatch.context() as patch:
+            patch.setattr(Workload, "queries", property(lambda own: found.append(own) or listed(own)))
+            step = _step_of_blocks(w)
+        touched = csr_array(listed(w) != 0)
+        graph = block_array([[None, touched], [touched.T, None]])
+        labels = connected_components(graph, directed=False)[1][w.m :]
+        apart = [np.flatnonzero(labels == label).tolist() for label in dict.fromkeys(labels.tolist())]
+        is_touched = bool((w.cell_classes >= 0).all())
+        blocks = [] if step is None else [own.tolist() for own in step.cells]
+        assert blocks == (apart if len(apart) > 1 and is_touched else []) and bool(found) == bool(blocks)
+        several += bool(blocks)
+        found.clear()
+    assert several > 5
+    block = np.kron(np.eye(2), np.tri(300))  # looked at in several pieces
+    step = _step_of_blocks(Workload.from_matrix(block))
+    assert step is not None and [len(own) for own in step.cells] == [300, 300]
+
+
+def _step_of_blocks(w: Workload) -> IndependentBlocks | None:
+    instance = bind(Program.load("l2_strategy"), w)
+    step = next(row for row in REDUCTIONS if row.name == "independent blocks").applies(
+        instance, traits_of(instance)
+    )
+    assert step is None or isinstance(step, IndependentBlocks)
+    return step
+
+
+def drawn(rng: np.random.Generator, n: int) -> Factor:
+    """Often all cells, or one by one; else a few queries, which may leave a cell untouched."""
+    if rng.random() < 0.4:
+        return FACTORS[int(rng.integers(2))](n)
+    rows = (rng.random((int(rng.integers(1, 4)), n)) < 0.4) * rng.choice([1.0, -1.0, 2.0])
+    rows[0, int(rng.integers(n))] = 1.0
+    return factor_blocks.predicates(np.unique(rows[rows.any(axis=1)], axis=0))
