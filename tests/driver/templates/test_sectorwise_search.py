@@ -1,4 +1,4 @@
-"""The template of few attributes: its figures, and that it is chosen where one matrix does not fit."""
+"""The template of few attributes: its figures, and its bound (every_template.py) over many cells."""
 
 import numpy as np
 import pytest
