@@ -32,6 +32,7 @@ from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results import FactoredSolution
 from mmopt.results.factored_solution import FOR_TARGETS
 from mmopt.sectors.bounds.measure_bound import best_measure_bound
+from mmopt.sectors.bounds.root_trace import check_size
 from mmopt.sectors.choose_space import why_not_of_few
 from mmopt.sectors.residual.products_of_few import products_of_few
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
@@ -237,7 +238,8 @@ def template_bound(
     with one_thread():
         if workload.n > MOST_CELLS and not why_not_of_few(workload):
             with suppress(TooLargeError):
-                return _bound_of_few(workload, residual), "a product of measures"
+                if bound := _bound_of_few(workload, residual):
+                    return bound, "a product of measures"
         best = product(workload, norm=2, starts=1, seed=0)
     return product_bound(workload, multipliers_of(best, workload)), "multipliers that are products"
 
@@ -255,4 +257,6 @@ def _bound_of_few(workload: Workload, residual: Callable[[Workload], ResidualStr
     """At the measures of a strategy by sets of attributes, which are next to the best product."""
     factors = [factor for product in workload.products or () for factor in product.factors]
     off = (max(sum(factor.shape) for factor in factors) + 20) * EPS  # sums over rows, or over two directions
-    return best_measure_bound(products_of_few(workload), residual(workload).measures, off)[0]
+    products = products_of_few(workload)
+    check_size(products, workload.domain.shape)  # before the strategy is sought
+    return best_measure_bound(products, residual(workload).measures, off)[0]

@@ -86,7 +86,7 @@ from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
 from mmopt.sectors.residual.products_of_few import FewProduct
 from mmopt.workloads.blocks.kronecker_products import kron
 
-__all__ = ["root_trace_below"]
+__all__ = ["check_size", "root_trace_below"]
 
 STEP = 2.0  # h, between the logarithms of nodes
 REACH = 4.0  # of the last node above high, in logarithms
@@ -243,6 +243,12 @@ def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], 
     with np.errstate(over="ignore", under="ignore"):
         root = float(np.nextafter(np.ldexp(value, gram.exponent // 2), 0.0))
     return min(root, float(np.finfo(np.float64).max))
+
+
+def check_size(products: Sequence[FewProduct], sizes: Sequence[int]) -> None:
+    """TooLargeError as ``root_trace_below`` at positive measures on so many values."""
+    sets = _merged(_sets(products, [_split(np.ones(size)) for size in sizes]))
+    _dimensions(sets, [size - 1 for size in sizes])
 
 
 def _nodes(low: float, high: float) -> tuple[Array, Array, float]:
@@ -501,15 +507,15 @@ def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: lis
                 new[1, *kind] = part * c.reshape([-1] + [1] * (part.ndim - i - 2))
                 new[2, *kind] = part
             sums = new
-        found = np.zeros((len(s), m * m))
-        found[:, spot] = np.concatenate([sums[kind].reshape(len(s), -1) for kind in kinds], axis=1)
-        blocks = found.reshape(-1, m, m)
-        blocks *= scale[:, None]
-        blocks *= scale
-        traces = blocks.trace(axis1=1, axis2=2)
+        found = np.zeros((len(s), m, m))
+        flat = np.concatenate([sums[kind].reshape(len(s), -1) for kind in kinds], axis=1)
+        found.reshape(len(s), -1)[:, spot] = flat
+        found *= scale[:, None]
+        found *= scale
+        traces = found.trace(axis1=1, axis2=2)
         if any(one.turn is not None for one in each):
-            blocks = np.array([_both_sides(matrix, each, subs, starts) for matrix in blocks])
-        return blocks, traces, np.log1p(values / shift).reshape(len(s), -1).sum(axis=1)
+            found = np.array([_both_sides(matrix, each, subs, starts) for matrix in found])
+        return found, traces, np.log1p(values / shift).reshape(len(s), -1).sum(axis=1)
 
     return _Leaf([], at, sum(widths) + 4 * k + 16)
 

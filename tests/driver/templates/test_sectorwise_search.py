@@ -1,4 +1,4 @@
-"""The template of few attributes: its figures, and that it is chosen where one matrix does not fit."""
+"""The template of few attributes: its figures, and its bound (every_template.py) over many cells."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from few_attributes import MIXED, few_ways
 
 from mmopt import solve
 from mmopt.driver.templates import every_template, sectorwise, templates
-from mmopt.errors import OptionError, TooLargeError
+from mmopt.errors import OptionError
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.residual.residual_bases import best_residual_strategy
@@ -79,7 +79,7 @@ def test_over_many_cells_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bound_is_charged_with_the_rounding_of_gram_matrices(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many roundings as the largest factor has rows; another bound where that one is too large."""
+    """As many roundings as the largest factor has rows; another bound where nothing is proved."""
     workload, told = few_ways(MANY, (1, 2), lambda d: predicates(rng.integers(1, 4, (90, d)))), []
 
     def noted(products: object, measures: object, off: float) -> tuple[float, tuple[()]]:
@@ -90,9 +90,16 @@ def test_the_bound_is_charged_with_the_rounding_of_gram_matrices(
     assert every_template.template_bound(workload) == (7.0, "a product of measures")
     assert (90 + 2) * EPS <= told[0] <= 200 * EPS
 
-    def refused(*_: object) -> None:
-        raise TooLargeError("no")
-
-    monkeypatch.setattr(every_template, "best_measure_bound", refused)
+    monkeypatch.setattr(every_template, "best_measure_bound", lambda *_: (0.0, ()))  # nothing is proved
     bound, source = every_template.template_bound(workload)
+    assert bound > 0 and source == "multipliers that are products"
+
+
+def test_where_the_bound_is_too_large_nothing_is_sought_for_it() -> None:
+    """4,438 sets of one and two of six attributes and contrasts of their 18 values."""
+
+    def sought(_: Workload) -> ResidualStrategy:
+        raise AssertionError
+
+    bound, source = every_template.template_bound(few_ways((18,) * 6, (3,), prefix), residual=sought)
     assert bound > 0 and source == "multipliers that are products"
