@@ -11,11 +11,20 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from mmopt.compiler import cones
-from mmopt.compiler.same_program import match
 from mmopt.errors import OptionError, UnsuitableError
 from mmopt.language import Checked, shipped
 from mmopt.language.syntax.syntax_tree import Repeat, SubProgram
-from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Kernel, SolverRow, is_kernel, missing_cones, solver_row
+from mmopt.solvers import (
+    KERNELS,
+    LBFGS,
+    SOLVERS,
+    Kernel,
+    SolverRow,
+    is_kernel,
+    known_as,
+    missing_cones,
+    solver_row,
+)
 
 __all__ = ["CLASSES", "OF_SOLVERS", "reads", "refuse_unread", "takes", "unread"]
 
@@ -105,7 +114,7 @@ def _row(solver: str | SolverRow | Kernel) -> Kernel | SolverRow:
 def _does(one: Checked, row: Kernel | SolverRow) -> bool:
     """Whether a kernel knows what is solved by its lines, or a conic solver has the kinds of cone for it."""
     if isinstance(row, Kernel):
-        return any(match(shipped(name), one) is not None for name in row.programs)
+        return known_as(row, one) is not None
     if _is_conic(row, one):
         return not missing_cones(row, cones(one, defaultdict(lambda: 3)))  # the kinds hang on no size
     return row is LBFGS and one.program.klass == "smooth"

@@ -13,13 +13,12 @@ from rich.text import Text
 
 from mmopt.compiler import bind, cones
 from mmopt.compiler.reductions import SECTOR_TOTALS, obstacle
-from mmopt.compiler.same_program import match
 from mmopt.language import SOURCES, Checked, Program, check, shipped
 from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.procedure_checks import solved_programs
 from mmopt.language.print.prose_formulas import plain_words, prose
 from mmopt.report.table_style import bold, cell, rows_table
-from mmopt.solvers import KERNELS, SOLVERS, Kernel, SolverRow, sector_kernel
+from mmopt.solvers import KERNELS, SOLVERS, Kernel, SolverRow, known_as, sector_kernel
 from mmopt.workloads import Workload
 
 __all__ = [
@@ -211,8 +210,7 @@ class Takers:
 def takers(checked: Checked) -> Takers:
     """Who takes a program; of a procedure, who takes every program that it solves."""
     if not checked.program.steps:
-        known = KERNELS if checked.program.klass in ("convex", "smooth") else ()
-        kernels = [k.name for k in known if _is_taken(checked, k)]
+        kernels = [k.name for k in KERNELS if _is_taken(checked, k)]
         return Takers(tuple(kernels), _cones(checked))
     steps = [takers(shipped(name)) for name in solved_programs(checked.program.steps)]
     kernels = [k.name for k in KERNELS if steps and all(k.name in step.kernels for step in steps)]
@@ -221,8 +219,7 @@ def takers(checked: Checked) -> Takers:
 
 
 def _is_taken(checked: Checked, kernel: Kernel) -> bool:
-    is_known = any(match(shipped(name), checked) for name in kernel.programs)
-    return is_known and not (
+    return known_as(kernel, checked) is not None and not (
         kernel.takes is sector_kernel.takes and obstacle(checked, {}, totals=SECTOR_TOTALS)
     )
 

@@ -29,7 +29,7 @@ from mmopt.solvers.choose_solver import (
 )
 from mmopt.solvers.cone_bounds import Proof, prove
 from mmopt.solvers.conic_solvers import run
-from mmopt.solvers.kernels import KERNELS, Claim, Kernel, claims, is_claimed, is_kernel
+from mmopt.solvers.kernels import KERNELS, Claim, Kernel, claims, is_claimed, is_kernel, known_as
 from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Pace, Point, Vectors, total
 from mmopt.solvers.table_of_solvers import (
     LBFGS,
@@ -67,6 +67,7 @@ __all__ = [
     "forecast",
     "is_claimed",
     "is_kernel",
+    "known_as",
     "memory_limit",
     "missing_cones",
     "predicted",

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import Renaming, match
-from mmopt.language import shipped
+from mmopt.language import Checked, shipped
 from mmopt.numerics.split_arrays import Split
 from mmopt.resources import version
 from mmopt.solvers import (
@@ -29,7 +29,7 @@ from mmopt.solvers import (
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.solvers.table_of_solvers import Forecast, SolverRow
 
-__all__ = ["KERNELS", "Claim", "Kernel", "claims", "is_claimed", "is_kernel"]
+__all__ = ["KERNELS", "Claim", "Kernel", "claims", "is_claimed", "is_kernel", "known_as"]
 
 
 BYTES_OF_ANY_SOLVE = 150e6  # bytes that any solve takes
@@ -53,6 +53,7 @@ class Kernel:
     is_local: bool = False  # finds local optima: a start that the caller has may lead elsewhere
     tolerance: float = 1e-6
     takes: Callable[[Mapping[str, Any]], bool] | None = None
+    klass: str = "convex"  # of all its programs
 
     @property
     def version(self) -> str:
@@ -91,6 +92,7 @@ KERNELS: tuple[Kernel, ...] = (
         p_identity.needs,
         reads=frozenset({"max_iterations", "starts", "seed"}),
         is_local=True,
+        klass="smooth",
     ),
     Kernel(
         "softmax",
@@ -98,6 +100,7 @@ KERNELS: tuple[Kernel, ...] = (
         softmax_step.PROGRAMS,
         softmax_step.points,
         softmax_step.needs,
+        klass="smooth",
     ),
     Kernel(
         "low_rank",
@@ -186,16 +189,28 @@ def _known(instance: Instance, left: Any, right: Any) -> Any:
     return workload.queries if left is workload.representation and right is workload.basis else None
 
 
+def known_as(kernel: Kernel, checked: Checked) -> tuple[str, Renaming] | None:
+    """Which program of the kernel's a program is, and under which names; None where it is none of them.
+
+    No two programs of kernels are the same, so that a shipped one is looked for by its own name alone.
+    """
+    names, own = kernel.programs, checked.program.name
+    if any(own in k.programs for k in KERNELS) and checked is shipped(own):
+        names = (own,) if own in names else ()
+    if checked.program.klass == kernel.klass:  # known before the kernel's programs are read
+        for name in names:
+            if (found := match(shipped(name), checked)) is not None:
+                return name, found
+    return None
+
+
 def claims(instance: Instance) -> Iterator[Claim]:
     """The kernels that claim the instance's program, the preferred one first."""
     for kernel in KERNELS:
-        for name in kernel.programs:
-            found = match(shipped(name), instance.checked)
-            if found is not None:
-                claim = Claim(kernel, name, found)
-                if kernel.takes is None or kernel.takes(claim.givens(instance)):
-                    yield claim
-                break
+        if (found := known_as(kernel, instance.checked)) is not None:
+            claim = Claim(kernel, *found)
+            if kernel.takes is None or kernel.takes(claim.givens(instance)):
+                yield claim
 
 
 def is_claimed(instance: Instance, solver: str | SolverRow | None, *, has_start: bool = False) -> bool:

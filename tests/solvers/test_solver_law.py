@@ -22,6 +22,7 @@ from mmopt.compiler import bind, cones, lower
 from mmopt.driver.read_options import CLASSES, OF_SOLVERS
 from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import UnsuitableError
+from mmopt.language import Checked, shipped
 from mmopt.language.syntax.syntax_tree import Apply
 from mmopt.solvers import (
     KERNELS,
@@ -33,6 +34,7 @@ from mmopt.solvers import (
     SolverRow,
     choose_solver,
     claims,
+    kernels,
     missing_cones,
     predicted,
     run,
@@ -185,8 +187,10 @@ def test_every_program_of_a_kernel_is_claimed_solved_and_certified(subtests: pyt
             asked = asked_of(kernel)
             for name in kernel.programs:
                 program = under_other_names(Program.load(name))
-                assert program.klass in ("convex", "smooth")
+                assert program.klass == kernel.klass
                 givens = given_of(name)
+                named = bind(shipped(name), asked, givens) if kernel.name != "sectors" else None
+                assert named is None or next(claims(named)).program == name
                 instance = plan_solve(program, asked, givens, solver=kernel.name).instance
                 claim = next(claims(instance))
                 assert (claim.name, claim.program) == (kernel.name, name)
@@ -201,6 +205,22 @@ def test_every_program_of_a_kernel_is_claimed_solved_and_certified(subtests: pyt
                 assert s.status.feasible and s.gap is not None and s.gap >= 0, name
                 assert program.klass == "smooth" or s.gap <= kernel.tolerance, (name, s)
                 assert set(s.variables) == {d.name for d in program.choose}
+
+
+def test_a_program_that_is_shipped_is_known_without_reading_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def seen(name: str) -> Checked:
+        read.append(name)
+        return shipped(name)
+
+    monkeypatch.setattr(kernels, "shipped", seen)
+    assert next(claims(bind(shipped("query_weighting"), PREFIX))).program == "query_weighting"
+    assert set(read) == {"query_weighting"}
+    read.clear()
+    copy = under_other_names(Program.load("p_identity"))  # smooth: of those that are convex none is read
+    assert next(claims(bind(copy, PREFIX))).program == "p_identity"
+    assert set(read) <= {"p_identity", "softmax_step"}
 
 
 def given_of(name: str) -> dict[str, Any]:

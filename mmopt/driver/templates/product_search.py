@@ -35,10 +35,9 @@ SETTLED = 1e-5  # a round that improves the error by less is the last
 
 @dataclass(frozen=True)
 class Effort:
-    """Starts of an attribute's search in the first round and in later ones, and rounds of all."""
+    """Starts of an attribute's search in the first round and once nothing gets better, and rounds of all."""
 
-    first: int = 9
-    later: int = 4
+    starts: int = 4
     rounds: int = 30
 
 
@@ -103,17 +102,17 @@ def _descend(
     if number:  # the first start begins with noise on each value, the others as if some queries cost less
         draws = [rng.uniform(0.1, 1.0, len(side.grams))[side.used] for side in terms.sides]
         errors = [e * draw for e, draw in zip(errors, draws, strict=True)]
-    before = np.inf
-    for turn in range(effort.rounds):
+    before, count = np.inf, effort.starts
+    for _ in range(effort.rounds):
         for at in rng.permutation(len(terms.sides)).tolist():
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
-                count = effort.first if turn == 0 else effort.later
                 gram = terms.surrogate(errors, at)
                 factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
-        if not now < before * (1.0 - SETTLED):
+        is_settled = not now < before * (1.0 - SETTLED)
+        if is_settled and count > 1:
             break
-        before = now
+        before, count = now, effort.starts if is_settled else 1  # from what is known, as long as that helps
     return factors, now

@@ -34,7 +34,7 @@ ROUNDS = 12  # of strategies, shares and means by turns
 SETTLED = 1e-3  # a round that lowers the error by less is the last
 LEAST = 1e-3  # part of a mean below which it is left out
 WORTH = 1e-3  # a further group that lowers the error by less is not made
-QUICK = Effort(first=4, later=2, rounds=2)  # for choosing between groupings
+QUICK = Effort(rounds=1)  # for choosing between groupings
 
 
 def shares_of(errors: Array, norm: int = 1) -> Array:
@@ -90,7 +90,7 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
 def _split(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> Ints | None:
-    """The grouping with one group more that promises most; None where no group can be split."""
+    """The grouping with one group more that promises most; None where none promises less error."""
 
     @cache
     def root(rows: tuple[int, ...]) -> float:
@@ -104,7 +104,9 @@ def _split(
         rows = np.flatnonzero(grouping == g)
         for away in _halves(products, rows):
             stay = np.setdiff1d(rows, away)
-            ways.append((root(tuple(rows)) - root(tuple(stay)) - root(tuple(away)), away))
+            gain = root(tuple(rows)) - root(tuple(stay)) - root(tuple(away))
+            if not gain <= 0:  # of no number where neither is measured yet
+                ways.append((gain, away))
     if not ways:
         return None
     _, away = max(ways, key=itemgetter(0))

@@ -312,6 +312,8 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
 
 def _is_clause(text: Text, token: Token) -> bool:
     """A word or a relation of ``for i in n if i != j``, which stands in round brackets."""
+    if token.text not in (*CLAUSE, *RELATIONS):
+        return False
     before = [t for t in text.tokens if t.start < token.start]
     opened = [t.text for t in before if t.depth == token.depth - 1 and t.text in PAIRS]
     if opened[-1:] != ["("]:

@@ -1,11 +1,13 @@
-"""The search: all starts a short way over merged cells, the better third further, the best to the end.
+"""The search: starts a short way over merged cells, the better third further, the best to the end.
 
-It begins with hierarchies of neighbouring cells, the total, the queries, random rows. Then its points for the
-shipped program, and what they will take.
+Where cells are merged (many, whose neighbours are alike) no more is started once the two best agree and the
+best is near its end, unless the caller says how many. The starts are the total, the queries, hierarchies of
+neighbouring cells, random rows. Then the points for the shipped program, and what they will take.
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections.abc import Generator, Iterator, Mapping
@@ -101,6 +103,7 @@ def _counts(queries: Array) -> Array:
     return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))
 
 
+ENOUGH, AGREE = 3, 5e-3  # so many starts at least; errors that differ by less, relatively, agree
 KEPT = 3  # of so many starts one is followed after each round
 FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
 # Cells up to which there are so many starts, and so many steps in a round between and in the last one.
@@ -136,11 +139,15 @@ class SearchState:
 
 @dataclass(frozen=True)
 class _Way:
-    """One start on its way: rows over the cells and their error."""
+    """One start on its way: rows over the cells and their error.
+
+    block : of the cells over which no step lowers it; 0 where that is not known.
+    """
 
     number: int
     rows: Array
     value: float
+    block: int = 0
 
 
 def default_starts(n: int) -> int:
@@ -185,23 +192,35 @@ def search(
     gram : the queries' Gram matrix (n, n).
     most : rows that Θ may have.
     queries : rows (r, n) of which those that count several cells are a start.
-    count : number of starts.
+    count : number of starts; by default ``default_starts``, or fewer where cells are merged and two agree.
     limit : quasi-Newton steps of all starts together.
     clock : asked at every step whether to stop.
     first : starts of the caller's, before the others.
     """
+    planned = rounds(gram)
+    may_agree = count is None and planned[0][0] > 1
     clock, count = clock or Clock(math.inf), count or default_starts(len(gram))
     chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
     ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
     alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
     values: dict[int, float] = {}
     used = 0
-    planned = rounds(gram)
     for place, (block, steps) in enumerate(planned):
         objective = Objective.of(gram, block)
         for i, way in enumerate(ways):
-            ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
-            used += taken
+            if way.block != block:
+                ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
+                used += taken
+            if may_agree and place == 0 and i + 1 >= ENOUGH:
+                least, second = heapq.nsmallest(2, range(i + 1), key=lambda at: ways[at].value)
+                if ways[second].value > ways[least].value * (1.0 + AGREE):
+                    continue
+                further, taken = _descend(objective, ways[least], min(SECOND, limit - used), clock)
+                used, may_agree = used + taken, False
+                if further.value >= ways[least].value * (1.0 - AGREE):
+                    count = i + 1
+                    del ways[count:]
+                ways[least] = further
         if place < 2:
             values = {}
         values |= {way.number: way.value for way in ways}
@@ -250,7 +269,8 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         },
     )
     rows = objective.spread(np.asarray(found.x).reshape(t.shape))
-    return replace(way, rows=rows, value=float(found.fun) * size), int(found.nit)
+    ended = int(objective.cells[0]) if found.success else 0
+    return _Way(way.number, rows, float(found.fun) * size, ended), int(found.nit)
 
 
 # Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and

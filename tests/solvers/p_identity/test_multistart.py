@@ -13,7 +13,7 @@ from mmopt import UnsuitableError, Workload, solve
 from mmopt.numerics.matrix_functions import Array
 from mmopt.solvers import Clock
 from mmopt.solvers.p_identity import Objective, StartRows, search, starts
-from mmopt.solvers.p_identity.multistart import default_starts, rounds
+from mmopt.solvers.p_identity.multistart import AGREE, default_starts, rounds
 
 
 def prefix(n: int) -> np.ndarray:
@@ -77,6 +77,21 @@ def test_cells_are_merged_only_where_neighbours_are_alike(rng: np.random.Generat
     assert [block for block, _ in rounds(gram[np.ix_(order, order)])] == [1, 1, 1]
     assert [block for block, _ in rounds(prefix(64))] == [1, 1, 1]
     assert default_starts(64) > default_starts(1024) > default_starts(10**4)
+
+
+def test_no_more_is_started_once_two_agree() -> None:
+    """Where cells are merged; not where the caller says how many, nor where the best has far to go."""
+    gram = prefix(256)
+    (*_, few), (*_, told) = search(gram, 64), search(gram, 64, count=18)
+    assert few.count == 3 and told.count == default_starts(256) == 18
+    assert told.value <= few.value <= told.value * (1 + AGREE)
+    # HDMM's search ends at 5.1985.
+    assert np.sqrt(few.value / 256) <= 5.18
+    ends = np.random.default_rng(5).integers(0, 257, (64, 2))
+    ranges = (np.arange(256) >= ends.min(axis=1)[:, None]) & (np.arange(256) < ends.max(axis=1)[:, None])
+    root = ranges.astype(float)
+    for other in (root.T @ root, prefix(128)):
+        assert next(search(other, 32)).count == 18
 
 
 def test_the_kernel_takes_it_and_the_file_scores_it() -> None:
