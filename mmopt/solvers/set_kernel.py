@@ -18,7 +18,7 @@ from mmopt.numerics.split_arrays import Split
 from mmopt.sectors.bounds.measure_bound import best_measure_bound
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.search.best_design import Design
-from mmopt.strategies.set_cells import SetCells
+from mmopt.strategies.set_cells import SetCells, that_fit
 
 __all__ = ["least_largest", "least_total"]
 
@@ -30,7 +30,8 @@ FALL, POWER = 1e-4, 0.5
 def least_total(cells: SetCells, root: Split) -> Design:
     """The best weights of the sets for the queries' total error."""
     shares, total = _shares(np.array([float(part[0, 0]) ** 2 for part in root.parts]))
-    measures = best_measure_bound(cells.products, cells.measures, cells.gram_rounding)[1]
+    products = that_fit(cells.products, cells.unit.sizes)
+    measures = best_measure_bound(products, cells.measures, cells.gram_rounding)[1]
     return _design(measures, shares, total)
 
 

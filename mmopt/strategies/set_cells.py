@@ -25,12 +25,13 @@ from functools import cached_property, reduce
 import numpy as np
 import scipy.linalg
 
+from mmopt.errors import TooLargeError
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.outward import column_norms, plus_up, times_up
 from mmopt.numerics.spanned_cells import Moments, Spanned
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.bounds.root_trace import root_trace_below
+from mmopt.sectors.bounds.root_trace import check_size, root_trace_below
 from mmopt.sectors.measures import Mixture
 from mmopt.sectors.residual.products_of_few import FewProduct, products_of_few
 from mmopt.sectors.residual.residual_bases import with_best_bases
@@ -38,7 +39,7 @@ from mmopt.sectors.residual.shared_designs import shared_designs
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.workloads import Product, Workload
 
-__all__ = ["SetCells", "best_by_sets", "strategy_by_sets"]
+__all__ = ["SetCells", "best_by_sets", "strategy_by_sets", "that_fit"]
 
 GRAM = 16
 """Roundings of a Gram matrix of weighted rows, besides those of its sums."""
@@ -202,7 +203,8 @@ class SetCells(Spanned):
         products = self._weighed(parts)
         if products is None or not self.takes(mixture):
             return 0.0
-        found = root_trace_below(products, [own[0] for own in mixture.factors], self.gram_rounding)
+        measures = [own[0] for own in mixture.factors]
+        found = root_trace_below(that_fit(products, self.unit.sizes), measures, self.gram_rounding)
         return found * math.sqrt(mixture.weights[0]) * (1.0 - 16 * EPS)
 
     def _is_root(self, parts: Sequence[Array]) -> bool:
@@ -235,6 +237,22 @@ class SetCells(Spanned):
             found.append(_below(product, scales[start : start + product.m]))
             start += product.m
         return tuple(own for own in found if own.weight > 0)
+
+
+def that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[FewProduct]:
+    """The products, those of most attributes left out where a bound of all would not fit in memory.
+
+    A part of the queries costs no more than all of them.
+    """
+    while products:
+        try:
+            check_size(products, sizes)
+        except TooLargeError:
+            most = max(len(product.attributes) for product in products)
+            products = [product for product in products if len(product.attributes) < most]
+        else:
+            break
+    return products
 
 
 def _below(product: Product, scales: Array) -> FewProduct:
