@@ -29,7 +29,7 @@ from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, total
+from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
@@ -42,6 +42,7 @@ SECONDS_OF_A_LATE_PART = 1e-3
 # Points from the problems of a derived bound are taken if better by this part; so often are others sought.
 BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
+SECONDS_UNASKED = 60.0  # of a dearer way that is taken without being asked for, by forecast
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -77,6 +78,8 @@ def _go_on(task: Task, first: Solution, started: float) -> Solution:
         plan = further()
         if not isinstance(plan, SolvePlan):
             return replace(first, warnings=(*first.warnings, str(plan)))
+        if (why := _too_long(task, plan)) and first.gap is not None:
+            return replace(first, warnings=(f"{_gap_words(first)}; {why}",))
         asked = {**task.asked, "time_limit": left} if left < np.inf else task.asked
         second = solve_convex(replace(task, plan=plan, asked=asked))
     except TimeLimitError as error:
@@ -95,6 +98,24 @@ def _go_on(task: Task, first: Solution, started: float) -> Solution:
         iterations=total([first.iterations, second.iterations]),
         warnings=second.warnings,
     )
+
+
+def _too_long(task: Task, plan: SolvePlan) -> str:
+    """Why a dearer way is not taken where nobody has asked for it: what it takes by forecast; "" if it is."""
+    if {"tolerance", "time_limit"} & task.asked.keys():
+        return ""
+    row = choose_solver(plan.instance, task.solver)
+    seconds = predicted(plan.instance, row).seconds
+    if seconds <= SECONDS_UNASKED:
+        return ""
+    return (
+        f"a search in the {plan.split} may close it, in some {seconds:.0f} s by forecast: "
+        f"ask for it with a tolerance (--tolerance {row.tolerance:g}) or a time limit"
+    )
+
+
+def _gap_words(solution: Solution) -> str:
+    return f"the gap is {rounded(_open_gap(solution), 2, up=True, layout='e')}"
 
 
 def _open_gap(solution: Solution) -> float:
