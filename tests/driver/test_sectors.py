@@ -277,11 +277,13 @@ def test_a_row_space_that_does_not_fit_is_refused_with_what_takes_it(subtests: p
         "the template sectorwise takes them all, near the least total error: mmopt templates WORKLOAD "
         "--templates sectorwise --out FILE.npz; or group values of the attributes"
     )
-    three = [Product((*[f.prefix(60)] * 3, f.identity(60)))]  # one component, as large as its cells
+    # Unions, as one product alone is solved in factors. Three: one component, as large as its cells.
+    six = [Product((f.prefix(7),) * 6), Product((*[f.identity(7)] * 5, f.prefix(7)))]
+    three = [Product((*[other(60)] * 3, f.identity(60))) for other in (f.prefix, f.identity)]
     many = [Product((f.prefix(200_000), f.identity(3)))]
     for workload, message, hint in [
         (
-            Workload.from_products(ways((7,) * 6).domain, [Product((f.prefix(7),) * 6)]),
+            Workload.from_products(ways((7,) * 6).domain, six),
             "'l2_strategy' cannot be solved by component: no two values of an attribute can be swapped, so "
             "the workload does not split; nor in the space of the queries: a query looks at 6 attributes, "
             "more than 4, and 117,649 functions span its queries, a matrix of 103 GiB; over 117,649 cells "
