@@ -1,6 +1,6 @@
 """What is said of a product in factors is what holds of the product over its cells.
 
-Guards ``proof/products.py`` as well.
+Guards proof/products.py, solve_kronecker_factors.py.
 """
 
 from collections.abc import Sequence
@@ -135,7 +135,8 @@ def test_what_is_no_product_is_not_solved_as_one() -> None:
     )
     for program, givens in [(twice, {}), (Program.load("fitness_budget"), {"budget": 2.0})]:
         assert not plan_solve(program, w, givens).factors
-    assert not plan_solve(Program.load("user_level_strategy"), w, {"k": 1}).factors  # of other neighbours
+    replaced = edited("l2_strategy", ("from strategy", "neighbours\n    replace-one\n\nfrom strategy"))
+    assert not plan_solve(replaced, w).factors
     assert not plan_solve(shipped("l2_strategy"), w, reduce=False).factors
     two = [Product((f.prefix(3), f.prefix(2))), Product((f.identity(3), f.prefix(2)))]
     assert not plan_solve(shipped("l2_strategy"), Workload.from_products(w.domain, two)).factors
