@@ -248,8 +248,7 @@ class Parts:
     started: float = field(default_factory=time.monotonic)
     known: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
     leaves: list[Ending] = field(default_factory=list)
-    stops: list[str] = field(default_factory=list)  # why each ended, in order
-    warnings: list[str] = field(default_factory=list)
+    ends: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
     asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
 
@@ -269,7 +268,7 @@ class Parts:
         tolerance = whole.asked.get("tolerance") or _default_tolerance(plan, whole.solver)
         self.asked = max(self.asked, tolerance)
         asked = {**whole.asked, "tolerance": SHARE_OF_PARTS * share * tolerance}
-        if Stop.INTERRUPTED in self.stops:
+        if any(stop == Stop.INTERRUPTED for stop, _ in self.ends):
             asked["time_limit"] = SECONDS_OF_A_LATE_PART
         elif "time_limit" in asked:
             used = time.monotonic() - self.started
@@ -291,11 +290,11 @@ class Parts:
         """Why the whole ended: its own gap, or the first part that did not reach one."""
         if gap <= self.asked:
             return Stop.REACHED
-        return next((stop for stop in self.stops if stop != Stop.REACHED), Stop.LIFTED)
+        return next((stop for stop, _ in self.ends if stop != Stop.REACHED), Stop.LIFTED)
 
     def remarks(self, stop: str, gap: float) -> tuple[str, ...]:
         """What the parts warn of, where the whole did not reach its gap; and where they all did."""
-        found = {} if stop == Stop.REACHED else dict.fromkeys(self.warnings)
+        found = {} if stop == Stop.REACHED else dict.fromkeys(w for _, own in self.ends for w in own)
         if stop == Stop.LIFTED:
             found[
                 f"every part reached its gap, and what they make together has a gap of "
@@ -309,8 +308,7 @@ class Parts:
             began = time.monotonic() - self.started
             point, leaf = _run(replace(self.whole, plan=plan, asked=asked))
         self.leaves.append(leaf)
-        self.stops.append(leaf.stop)
-        self.warnings += leaf.warnings
+        self.ends.append((leaf.stop, leaf.warnings))
         self.history += [{"part": len(self.leaves), **_later(row, began)} for row in leaf.history]
         strategy, _, _ = meaning(plan.instance, point.env, leaf.multipliers)
         return SolvedPart(strategy, leaf.multipliers, leaf.bound)
