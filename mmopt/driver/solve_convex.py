@@ -77,7 +77,8 @@ def _go_on(task: Task, first: Solution, started: float) -> Solution:
     try:
         plan = further()
         if not isinstance(plan, SolvePlan):
-            return replace(first, warnings=(*first.warnings, str(plan)))
+            why = plan.message if isinstance(plan, TooLargeError) else plan
+            return replace(first, warnings=(f"{_gap_words(first)}; the search ends there: {why}",))
         if (why := _too_long(task, plan)) and first.gap is not None:
             return replace(first, warnings=(f"{_gap_words(first)}; {why}",))
         asked = {**task.asked, "time_limit": left} if left < np.inf else task.asked
