@@ -406,7 +406,12 @@ class Recheck:
             "error", s.error, lambda: charged_error(s.strategy, self.workload), what="total error"
         )
         self.rows.figure(
-            "error_bound", s.error_bound, self.error_bound, s.error_bound <= s.error, "error bound", self.within
+            "error_bound",
+            s.error_bound,
+            self.error_bound,
+            s.error_bound <= s.error,
+            "error bound",
+            self.within,
         )
         # Two ways to the same mean differ by what a strategy's condition makes of rounding.
         within = CLOSE + rounding(s.strategy, self.workload)
