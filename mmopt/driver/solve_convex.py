@@ -27,6 +27,7 @@ from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
+from mmopt.limits import time_left
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
@@ -61,17 +62,16 @@ def solve_convex(task: Task) -> Solution:
     """
     if task.plan.step is not None:
         return _solve_parts(task)
-    first, started = _solve_whole(task), time.monotonic()
-    return first if task.plan.further is None else _go_on(task, first, started - first.seconds["total"])
+    first = _solve_whole(task)
+    return first if task.plan.further is None else _go_on(task, first)
 
 
-def _go_on(task: Task, first: Solution, started: float) -> Solution:
+def _go_on(task: Task, first: Solution) -> Solution:
     """A solution by the plan's dearer way, where the first one leaves the gap open; that of smaller gap.
 
     Time that is over, Ctrl-C and what does not fit leave the first solution, which says so.
     """
-    further = task.plan.further
-    left = task.asked.get("time_limit", np.inf) - (time.monotonic() - started)
+    further, left = task.plan.further, time_left()
     if further is None or first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
         return first
     try:
