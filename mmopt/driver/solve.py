@@ -135,6 +135,7 @@ def solve(
     else:
         checked = check(program if isinstance(program, Program) else Program.load(program))
     refuse_unread(checked, row, {**given_options, "start": start, "derive": derive})
+    began = time.monotonic()
     with deadline(time_limit), blas_threads(workload.n, threads):
         named = named_givens(givens, checked.written, workload)
         strategy = None if start is None else starting(start, checked.written, workload, overrides)
@@ -143,7 +144,7 @@ def solve(
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
-            return solve_task(Task(plan, row, overrides, progress, point, derive))
+            return with_total(solve_task(Task(plan, row, overrides, progress, point, derive)), began)
 
 
 def solve_task(task: Task) -> Solution:

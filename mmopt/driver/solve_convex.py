@@ -27,9 +27,10 @@ from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
+from mmopt.limits import time_left
 from mmopt.numerics.outward import rounded
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, total
+from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
 
@@ -42,6 +43,7 @@ SECONDS_OF_A_LATE_PART = 1e-3
 # Points from the problems of a derived bound are taken if better by this part; so often are others sought.
 BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
+SECONDS_UNASKED = 60.0  # of a dearer way that is taken without being asked for, by forecast
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -60,23 +62,25 @@ def solve_convex(task: Task) -> Solution:
     """
     if task.plan.step is not None:
         return _solve_parts(task)
-    first, started = _solve_whole(task), time.monotonic()
-    return first if task.plan.further is None else _go_on(task, first, started - first.seconds["total"])
+    first = _solve_whole(task)
+    return first if task.plan.further is None else _go_on(task, first)
 
 
-def _go_on(task: Task, first: Solution, started: float) -> Solution:
+def _go_on(task: Task, first: Solution) -> Solution:
     """A solution by the plan's dearer way, where the first one leaves the gap open; that of smaller gap.
 
     Time that is over, Ctrl-C and what does not fit leave the first solution, which says so.
     """
-    further = task.plan.further
-    left = task.asked.get("time_limit", np.inf) - (time.monotonic() - started)
+    further, left = task.plan.further, time_left()
     if further is None or first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
         return first
     try:
         plan = further()
         if not isinstance(plan, SolvePlan):
-            return replace(first, warnings=(*first.warnings, str(plan)))
+            why = plan.message if isinstance(plan, TooLargeError) else plan
+            return replace(first, warnings=(f"{_gap_words(first)}; the search ends there: {why}",))
+        if (why := _too_long(task, plan)) and first.gap is not None:
+            return replace(first, warnings=(f"{_gap_words(first)}; {why}",))
         asked = {**task.asked, "time_limit": left} if left < np.inf else task.asked
         second = solve_convex(replace(task, plan=plan, asked=asked))
     except TimeLimitError as error:
@@ -95,6 +99,24 @@ def _go_on(task: Task, first: Solution, started: float) -> Solution:
         iterations=total([first.iterations, second.iterations]),
         warnings=second.warnings,
     )
+
+
+def _too_long(task: Task, plan: SolvePlan) -> str:
+    """Why a dearer way is not taken where nobody has asked for it: what it takes by forecast; "" if it is."""
+    if {"tolerance", "time_limit"} & task.asked.keys():
+        return ""
+    row = choose_solver(plan.instance, task.solver)
+    seconds = predicted(plan.instance, row).seconds
+    if seconds <= SECONDS_UNASKED:
+        return ""
+    return (
+        f"a search in the {plan.split} may close it, in some {seconds:.0f} s by forecast: "
+        f"ask for it with a tolerance (--tolerance {row.tolerance:g}) or a time limit"
+    )
+
+
+def _gap_words(solution: Solution) -> str:
+    return f"the gap is {rounded(_open_gap(solution), 2, up=True, layout='e')}"
 
 
 def _open_gap(solution: Solution) -> float:
@@ -227,8 +249,7 @@ class Parts:
     started: float = field(default_factory=time.monotonic)
     known: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
     leaves: list[Ending] = field(default_factory=list)
-    stops: list[str] = field(default_factory=list)  # why each ended, in order
-    warnings: list[str] = field(default_factory=list)
+    ends: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
     asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
 
@@ -248,7 +269,7 @@ class Parts:
         tolerance = whole.asked.get("tolerance") or _default_tolerance(plan, whole.solver)
         self.asked = max(self.asked, tolerance)
         asked = {**whole.asked, "tolerance": SHARE_OF_PARTS * share * tolerance}
-        if Stop.INTERRUPTED in self.stops:
+        if any(stop == Stop.INTERRUPTED for stop, _ in self.ends):
             asked["time_limit"] = SECONDS_OF_A_LATE_PART
         elif "time_limit" in asked:
             used = time.monotonic() - self.started
@@ -270,11 +291,11 @@ class Parts:
         """Why the whole ended: its own gap, or the first part that did not reach one."""
         if gap <= self.asked:
             return Stop.REACHED
-        return next((stop for stop in self.stops if stop != Stop.REACHED), Stop.LIFTED)
+        return next((stop for stop, _ in self.ends if stop != Stop.REACHED), Stop.LIFTED)
 
     def remarks(self, stop: str, gap: float) -> tuple[str, ...]:
         """What the parts warn of, where the whole did not reach its gap; and where they all did."""
-        found = {} if stop == Stop.REACHED else dict.fromkeys(self.warnings)
+        found = {} if stop == Stop.REACHED else dict.fromkeys(w for _, own in self.ends for w in own)
         if stop == Stop.LIFTED:
             found[
                 f"every part reached its gap, and what they make together has a gap of "
@@ -288,8 +309,7 @@ class Parts:
             began = time.monotonic() - self.started
             point, leaf = _run(replace(self.whole, plan=plan, asked=asked))
         self.leaves.append(leaf)
-        self.stops.append(leaf.stop)
-        self.warnings += leaf.warnings
+        self.ends.append((leaf.stop, leaf.warnings))
         self.history += [{"part": len(self.leaves), **_later(row, began)} for row in leaf.history]
         strategy, _, _ = meaning(plan.instance, point.env, leaf.multipliers)
         return SolvedPart(strategy, leaf.multipliers, leaf.bound)

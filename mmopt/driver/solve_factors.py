@@ -35,10 +35,8 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
     for plan in task.plan.attributes:
         with parts.named():
             asked = parts.options(plan, 1.0 / len(plans))
-            found = solve(replace(task, plan=plan, asked=asked))
-        known[plan] = found
-        parts.stops.append(found.status.stop)
-        parts.warnings += found.warnings
+            found = known[plan] = solve(replace(task, plan=plan, asked=asked))
+        parts.ends.append((found.status.stop, found.warnings))
     solved = list(known.values())
     whole = composed(task.instance.workload.hash, {name: known[plan] for name, plan in plans.items()})
     gap = math.inf if whole.gap is None else whole.gap

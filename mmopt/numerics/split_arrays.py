@@ -212,7 +212,7 @@ class Kronecker:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The dense product; TooLargeError where it does not fit in memory."""
         require_memory(self.shape, "Kronecker product")
-        parts = [lift(part) if isinstance(part, Split | Level) else part for part in self.parts]
+        parts = (lift(part) if isinstance(part, Split | Level) else part for part in self.parts)
         return np.asarray(reduce(np.kron, parts), dtype)
 
 

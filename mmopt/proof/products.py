@@ -42,7 +42,7 @@ def recheck_product(
     stated = ", ".join(s.steps)
     plan = rows.tried("factors", stated, lambda: plan_in_factors(checked, work.workload, s.givens))
     known = {} if plan is None else plan.factors
-    words = ", ".join(known) or "not exactly the product of factors"
+    words = ", ".join(known) or "no product of factors"
     if not rows.add("factors", stated, words, bool(known) and list(s.steps) == list(known)):
         return
     holds = True
@@ -55,11 +55,10 @@ def recheck_product(
         return
     made = composed(work.workload.hash, s.steps)
     rows.same("values", stated, _values(s) == _values(made), "those of the factors")
-    strategies = [one.strategy for one in (s, made)]
-    matrices = [each.matrices() for each in strategies if isinstance(each, ProductStrategy)]
-    rows.same("strategy", repr(s.strategy), same_arrays(*matrices), "that of the factors")
-    holds = s.status.feasible == made.status.feasible
-    rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(made.status.feasible), holds)
+    agree = same_arrays(*(one.strategy.fields()["factors"]["0"] for one in (s, made)))
+    rows.same("strategy", repr(s.strategy), agree, "that of the factors")
+    words = feasible_or_not(made.status.feasible)
+    rows.add("feasible", feasible_or_not(s.status.feasible), words, s.status.feasible == made.status.feasible)
     for field, what in FIGURES.items():
         holds = field != "error_bound" or s.error_bound <= s.error
         rows.figure(field, getattr(s, field), partial(getattr, made, field), holds, what)
@@ -70,16 +69,11 @@ def recheck_product(
     rows.same("has_strategy", str(s.has_strategy), is_same, "as of the factors")
 
 
-def _values(s: Solution) -> dict[str, tuple[int, ...]]:
+def _values(s: Solution) -> list[tuple[str, tuple[int, ...]]]:
     """Which values of factors the whole's are made of, by their identity."""
-    named = {
-        **s.variables,
-        **s.multipliers,
-        "": s.error_multipliers,
-        "covariance": s.covariance,
-        "basis": s.basis,
-    }
-    return {name: tuple(map(id, v.parts)) for name, v in named.items() if isinstance(v, Kronecker)}
+    alone = ("error_multipliers", "covariance", "basis")
+    named = [*s.variables.items(), *s.multipliers.items(), *((name, getattr(s, name)) for name in alone)]
+    return [(name, tuple(map(id, v.parts))) for name, v in named if isinstance(v, Kronecker)]
 
 
 def plan_of_product(

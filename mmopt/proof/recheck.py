@@ -45,15 +45,24 @@ from mmopt.proof.verified_components import (
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.component_storage import Value
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, StrategyOfFew
+from mmopt.strategies import (
+    AnyStrategy,
+    ComponentStrategy,
+    SectorStrategy,
+    SectorwiseStrategy,
+    StrategyOfFew,
+)
 from mmopt.workloads import Workload, with_bases
 
-__all__ = ["CLOSE", "Recheck", "Rows", "close", "feasible_or_not", "same_arrays"]
+__all__ = ["CLOSE", "SEARCHED", "Recheck", "Rows", "close", "feasible_or_not", "same_arrays"]
 
 T = TypeVar("T")
 
 # A figure holds when it is this close to the recomputed one, relatively: another machine rounds otherwise.
 CLOSE = 1e-9
+# So close is a bound by sets of attributes, by logarithms of determinants that are nearly 0, and one that is
+# searched for anew.
+SEARCHED = 2e-6
 
 
 def close(stated: Figure, found: Figure, within: float = CLOSE) -> bool:
@@ -131,6 +140,11 @@ class Recheck:
     solution: Solution
     workload: Workload
     rows: Rows = field(default_factory=Rows)
+
+    @property
+    def within(self) -> float:
+        """How close a bound is to the recomputed one."""
+        return SEARCHED if isinstance(self.solution.strategy, SectorwiseStrategy) else CLOSE
 
     def program(self, expected: Program | None, expected_is: str) -> Checked | None:
         """Parse and check the program's text; compare with the program that it is said to be."""
@@ -271,7 +285,7 @@ class Recheck:
         """The bound, by ``own`` or by l2_strategy's certificate, the gap, and what they rest on."""
         s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else own
-        bound = self.rows.figure("bound", s.bound, compute)
+        bound = self.rows.figure("bound", s.bound, compute, within=self.within)
         if objective is not None:
             self.gap(gap_of(instance.checked, objective, bound))
         is_derived = derived is not None and bound is not None and bound == derived.bound
@@ -287,7 +301,7 @@ class Recheck:
         """The gap that follows from what is recomputed."""
         stated = self.solution.gap
         same = gap == stated or (
-            gap is not None and stated is not None and abs(gap - stated) <= 10 * CLOSE * (1 + abs(gap))
+            gap is not None and stated is not None and abs(gap - stated) <= 10 * self.within * (1 + abs(gap))
         )
         self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
 
@@ -392,7 +406,12 @@ class Recheck:
             "error", s.error, lambda: charged_error(s.strategy, self.workload), what="total error"
         )
         self.rows.figure(
-            "error_bound", s.error_bound, self.error_bound, s.error_bound <= s.error, "error bound"
+            "error_bound",
+            s.error_bound,
+            self.error_bound,
+            s.error_bound <= s.error,
+            "error bound",
+            self.within,
         )
         # Two ways to the same mean differ by what a strategy's condition makes of rounding.
         within = CLOSE + rounding(s.strategy, self.workload)

@@ -38,7 +38,7 @@ def least_total(cells: SetCells, root: Split) -> Design:
 def least_largest(cells: SetCells, queries: Split, targets: Array, beside: float) -> Design:
     """Weights of the sets at which the largest variance next to its target (m,) is small.
 
-    beside : the weight that all variances have besides.
+    beside : the weight that all variances have besides; their sum, so weighted, is added to the largest.
     """
     squares = [np.square(part[:, 0]) for part in queries.parts]
     labels = queries.rows.labels
@@ -53,7 +53,7 @@ def least_largest(cells: SetCells, queries: Split, targets: Array, beside: float
         for own, label, share in zip(squares, labels, shares, strict=True):
             variances[label] += own / share
         ratios = variances / targets
-        largest = float(ratios.max())
+        largest = float(ratios.max()) + beside * float(variances.sum())
         since = 0 if largest < best[0] * (1.0 - FALL) else since + 1
         if largest < best[0]:
             best = largest, shares

@@ -25,7 +25,7 @@ from functools import cached_property, reduce
 import numpy as np
 import scipy.linalg
 
-from mmopt.errors import TooLargeError
+from mmopt.errors import OptionError, TooLargeError
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.outward import column_norms, plus_up, times_up
@@ -45,6 +45,7 @@ GRAM = 16
 """Roundings of a Gram matrix of weighted rows, besides those of its sums."""
 LEAST = 1e-30
 """Of the largest weight of a factor's rows: what is less counts as none, so that no product underflows."""
+UNSUPPORTED = "the strategy does not support the queries: it does not measure all that they ask"
 RANK = 1e-10
 """Eigenvalues of an attribute's strategy below this part of the largest count as none."""
 
@@ -152,8 +153,11 @@ class SetCells(Spanned):
 
     @cached_property
     def root(self) -> Split:
-        """The workload's root: √E_S for each set."""
-        parts = tuple(np.sqrt(self.unit.errors_by_set(self.workload)).reshape(-1, 1, 1))
+        """The workload's root: √E_S for each set. Raises OptionError as ``queries``."""
+        errors = self.unit.errors_by_set(self.workload)
+        if not np.isfinite(errors).all():
+            raise OptionError(UNSUPPORTED)
+        parts = tuple(np.sqrt(errors).reshape(-1, 1, 1))
         return Split(self.abstract(self.dims), self, parts)
 
     @cached_property
@@ -163,6 +167,7 @@ class SetCells(Spanned):
         Raises
         ------
         TooLargeError : more queries than fit in memory.
+        OptionError : queries that the strategy does not support.
         """
         products = self.workload.weighed.products or ()
         starts = np.cumsum([0, *(product.m for product in products)])
@@ -173,6 +178,8 @@ class SetCells(Spanned):
         for start, product in zip(starts, products, strict=False):
             for one, own in self.unit.variances_by_set(product):
                 kept = np.flatnonzero(own)
+                if len(kept) and not (one in places and np.isfinite(own).all()):
+                    raise OptionError(UNSUPPORTED)
                 if len(kept):
                     rows[places[one]].append(np.sqrt(product.weight * own[kept]))
                     labels[places[one]].append(start + kept)

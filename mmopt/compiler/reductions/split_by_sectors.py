@@ -74,8 +74,10 @@ def by_sets(
     asked = _asked(checked, workload, givens, MOST_OF_SETS)
     if isinstance(asked, str):
         return asked
-    best = best_by_sets if is_quick or not of_each_query(checked, givens) else best_for_targets
-    cells = best(asked) if strategy is None else SetCells.of(strategy, asked)
+    if strategy is None and not is_quick and of_each_query(checked, givens):
+        instance, words = on_sets(checked, workload, givens, best_for_targets(asked))
+        return instance, f"{words}, with rows for the largest variance"
+    cells = best_by_sets(asked) if strategy is None else SetCells.of(strategy, asked)
     return on_sets(checked, workload, givens, cells)
 
 

@@ -35,9 +35,10 @@ SETTLED = 1e-5  # a round that improves the error by less is the last
 
 @dataclass(frozen=True)
 class Effort:
-    """Starts of an attribute's search in the first round and once nothing gets better, and rounds of all."""
+    """Starts of an attribute's search, at first and once nothing gets better, in later rounds, and rounds."""
 
     starts: int = 4
+    later: int = 1
     rounds: int = 30
 
 
@@ -114,5 +115,5 @@ def _descend(
         is_settled = not now < before * (1.0 - SETTLED)
         if is_settled and count > 1:
             break
-        before, count = now, effort.starts if is_settled else 1  # from what is known, as long as that helps
+        before, count = now, effort.starts if is_settled else effort.later
     return factors, now

@@ -232,8 +232,8 @@ def root_above(squared: int) -> float:
 def _squared_norms(matrix: Ints) -> AnyInts:
     if largest_entry(matrix) ** 2 * matrix.shape[0] < _LIMIT:
         return np.asarray(np.einsum("ij,ij->j", matrix, matrix), dtype=np.int64)
-    wide = matrix.astype(object)
-    return np.asarray((wide * wide).sum(axis=0), dtype=object)
+    some = (matrix[:, i : i + 128].astype(object) for i in range(0, matrix.shape[1], 128))
+    return np.concatenate([(wide * wide).sum(axis=0) for wide in some])
 
 
 def _small_product(left: Ints, right: Ints) -> Ints:

@@ -35,7 +35,7 @@ BITS = (30, 42)
 """Of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
 
 _SMALL = 24  # cells, up to which every size of integers is tried, and not the powers of two alone
-_SIZES = 2**22
+_SIZES = 2**41
 _GOOD = 1e-9  # a loss that is not worth another bit
 _SPANNED = 1e-6  # of a direction, what the integers must keep to span it beyond float errors
 _KEPT = 500  # choices that are followed from factor to factor

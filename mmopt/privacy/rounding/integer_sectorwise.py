@@ -184,7 +184,7 @@ def _fitting(
         return all(sum(chosen[i].bits for i in one) <= bits for one in sets)
 
     losses = sorted(one.loss for own in choices for one in own)
-    at = bisect_left(losses, True, key=fits)
+    at = bisect_left(losses, True, key=fits) if all(choices) else len(losses)
     if at == len(losses):
         raise too_many(max(map(len, sets)), bits)
     return tuple(one.matrix for one in within(losses[at]))

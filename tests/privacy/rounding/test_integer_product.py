@@ -6,7 +6,7 @@ Guards integer_union.py.
 import math
 from fractions import Fraction
 from functools import reduce
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -15,13 +15,14 @@ from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
 from mmopt.mechanism.accuracy import deviations
 from mmopt.privacy import Privacy
+from mmopt.privacy.rounding.integer_arithmetic import largest_entry
 from mmopt.privacy.rounding.integer_product import best_choice, rounded_choices
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.rounding.integer_union import IntegerFactors
 from mmopt.privacy.rounding.rounded_rows import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
-from mmopt.strategies import Strategy
+from mmopt.strategies import SectorwiseStrategy, Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.strategies.union_strategy import UnionStrategy
@@ -216,3 +217,23 @@ def test_refusals(subtests: pytest.Subtests) -> None:
         "the workload is a matrix, and strategies by attribute need a union of products\n"
         "  write it as products over attributes, or solve it over all cells"
     )
+
+
+def test_bits_of_a_set_go_where_rounding_costs_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of three matrices has no integers; rows of another are of next to no size."""
+    rng = np.random.default_rng(5)
+    dense, whole = rng.normal(size=(4, 5)), np.eye(3)[:2]
+    tiny = np.diag([1.0, 1e-6]) @ np.eye(3)[:2]
+    w = Workload.from_products(domain_of(5, 3, 3), [Product((identity(5), identity(3), identity(3)))])
+    sets = tuple(s for k in range(4) for s in combinations(range(3), k))
+    for second, loss in ((whole, 1 + 1e-6), (tiny, WORTH_SAYING)):
+        strategy = SectorwiseStrategy((dense, whole, second), sets, np.linspace(1, 2, len(sets)))
+        found = round_any(strategy, w)
+        assert found.loss <= loss and largest_entry(found.matrices[1]) == 1
+        assert largest_entry(found.matrices[0]) > 2**10
+        x = rng.integers(0, 100, size=45)
+        exact = found.answers(x).astype(float)
+        np.testing.assert_allclose(found.estimate(exact), w.answers(x), atol=1e-5)
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_sectorwise.BITS", (2,))
+    with pytest.raises(WorkloadError, match="the 3 factors of a product do not fit into 2 bits together"):
+        round_any(strategy, w)
