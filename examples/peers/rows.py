@@ -239,7 +239,7 @@ ROWS: tuple[Row, ...] = (
                 f"{kind} {'x'.join(map(str, sizes))}",
                 "l2_strategy",
                 partial(box, kind, *sizes),
-                is_small=max(sizes) <= 256 and len(sizes) < 3,
+                is_small=max(sizes) <= 64 and len(sizes) < 3,
             ),
         )
         for (kind, sizes), error in TOTAL_ERROR.items()
