@@ -1,11 +1,10 @@
-"""Queries solved by sets of attributes: a feasible point of the whole program, saved, verified and gone on from.
+"""Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards mmopt/compiler/reductions/split_by_sectors.py and what solve_plan.py, solve_convex.py, and
-proof/verified_components.py say of sets.
+Guards split_by_sectors.py, solve_plan.py, solve_convex.py, verified_components.py, recheck.py, set_cells.py
+and sectorwise_strategy.py (queries that are not measured).
 """
 
 import json
-import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -304,7 +303,7 @@ def test_what_ends_the_search_leaves_the_first_answer(
         raise TooLargeError("the root has too many entries")
 
     def pressed(*_: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
+        raise KeyboardInterrupt
 
     for name, further, stop, said in [
         ("no time", late, Stop.TIME, "this takes longer"),

@@ -1,4 +1,4 @@
-"""Weights of sets: for the total error none are better, for the largest variance none that were tried first."""
+"""Weights of sets: for the total error none are better, for the largest variance none nearby."""
 
 import math
 

@@ -1,7 +1,8 @@
 """Strategies by sets of attributes as a space: error, variances and longest column are those over the cells,
 and what a measure proves is below the nuclear norm there.
 
-Guards the use of a space's ``root_trace`` in language/atoms/spanned_forms.py, too.
+Guards the use of a space's ``root_trace`` in language/atoms/spanned_forms.py, sectorwise_strategy.py and
+compiler/reductions/split_by_sectors.py, too.
 """
 
 import itertools

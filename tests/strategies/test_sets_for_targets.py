@@ -1,4 +1,7 @@
-"""Rows and weights of sets for the largest variance: better than for the sum, never worse than the start."""
+"""Rows and weights of sets for the largest variance: better than for the sum, never worse than the start.
+
+Guards the choice of them in compiler/reductions/split_by_sectors.py, too.
+"""
 
 import math
 from collections.abc import Iterator

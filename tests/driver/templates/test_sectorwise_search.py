@@ -1,4 +1,7 @@
-"""The template of few attributes: its figures, and that it is chosen where one matrix does not fit."""
+"""The template of few attributes: its figures, and that it is chosen where one matrix does not fit.
+
+Guards its bound in every_template.py.
+"""
 
 import numpy as np
 import pytest
