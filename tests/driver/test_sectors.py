@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured/asked_queries.py; of files of earlier forms results/saved_fields.py, sector_strategy.py.
+Guards sectors/measured/asked_queries.py; of files of earlier forms saved_fields.py and sector_strategy.py.
 """
 
 import json
