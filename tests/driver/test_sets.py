@@ -363,8 +363,8 @@ def test_a_long_search_is_asked_for(solutions: dict[str, Solution], monkeypatch:
     assert found.objective == solutions["l2_strategy"].objective and found.status.stop == Stop.MISSED
     assert found.warnings == (
         "the gap is 3.5e-02; a search in the space of the queries: 18 functions of the cells, 1 component of "
-        "size up to 18 may close it, in some 3 s by forecast: ask for it with a tolerance (--tolerance 0.01) or "
-        "a time limit",
+        "size up to 18 may close it, in some 3 s by forecast: ask for it with a tolerance (--tolerance 0.01) "
+        "or a time limit",
     )
 
 
