@@ -12,6 +12,7 @@
 - ``cone_bounds.py``: what multipliers prove about a cone problem
 - ``nuclear/``: the kernel of the L2 programs
 - ``sector_kernel.py``: the kernel of queries of few of many attributes
+- ``set_kernel.py``: the same by sets of attributes
 - ``weighting/``: the kernel of design weights
 - ``p_identity/``: the kernel of p_identity
 - ``low_rank_halves.py``: the halves of the low-rank mechanism

@@ -14,6 +14,7 @@ Each form is a row of ``FORMS`` and a file.
   the components that a program knows
 - ``sectorwise_strategy.py``: sets of attributes one by one, of row spaces of any size
 - ``set_cells.py``: these as a space that programs are evaluated on
+- ``sets_for_targets.py``: such sets for queries with targets
 - ``baselines/``: what people use without optimising
 """
 

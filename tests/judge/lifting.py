@@ -19,7 +19,7 @@ def value(fields: Any) -> arb_mat:
     if isinstance(fields, Mapping):
         if fields["kind"] == "vector by orbit":
             return balls.matrix(_by_orbit(fields)[:, None])
-        return _split(fields)
+        return _mixture(fields) if fields["kind"] == "measure of cells" else _split(fields)
     array = np.asarray(fields, dtype=float)
     return balls.matrix(array if array.ndim == 2 else array.reshape(-1, 1))
 
@@ -28,8 +28,34 @@ def vector(fields: Any) -> list[arb]:
     return list(value(fields).entries())
 
 
+def _mixture(fields: Fields) -> arb_mat:
+    """Σ weight ⊗ rows over the cells, each row divided by its sum."""
+    own = [
+        _objects(np.asarray(fields["factors"][str(i)], dtype=float)) for i in range(len(fields["factors"]))
+    ]
+    found = []
+    for j, weight in enumerate(np.asarray(fields["weights"]).tolist()):
+        product = np.array([arb(weight)], dtype=object)
+        for rows in own:
+            product = np.kron(product, rows[j] / rows[j].sum())
+        found.append(product)
+    return arb_mat(np.sum(found, axis=0)[:, None].tolist())
+
+
+def _on_sectors(fields: Fields) -> arb_mat:
+    """scale · core · B: of each set of attributes the products of their functions, in row-major order."""
+    assert not fields["rests"]
+    labels = [np.asarray(fields["labels"][str(i)]) for i in range(int(fields["attributes"]))]
+    own = [np.asarray(fields["functions"][str(i)])[:, label] for i, label in enumerate(labels)]
+    sets = [one.tolist() for one in np.asarray(fields["sets"])]
+    rows = [_kron([a if i in one else np.ones((1, a.shape[1])) for i, a in enumerate(own)]) for one in sets]
+    return balls.matrix(np.asarray(fields["core"]["matrix"])) * balls.stacked(rows) * arb(fields["scale"])
+
+
 def factors(fields: Fields) -> arb_mat:
-    """All rows of a strategy in factors: a product, a union with its shares, weighted marginals or sets."""
+    """All rows of a strategy in factors: a product, a union with its shares, marginals, sets, or sectors."""
+    if fields["form"] == "sectors":
+        return _on_sectors(fields)
     if fields["form"] == "marginals":
         sizes = [int(s) for s in fields["sizes"]]
         parts = [

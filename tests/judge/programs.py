@@ -65,7 +65,12 @@ class Point:
     def multipliers(self, name: str) -> list[arb]:
         """Those of an inequality; negative ones count as zero."""
         found = self.fields["multipliers"][name]
-        if isinstance(found, Mapping) and "attributes" not in found["space"]:  # by orbit of queries
+        if self.is_of_few and found["kind"] == "vector by orbit":
+            assert np.asarray(found["space"]["sizes"]).tolist() == [1.0] * len(found["values"])  # in order
+            found = np.asarray(found["values"], dtype=float)
+        elif (
+            not self.is_of_few and isinstance(found, Mapping) and "attributes" not in found["space"]
+        ):  # by orbit of queries
             found = self._by_query(found)
         return [x.max(arb(0)) for x in lifting.value(found).entries()]
 
@@ -83,6 +88,11 @@ class Point:
         where = [seen.setdefault(look, len(seen)) for look in looks]
         assert np.bincount(where).tolist() == np.asarray(found["space"]["sizes"]).tolist()
         return np.asarray(found["values"], dtype=float)[where]
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether it is over cells that were not listed: then its point is judged by the strategy."""
+        return self.fields["strategy"].get("form") in ("sectors", "sectorwise")
 
     def strategy(self) -> Measured:
         return strategy_of(self.fields["strategy"])
@@ -140,7 +150,7 @@ def strategy_of(fields: Mapping[str, Any]) -> Measured:
     if "split" in fields:
         return Measured.balls(lifting.value(fields["split"]), int(fields["norm"]))
     if "form" in fields:
-        return Measured.balls(lifting.factors(fields), int(fields["norm"]))
+        return Measured.balls(lifting.factors(fields), int(fields.get("norm", 2)))
     return Measured.dense(np.asarray(fields["matrix"]), int(fields["norm"]))
 
 
@@ -162,6 +172,8 @@ def by_trace(x: arb_mat, gram: arb_mat) -> arb:
 
 
 def _l2(p: Point) -> arb:
+    if p.is_of_few:
+        return _error(p)
     return by_trace(p.variable("X"), p.asked.gram())
 
 
@@ -353,6 +365,10 @@ def _design_bound(p: Point) -> arb:
 
 def _cost_at_targets(p: Point, sigma: arb_mat, scale: bool = False) -> arb:
     """The largest cost once the noise is scaled: into the targets, or (scale) just to them."""
+    if p.is_of_few:
+        queries, targets = p.asked.targeted()
+        ratios = [v / c for v, c in zip(p.strategy().told(queries)[0], targets, strict=True)]
+        return p.strategy().sensitivity() ** 2 * balls.greatest([arb(1), *ratios])
     ratio = balls.greatest(p.ratios(sigma))
     return balls.greatest(p.costs(sigma)) * (ratio if scale else ratio.max(arb(1)))
 

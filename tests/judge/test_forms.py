@@ -14,6 +14,7 @@ from judge.workloads import DENSE, PRODUCTS, over
 from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certify, solve
 from mmopt.driver import solve_plan
 from mmopt.driver.templates import TEMPLATES, templates
+from mmopt.strategies import SectorStrategy, SectorwiseStrategy
 from mmopt.workloads import Product
 from mmopt.workloads.blocks import factor_blocks as words
 
@@ -29,6 +30,41 @@ def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) 
     found = solve(asked.workload, program)
     assert isinstance(found.strategy, ComponentStrategy)
     assert refuted(judge(found, asked.workload)) == []
+
+
+FEW = {0: words.prefix(2), 1: words.prefix(3), 2: words.prefix(3)}
+
+
+def of_few() -> Workload:
+    """Queries of one and two of three attributes, one of them with two kinds of factors."""
+    asked = [{0: FEW[0]}, {1: FEW[1]}, {0: FEW[0], 2: FEW[2]}, {1: FEW[1], 2: words.identity(3)}]
+    sizes = (2, 3, 3)
+    factors = [[own.get(i, words.total(size)) for i, size in enumerate(sizes)] for own in asked]
+    pairs = zip(factors, asked, strict=True)
+    return Workload.from_products(over(*sizes), [Product(tuple(f), target=len(own)) for f, own in pairs])
+
+
+@pytest.mark.some(1, "form")
+@pytest.mark.parametrize(
+    ("form", "tolerance"), [(SectorwiseStrategy, 0.95), (SectorStrategy, 0.01)], ids=["sets", "row space"]
+)
+@pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
+def test_without_cells(form: type, tolerance: float, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solved by sets of attributes and in the space of the queries; judged over all cells."""
+    monkeypatch.setattr(solve_plan, "MOST_CELLS", 10)
+    monkeypatch.setattr("mmopt.sectors.choose_space.LARGEST_WORTHWHILE", 1.0)
+    monkeypatch.setattr("mmopt.strategies.sets_for_targets.ROUNDS", 1)
+    workload = of_few()
+    found = solve(workload, program, tolerance=tolerance)
+    assert isinstance(found.strategy, form)
+    verdicts = judge(found, workload)
+    assert {"objective", "bound", "bound over all strategies", "sensitivity"} <= {v.name for v in verdicts}
+    assert refuted(verdicts) == []
+    for name in ("objective", "bound"):
+        worse = dataclasses.replace(
+            found, **{name: getattr(found, name) * (0.9 if name == "objective" else 1.1)}
+        )
+        assert refuted(judge(worse, workload)) != []
 
 
 @pytest.mark.some(1)

@@ -1,4 +1,4 @@
-"""Weights of sets: for the total error none are better, for the largest variance none that were tried first."""
+"""Weights of sets: for the total error none are better, for the largest variance none nearby."""
 
 import math
 
@@ -72,22 +72,24 @@ def test_the_largest_variance_is_next_to_the_least(
 ) -> None:
     """With a weight of all besides, or none; and better than where all queries weigh the same."""
     queries, m = cells.queries, cells.workload.m
-    targets = rng.uniform(0.5, 2.0, m)
-
-    def largest(shares: np.ndarray) -> float:
-        found = variances_of(queries, shares / shares.sum())
-        return float((found / targets).max()) + beside * float(found.sum())
-
-    design = least_largest(cells, queries, targets, beside)
-    shares = shares_of(design.parts)
-    assert shares.sum() == pytest.approx(1, rel=tolerances.ROUNDING)
-    assert design.value == pytest.approx(largest(shares), rel=tolerances.ROUNDING)
     even = least_total(cells, Split(cells.root.rows, cells, tuple(np.sqrt(p.T @ p) for p in queries.parts)))
-    assert design.value < largest(shares_of(even.parts)) * (1 - 1e-2)
-    for _ in range(50):
-        other = shares * np.exp(rng.normal(size=len(shares)) * 10.0 ** rng.uniform(-3, 0))
-        # of a search that ends where less than 1e-4 is won in 50 steps
-        assert design.value <= largest(other) * (1 + 1e-2)
+    for _ in range(3):
+        targets = rng.uniform(0.5, 2.0, m)
+
+        def largest(shares: np.ndarray, targets: np.ndarray = targets) -> float:
+            found = variances_of(queries, shares / shares.sum())
+            return float((found / targets).max()) + beside * float(found.sum())
+
+        design = least_largest(cells, queries, targets, beside)
+        shares = shares_of(design.parts)
+        assert shares.sum() == pytest.approx(1, rel=tolerances.ROUNDING)
+        assert design.value == pytest.approx(largest(shares), rel=tolerances.ROUNDING)
+        assert design.value < largest(shares_of(even.parts)) * (1 - 1e-3)
+        for _ in range(500):
+            other = shares * np.exp(rng.normal(size=len(shares)) * 10.0 ** rng.uniform(-3.5, -1))
+            shares = min(shares, other, key=largest)
+        # of a search that ends where less than 1e-4 is won in 50 steps; 1.2e-3 was seen
+        assert design.value <= largest(shares) * (1 + 4e-3)
     assert design.shares is not None
     np.testing.assert_allclose(design.shares, 1 / m)  # cells nobody searched for know no weights
 

@@ -1,7 +1,8 @@
 """Strategies by sets of attributes as a space: error, variances and longest column are those over the cells,
 and what a measure proves is below the nuclear norm there.
 
-Guards the use of a space's ``root_trace`` in language/atoms/spanned_forms.py, too.
+Guards the use of a space's ``root_trace`` in language/atoms/spanned_forms.py, sectorwise_strategy.py and
+compiler/reductions/split_by_sectors.py, too.
 """
 
 import itertools
@@ -20,11 +21,11 @@ from mmopt.compiler.reductions.split_by_sectors import on_sets
 from mmopt.driver.judge.point_meaning import meaning
 from mmopt.driver.judge.score_point import bound_of, candidate
 from mmopt.language import evaluate, shipped
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.measures import Mixture
-from mmopt.strategies import SectorwiseStrategy
+from mmopt.strategies import SectorwiseStrategy, set_cells
 from mmopt.strategies.set_cells import SetCells, _below, best_by_sets
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product
@@ -197,6 +198,19 @@ def test_what_a_measure_proves_is_below_the_nuclear_norm(rng: np.random.Generato
         found, dense = weighted(q)
         assert 0.0 <= found <= dense * (1 + tolerances.ROUNDING)
     assert weighted(np.zeros(workload.m))[0] == 0.0
+
+
+def test_the_rounding_of_gram_matrices_is_charged(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many roundings as the largest factor has rows."""
+    workload = Workload.from_products(domain_of(3), [Product((f.predicates(rng.integers(1, 4, (90, 3))),))])
+    cells, told = cells_of(rng, workload), []
+    mixture, _ = product_measure(rng, cells)
+    monkeypatch.setattr(set_cells, "root_trace_below", lambda *asked: told.append(asked[2]) or 7.0)
+    for parts in (cells.root.parts, cells.queries.parts):
+        assert cells.root_trace(parts, mixture) == pytest.approx(7.0 * math.sqrt(3), rel=1e-14)
+    assert len(told) == 2 and all((90 + 2) * EPS <= off <= 200 * EPS for off in told)
 
 
 def test_weights_of_queries_prove_a_bound_of_the_largest_variance(rng: np.random.Generator) -> None:

@@ -1,4 +1,7 @@
-"""Rows and weights of sets for the largest variance: better than for the sum, never worse than the start."""
+"""Rows and weights of sets for the largest variance: better than for the sum, never worse than the start.
+
+Guards the choice of them in compiler/reductions/split_by_sectors.py, too.
+"""
 
 import math
 from collections.abc import Iterator
@@ -93,11 +96,16 @@ def test_weights_of_queries_are_products_of_sum_1(rng: np.random.Generator) -> N
         assert (after[0] / after[1:] > 1.5 * before[0] / before[1:]).all()
 
 
-def test_no_time_is_a_start(found: list[SetCells]) -> None:
+def test_no_time_is_a_start(found: list[SetCells], monkeypatch: pytest.MonkeyPatch) -> None:
     """One round, whose strategy and bound hold."""
-    workload = mixed()
+    workload, searches = mixed(), []
+    search = sets_for_targets.with_best_bases
+    monkeypatch.setattr(
+        sets_for_targets, "with_best_bases", lambda *asked: searches.append(asked) or search(*asked)
+    )
     with deadline(0.0):
         cells = best_for_targets(workload)
+    assert len(searches) == 1
     worst, bound = solved(workload, cells)
     best, better = solved(workload, found[-1])
     assert 0 < bound < better <= best < worst

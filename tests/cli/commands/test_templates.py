@@ -1,6 +1,6 @@
 """``mmopt templates`` lists the templates that take a workload, and its strategies are saved and released.
 
-Guards comparison/template_places.py.
+Guards comparison/template_places.py and the refusals of driver/templates/every_template.py.
 """
 
 import csv

@@ -1,4 +1,7 @@
-"""The template of few attributes: its figures, and its bound (every_template.py) over many cells."""
+"""The template of few attributes: its figures, and its bound over many cells.
+
+Guards its bound in every_template.py.
+"""
 
 import numpy as np
 import pytest

@@ -273,7 +273,7 @@ def test_what_29_bits_do_not_hold_has_42(subtests: pytest.Subtests) -> None:
         (Strategy(np.diag([1.0, 0.5**0.5]) @ LARGE), large, None),
     ):
         for neighbours in SETS:
-            with subtests.test(strategy, neighbours=neighbours):
+            with subtests.test(grown=grown, neighbours=neighbours):
                 narrow = round_rows if strategy.norm == 1 else round_strategy
                 if grown is not None:
                     assert narrow(strategy, w).loss == pytest.approx(grown, rel=1e-2)

@@ -92,6 +92,31 @@ def test_the_slopes_of_bases_are_those_of_differences(rng: np.random.Generator) 
     assert found == pytest.approx((above - below) / (2 * STEP), rel=1e-4, abs=1e-4 * above)
 
 
+def test_rough_designs_are_near_the_best_and_hold(rng: np.random.Generator) -> None:
+    """Never below the best error, and what they say is that of the strategy over the cells."""
+    sizes = (2, 3, 4)
+    workload = mixed(rng, sizes)
+    products = products_of_few(workload)
+    bases = tuple(rng.dirichlet(np.full(n, 5.0)) for n in sizes)
+    best = strategy_at(products, bases)
+    rough = strategy_at(products, bases, is_rough=True)
+    w, inverse = dense(workload), np.linalg.pinv(dense_strategy(rough, sizes), hermitian=True, rcond=1e-10)
+    assert rough.error == pytest.approx(np.vdot(w.T @ w, inverse), rel=tolerances.FROM_SQUARES)
+    assert rough.largest == pytest.approx(1, rel=tolerances.RECOMPUTED)
+    # where a sector is no Kronecker product neither is the best of all
+    assert (1 - tolerances.RECORD["local"]) * best.error <= rough.error <= 1.02 * best.error
+
+
+def test_two_values_keep_the_uniform_base(subtests: pytest.Subtests) -> None:
+    """There the error has a kink; a search that took a step in it would end."""
+    for sizes in ((2, 2, 2), (2, 5, 2)):
+        with subtests.test(sizes=sizes):
+            found = best_residual_strategy(up_to(sizes, 2))
+            for size, base in zip(sizes, found.bases, strict=True):
+                is_uniform = np.abs(base - 1 / size).max() <= tolerances.ROUNDING
+                assert is_uniform == (size == 2)
+
+
 def weighted_fourier_error(workload: Workload) -> float:
     """Total squared error at squared sensitivity 1."""
     return sum(float(np.sqrt(asked).sum()) for asked in asked_of_characters(workload).values()) ** 2
