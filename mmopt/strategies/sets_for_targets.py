@@ -17,17 +17,18 @@ import numpy as np
 
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
+from mmopt.sectors.bounds.root_trace import root_trace_below
 from mmopt.sectors.residual.products_of_few import FewProduct
 from mmopt.sectors.residual.residual_bases import with_best_bases
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
-from mmopt.strategies.set_cells import SetCells, strategy_by_sets
+from mmopt.strategies.set_cells import SetCells, strategy_by_sets, that_fit
 from mmopt.strategies.strategy_form import normalise
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
 
 __all__ = ["best_for_targets"]
 
-ROUNDS = 12
+ROUNDS = 20
 FIRST_STEPS, STEPS = 40, 6  # of the search for bases, in the first round and in each further one
 POWER = 0.9
 LEAST_WEIGHT = 1e-9  # of the largest of a factor's rows
@@ -107,6 +108,7 @@ def best_for_targets(workload: Workload) -> SetCells:
     sizes, least_left = workload.domain.shape, (1.0 - SHARE_OF_TIME) * time_left()
     weighed, last = _Weighed.evenly(workload.weighed), None
     best: tuple[float, SectorwiseStrategy] | None = None
+    bound, proof = -1.0, (weighed, tuple[Array, ...]())  # not of the last weights: these get extreme
     for turn in range(ROUNDS):
         products = weighed.products()
         last = with_best_bases(products, sizes, STEPS if turn else FIRST_STEPS, last)
@@ -117,10 +119,13 @@ def best_for_targets(workload: Workload) -> SetCells:
         largest = max(float(own.max()) for own in variances)
         if best is None or largest < best[0]:
             best = largest, strategy
+        found = root_trace_below(that_fit(products, sizes), last.measures)
+        if found > bound:
+            bound, proof = found, (weighed, last.measures)
         if turn == ROUNDS - 1 or time_left() <= least_left < math.inf:
             break
         weighed = weighed.moved(variances)
-    assert best is not None and last is not None
+    assert best is not None
     cells = SetCells.of(best[1], workload)
-    weights = np.concatenate([own.ravel() for own in weighed.weights])
-    return replace(cells, measures=last.measures, weights=weights)
+    weights = np.concatenate([own.ravel() for own in proof[0].weights])
+    return replace(cells, measures=proof[1], weights=weights)
