@@ -129,6 +129,7 @@ Files here:
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like
 - ``accepted_workloads.py``: what calls take for a workload: its file, its dictionary, a matrix
+- ``default_program.py``: what is solved when no program is named
 - ``yaml_text.py``: the text, read and split into lines
 - ``yaml_tree.py``: from text to nodes
 - ``yaml_nodes.py``: nodes with their places, and small readers of them
