@@ -26,7 +26,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
 from mmopt.privacy.privacy_parameters import MOST_COST
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
-from mmopt.request.default_program import default_program
+from mmopt.request import default_program
 from mmopt.results import AnySolution, Solution
 from mmopt.sectors.choose_space import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours

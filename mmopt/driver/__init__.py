@@ -23,7 +23,7 @@ from mmopt.driver.judge.violations import Violation, violations
 from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import Progress
 from mmopt.driver.weight_tuning import Tuned, tune
-from mmopt.request.default_program import default_program
+from mmopt.request import default_program
 
 __all__ = [
     "Progress",

@@ -28,8 +28,7 @@ from mmopt.errors import OptionError
 from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import deadline
 from mmopt.numerics.blas_threads import blas_threads
-from mmopt.request import WorkloadLike
-from mmopt.request.default_program import default_program
+from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Solution
 from mmopt.solvers import Options, SolverLike, as_solver, is_claimed
 

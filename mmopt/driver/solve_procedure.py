@@ -116,8 +116,9 @@ class _Run:
         solved = self.solve(self.task.of_step(inner, start))
         if isinstance(solved.strategy, Strategy):
             solved.strategy.drop_factors()
-            known = solved.error_bound, solved.error_multipliers
-            self.error_bounds.setdefault(solved.strategy.neighbours, known)
+            self.error_bounds.setdefault(
+                solved.strategy.neighbours, (solved.error_bound, solved.error_multipliers)
+            )
         self.everything.append((step.name, solved))
         values = {**solved.multipliers, **solved.variables}
         values |= {"strategy": as_dense(solved.strategy).matrix, "objective": np.asarray(solved.objective)}

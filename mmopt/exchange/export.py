@@ -17,8 +17,7 @@ from mmopt.exchange import cbf, mps, npz, sdpa
 from mmopt.language import Program, check
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array
-from mmopt.request import WorkloadLike
-from mmopt.request.default_program import default_program
+from mmopt.request import WorkloadLike, default_program
 from mmopt.resources import version
 from mmopt.solvers import refuse_too_large, solver_row
 from mmopt.solvers.conic_problem import ConicProblem, conic_problem, led_back

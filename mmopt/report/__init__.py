@@ -39,7 +39,4 @@ else:
 
     def __getattr__(name: str) -> Any:
         """A name of ``every_report``: who takes one module of tables does not load all the others."""
-        every = importlib.import_module("mmopt.report.every_report")
-        if name not in every.__all__:
-            raise AttributeError(f"module 'mmopt.report' has no attribute {name!r}", name=name)
-        return getattr(every, name)
+        return getattr(importlib.import_module("mmopt.report.every_report"), name)

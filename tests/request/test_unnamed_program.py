@@ -3,7 +3,7 @@
 import numpy as np
 
 from mmopt import Privacy, Workload
-from mmopt.request.default_program import default_words
+from mmopt.request.unnamed_program import default_words
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)
