@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from mmopt.mechanism import build_manifest, measure, plan, write_release
     from mmopt.privacy import Privacy
     from mmopt.proof import certify, verify
-    from mmopt.report import Explanation, explain
+    from mmopt.report.explain import Explanation, explain
     from mmopt.request import Request, load_request
     from mmopt.results import Solution, Verification
     from mmopt.strategies import ComponentStrategy, Strategy
@@ -164,7 +164,7 @@ _HOMES = {
     "mmopt.strategies": ("ComponentStrategy", "Strategy"),
     "mmopt.strategies.baselines": ("baseline",),
     "mmopt.workloads": ("Attribute", "Domain", "Workload"),
-    "mmopt.report": ("Explanation", "explain"),
+    "mmopt.report.explain": ("Explanation", "explain"),
     "mmopt.results": ("Solution", "Verification"),
     "mmopt.request": ("Request", "load_request"),
 }

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from mmopt.answers.laplace_for_targets import laplace_for_targets
-from mmopt.driver import default_program, solve
+from mmopt.driver import solve
 from mmopt.driver.templates import MOST_ATTRIBUTES, TEMPLATES, templates
 from mmopt.errors import Error, OptionError, PrivacyError, TooLargeError, counted
 from mmopt.language import Program
@@ -26,12 +26,13 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
 from mmopt.privacy.privacy_parameters import MOST_COST
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
+from mmopt.request import default_program
 from mmopt.results import AnySolution, Solution
 from mmopt.sectors.choose_space import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 
-__all__ = ["Choice", "Offer", "Solve", "allowed_offer", "default_strategy", "default_words", "offer"]
+__all__ = ["Choice", "Offer", "Solve", "allowed_offer", "default_strategy", "offer"]
 
 Solve = Callable[[Workload, Program], Solution]
 
@@ -176,15 +177,6 @@ def allowed_offer(
         if refuse or privacy is None or not solution.by_targets:
             raise
         return Offer(solution, plan(workload, solution, privacy, neighbours)), (error.message,)
-
-
-def default_words(workload: Workload, privacy: Privacy | None) -> str:
-    """What is solved when no program is named, and why, in words."""
-    name, why = default_program(workload, privacy is not None and privacy.is_pure)
-    if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):
-        return f"{name}: {why}"
-    least = "privacy cost for the targets" if workload.has_all_targets else "predicted error"
-    return f"{name} (Gaussian noise) or p_identity (Laplace noise): the one of least {least}"
 
 
 def _is_interrupted(one: Offer) -> bool:

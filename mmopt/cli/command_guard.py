@@ -80,7 +80,7 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         limit = kwargs.get("time_limit") if function.__name__ in TIMED_COMMANDS else None
         if isinstance(limit, float):
-            import mmopt.report  # noqa: F401 - takes a second or more, which is none of the work
+            import mmopt.report.every_report  # noqa: F401 - takes a second or more, which is none of the work
 
             WATCH.end = time.monotonic() + hard_limit(limit)
         try:

@@ -51,7 +51,7 @@ from mmopt.errors import (
     UnsuitableError,
     WorkloadError,
 )
-from mmopt.language import Program
+from mmopt.language import program_names, shipped
 from mmopt.solvers import SOLVERS
 from mmopt.solvers.conic_solvers import hand_over
 from mmopt.stop_reasons import Stop
@@ -75,6 +75,8 @@ def main() -> None:
     with _streams() as (orders, answers):
         if "--fork" in sys.argv:
             is_loaded = False
+            for name in program_names():  # kernels and searches know a program by comparing it with these
+                shipped(name)
             while (task := receive(orders)) is not None:
                 if task.needs_conic and not is_loaded:
                     _preload()
@@ -105,7 +107,7 @@ def _preload() -> None:
         if row.is_installed:
             with contextlib.suppress(ImportError):  # said when this solver is asked for
                 importlib.import_module(row.module)
-    hand_over(lower(bind(Program.load("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
+    hand_over(lower(bind(shipped("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
 def perform(task: Task, answers: BinaryIO) -> None:

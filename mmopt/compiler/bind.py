@@ -36,12 +36,17 @@ REQUIREMENT = 1e-8
 
 @dataclass(frozen=True)
 class Instance:
-    """A checked program with numbers for its givens, dimensions and lets in ``env``."""
+    """A checked program with numbers for its givens, dimensions and lets in ``env``.
+
+    error_bound : a bound on the total error of every strategy for the workload, to its neighbours, and its
+        multipliers (n,), where they are known already.
+    """
 
     checked: Checked
     workload: Workload
     env: Mapping[str, Any]
     own: frozenset[str]  # givens that the caller passed
+    error_bound: tuple[float, Array] | None = None
 
     @property
     def program(self) -> Program:

@@ -19,11 +19,11 @@
 - ``templates/``: strategies kept in factors
 """
 
-from mmopt.driver.accepted_inputs import default_program
 from mmopt.driver.judge.violations import Violation, violations
 from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import Progress
 from mmopt.driver.weight_tuning import Tuned, tune
+from mmopt.request import default_program
 
 __all__ = [
     "Progress",

@@ -25,7 +25,6 @@ from mmopt.workloads.matrix_files import SUFFIXES, read_array
 __all__ = [
     "as_program",
     "as_workload",
-    "default_program",
     "incoming",
     "named_givens",
     "norm_of",
@@ -98,18 +97,6 @@ def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: W
         name: design_rows(value, workload, norm) if isinstance(value, str) else value
         for name, value in (givens or {}).items()
     }
-
-
-def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
-    """The program used when none is named, and why.
-
-    pure : for Laplace noise, which epsilon without delta asks for.
-    """
-    if pure:
-        return "p_identity", "epsilon without delta asks for Laplace noise"
-    if workload.has_all_targets:
-        return "fitness_for_use", "every query has a target (max_variance)"
-    return "l2_strategy", "not every query has a target, so total error is what can be least"
 
 
 SAVED = ".npz"

@@ -12,7 +12,6 @@ from typing import Any
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.accepted_inputs import (
     as_program,
-    default_program,
     named_givens,
     within_range,
     workload_for,
@@ -29,7 +28,7 @@ from mmopt.errors import OptionError
 from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import deadline
 from mmopt.numerics.blas_threads import blas_threads
-from mmopt.request import WorkloadLike
+from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Solution
 from mmopt.solvers import Options, SolverLike, as_solver, is_claimed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from operator import eq, ge, le
 from typing import Any
@@ -27,7 +27,7 @@ from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
 from mmopt.solvers import total
 from mmopt.stop_reasons import Stop
-from mmopt.strategies import Strategy, as_dense
+from mmopt.strategies import Neighbours, Strategy, as_dense
 
 __all__ = ["solve_closed", "solve_procedure"]
 
@@ -48,6 +48,8 @@ class _Run:
     env: dict[str, Any]
     everything: list[tuple[str, Solution]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    # On total error by neighbours: all steps are for one workload, and a search has hundreds.
+    error_bounds: dict[Neighbours, tuple[float, Any]] = field(default_factory=dict)
 
     def each(self, steps: Sequence[Step]) -> None:
         for step in steps:
@@ -110,13 +112,17 @@ class _Run:
                 hint="put it into the workload: targets are its 'max_variance'",
             )
         inner = bind(shipped(step.program), instance.workload, givens)
+        inner = replace(inner, error_bound=self.error_bounds.get(inner.neighbours))
         solved = self.solve(self.task.of_step(inner, start))
         if isinstance(solved.strategy, Strategy):
             solved.strategy.drop_factors()
+            self.error_bounds.setdefault(
+                solved.strategy.neighbours, (solved.error_bound, solved.error_multipliers)
+            )
         self.everything.append((step.name, solved))
-        known = {**solved.multipliers, **solved.variables}
-        known |= {"strategy": as_dense(solved.strategy).matrix, "objective": np.asarray(solved.objective)}
-        self.env |= {f"{step.name}.{name}": value for name, value in plain(known).items()}
+        values = {**solved.multipliers, **solved.variables}
+        values |= {"strategy": as_dense(solved.strategy).matrix, "objective": np.asarray(solved.objective)}
+        self.env |= {f"{step.name}.{name}": value for name, value in plain(values).items()}
 
 
 def _evaluated(instance: Instance, env: Mapping[str, Any]) -> tuple[float, bool]:

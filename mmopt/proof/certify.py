@@ -17,7 +17,6 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.driver.accepted_inputs import (
     as_program,
-    default_program,
     incoming,
     named_givens,
     norm_of,
@@ -54,7 +53,7 @@ from mmopt.proof.given_multipliers import better_of, with_given
 from mmopt.proof.given_point import check_meant, given_point, meant_by, missed_as_given
 from mmopt.proof.products import certified_product, plan_of_product
 from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
-from mmopt.request import WorkloadLike
+from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver
 from mmopt.stop_reasons import Stop

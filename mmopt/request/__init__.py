@@ -129,6 +129,7 @@ Files here:
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like
 - ``accepted_workloads.py``: what calls take for a workload: its file, its dictionary, a matrix
+- ``unnamed_program.py``: what is solved when no program is named
 - ``yaml_text.py``: the text, read and split into lines
 - ``yaml_tree.py``: from text to nodes
 - ``yaml_nodes.py``: nodes with their places, and small readers of them
@@ -137,6 +138,7 @@ Files here:
 from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.request.accepted_workloads import WorkloadLike, as_domain, as_request, as_workload, refuse_workload
 from mmopt.request.python_calls import read_attributes, read_entry, read_product
+from mmopt.request.unnamed_program import default_program
 from mmopt.request.workload_file import Neighbours, Request, TableOptions, load_request, parse_request
 
 __all__ = [
@@ -148,6 +150,7 @@ __all__ = [
     "as_domain",
     "as_request",
     "as_workload",
+    "default_program",
     "load_request",
     "parse_request",
     "read_attributes",

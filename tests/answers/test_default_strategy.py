@@ -14,7 +14,7 @@ from random_workloads import domain_of, random_workload
 
 from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, solve
 from mmopt.answers import default_strategy as module
-from mmopt.answers.default_strategy import default_strategy, default_words, offer
+from mmopt.answers.default_strategy import default_strategy, offer
 from mmopt.errors import Error, TooLargeError, WorkloadError
 from mmopt.stop_reasons import Stop
 from mmopt.strategies import Neighbours
@@ -157,16 +157,6 @@ def test_an_interrupted_solve_is_the_last() -> None:
     w = Workload.from_matrix(np.eye(3), targets=[5.0, 6.0, 7.0])
     default_strategy(w, Privacy(epsilon=9.0), solved=solved)
     assert asked == ["p_identity"], "of the rounds of weights none follows"
-
-
-def test_words_say_what_is_considered() -> None:
-    assert default_words(TRI, BOTH) == (
-        "l2_strategy (Gaussian noise) or p_identity (Laplace noise): the one of least predicted error"
-    )
-    wished = Workload.from_matrix(np.eye(2), targets=[1.0, 2.0])
-    assert default_words(wished, BOTH).endswith("the one of least privacy cost for the targets")
-    assert default_words(TRI, None).startswith("l2_strategy: ")
-    assert default_words(TRI, Privacy(epsilon=1.0)).startswith("p_identity: ")
 
 
 def test_above_so_many_cells_laplace_noise_is_by_templates(monkeypatch: pytest.MonkeyPatch) -> None:

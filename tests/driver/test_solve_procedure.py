@@ -5,7 +5,7 @@ import pytest
 from named_workloads import named, random_workload
 from tolerances import GAP_INTERIOR, RECOMPUTED, ROUNDING, SHAPE
 
-from mmopt import OptionError, Program, Solution, Workload, solve
+from mmopt import OptionError, Program, Solution, Workload, solve, verify
 from mmopt.language import program_names
 
 
@@ -171,3 +171,15 @@ def test_the_bound_of_a_step() -> None:
     assert found.bound == found.steps["fit"].bound
     assert (found.steps["fit"].bound_grade, found.bound_grade) == ("proved", "claimed")
     assert found.gap <= GAP_INTERIOR
+
+
+def test_all_steps_have_one_bound_on_total_error() -> None:
+    """It is of the workload alone: no step is above it, and the result's own is not below."""
+    w = Workload.from_matrix(np.tri(5))
+    s = solve(w, "low_rank_gaussian", givens={"S": np.eye(5)})
+    bounds = {step.error_bound for step in s.steps.values()}
+    assert len(s.steps) > 2 and len(bounds) == 1
+    best = solve(w, "l2_strategy").error
+    (bound,) = bounds
+    assert 0.99 * best <= bound <= best
+    assert verify(s, w).holds

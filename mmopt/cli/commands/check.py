@@ -55,10 +55,10 @@ def check(
 
 
 def _check_workload(path: str, cells: bool) -> None:
-    from mmopt.answers.default_strategy import default_words
     from mmopt.privacy.privacy_parameters import privacy_warning
-    from mmopt.report import NORMALISED, domain_table, pairs_table, queries_table
-    from mmopt.report.table_style import counted, few, storage
+    from mmopt.report.table_style import counted, few, pairs_table, storage
+    from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
+    from mmopt.request.unnamed_program import default_words
     from mmopt.strategies import ADD_REMOVE
     from mmopt.workloads import attribute_uses
 

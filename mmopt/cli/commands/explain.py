@@ -49,7 +49,7 @@ def explain(
     A program that is not convex is explained too: the part to blame is marked.
     """
     from mmopt.language import Program
-    from mmopt.report import explain as explained
+    from mmopt.report.explain import explain as explained
     from mmopt.report.explain.explanation_text import renderables
     from mmopt.results import Solution
 

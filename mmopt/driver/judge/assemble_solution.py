@@ -145,6 +145,8 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
         return known or bound_by_sectors(workload)
     if isinstance(strategy, SectorwiseStrategy):
         return known or bound_by_sets(workload)
+    if known is None and instance.error_bound is not None:
+        return instance.error_bound
     duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]
     return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, known=known)
 

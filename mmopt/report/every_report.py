@@ -1,0 +1,105 @@
+"""All that the package gives to others, by name."""
+
+from mmopt.report.accuracy_chart import write_accuracy_chart
+from mmopt.report.accuracy_tables import (
+    accuracy_by_group,
+    accuracy_by_query,
+    shares_by_group,
+    shares_by_query,
+)
+from mmopt.report.baseline_tables import baseline_costs, baselines_table
+from mmopt.report.charts import check_chart
+from mmopt.report.comparison_tables import comparison_report
+from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
+from mmopt.report.displays import display
+from mmopt.report.figures import chart
+from mmopt.report.forecast_tables import Sizes, SolverSize, cones_table, sizes_of, sizes_tables, solvers_table
+from mmopt.report.frames import framed
+from mmopt.report.history_tables import history_frame, history_table
+from mmopt.report.ledger_tables import entries_table
+from mmopt.report.page import Contents, solution_page, write_page
+from mmopt.report.profile_chart import performance_profile, profile_figure, write_profile
+from mmopt.report.program_tables import (
+    givens_table,
+    highlighted,
+    lines_table,
+    program_listing,
+    programs_table,
+    takers,
+    takers_table,
+)
+from mmopt.report.release_tables import (
+    NOT_PRIVATE,
+    answers_table,
+    privacy_rows,
+    simulated_table,
+)
+from mmopt.report.saved_release import release_rows
+from mmopt.report.solution_tables import (
+    slack_table,
+    solution_rows,
+    subworkloads_table,
+    templates_table,
+    tuning_table,
+    verification_report,
+)
+from mmopt.report.table_style import pairs_table, paragraphs
+from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
+from mmopt.results import Frame
+
+__all__ = [
+    "NORMALISED",
+    "NOT_PRIVATE",
+    "Contents",
+    "Frame",
+    "Sizes",
+    "SolverSize",
+    "accuracy_by_group",
+    "accuracy_by_query",
+    "answers_table",
+    "baseline_costs",
+    "baselines_table",
+    "chart",
+    "check_chart",
+    "comparison_report",
+    "cones_table",
+    "convergence_figure",
+    "display",
+    "domain_table",
+    "entries_table",
+    "framed",
+    "givens_table",
+    "highlighted",
+    "history_frame",
+    "history_table",
+    "lines_table",
+    "pairs_table",
+    "paragraphs",
+    "performance_profile",
+    "privacy_rows",
+    "profile_figure",
+    "program_listing",
+    "programs_table",
+    "queries_table",
+    "release_rows",
+    "shares_by_group",
+    "shares_by_query",
+    "simulated_table",
+    "sizes_of",
+    "sizes_tables",
+    "slack_table",
+    "solution_page",
+    "solution_rows",
+    "solvers_table",
+    "subworkloads_table",
+    "takers",
+    "takers_table",
+    "templates_table",
+    "tuning_table",
+    "verification_report",
+    "write_accuracy_chart",
+    "write_chart",
+    "write_convergence",
+    "write_page",
+    "write_profile",
+]
