@@ -62,8 +62,16 @@ def solve_convex(task: Task) -> Solution:
     """
     if task.plan.step is not None:
         return _solve_parts(task)
-    first = _solve_whole(task)
-    return first if task.plan.further is None else _go_on(task, first)
+    if task.plan.further is None:
+        return _solve_whole(task)
+    try:
+        first = _solve_whole(task)
+    except SolverError:
+        plan = task.plan.further()
+        if not isinstance(plan, SolvePlan):
+            raise
+        return solve_convex(replace(task, plan=plan))
+    return _go_on(task, first)
 
 
 def _go_on(task: Task, first: Solution) -> Solution:
@@ -81,7 +89,11 @@ def _go_on(task: Task, first: Solution) -> Solution:
             return replace(first, warnings=(f"{_gap_words(first)}; the search ends there: {why}",))
         if (why := _too_long(task, plan)) and first.gap is not None:
             return replace(first, warnings=(f"{_gap_words(first)}; {why}",))
-        asked = {**task.asked, "time_limit": left} if left < np.inf else task.asked
+        asked = {**task.asked, "time_limit": left} if left < np.inf else dict(task.asked)
+        if "max_iterations" in asked:  # in all
+            asked["max_iterations"] -= first.iterations or 0
+            if asked["max_iterations"] < 1:
+                return replace(first, status=replace(first.status, stop=Stop.ITERATIONS))
         second = solve_convex(replace(task, plan=plan, asked=asked))
     except TimeLimitError as error:
         stopped = replace(first.status, stop=Stop.TIME)
@@ -90,15 +102,24 @@ def _go_on(task: Task, first: Solution) -> Solution:
         return replace(first, warnings=(*first.warnings, error.message))
     except KeyboardInterrupt:
         return replace(first, status=replace(first.status, stop=Stop.INTERRUPTED), warnings=())
-    is_better = _open_gap(second) <= _open_gap(first)
-    best = second if is_better else replace(first, status=replace(first.status, stop=second.status.stop))
+    best = second
+    if _open_gap(second) > _open_gap(first):
+        best = replace(first, status=replace(first.status, stop=second.status.stop))
+    said = () if best.status.stop == Stop.REACHED else (_ended(task, best),)
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
         seconds={name: first.seconds[name] + second.seconds[name] for name in second.seconds},
         iterations=total([first.iterations, second.iterations]),
-        warnings=second.warnings,
+        warnings=said,
     )
+
+
+def _ended(task: Task, found: Solution) -> str:
+    """How the last way ended, with the gap that is left and what to do."""
+    limit = task.asked.get("time_limit")
+    more = f" ({limit:g} s): allow more time" if found.status.stop == Stop.TIME and limit else ""
+    return f"{found.status.stop}{more}; {_gap_words(found)}"
 
 
 def _too_long(task: Task, plan: SolvePlan) -> str:

@@ -25,7 +25,7 @@ from mmopt.compiler.reductions import (
 )
 from mmopt.compiler.same_program import is_shipped, match
 from mmopt.driver.read_options import reads, takes
-from mmopt.errors import TooLargeError, whole
+from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.arrays import MOST_CELLS, fits_memory
@@ -128,9 +128,10 @@ def plan_solve(
     Over more than ``FEW_CELLS`` cells a product of factors that are listed is planned factor by factor, each
     as a solve of its own, and its solution stays in factors: nothing has the size of the cells.
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
-    instance is by component, if a kernel solves it, and its solution stays so; over more than ``MOST_CELLS``
-    it is else, or where components are as large, in the space of the queries, if these look at few
-    attributes. Else it is over the cells. ``reduce`` False: over the cells, whatever their number.
+    instance is by component, if a kernel solves it, and its solution stays so. Over more than ``MOST_CELLS``,
+    where components are none or too large and the queries look at few attributes, it is by sets of
+    attributes, and ``further`` in the space of the queries. Else it is over the cells. ``reduce`` False: over
+    the cells, whatever their number.
     ``solver``: the one that the caller names.
 
     Raises
@@ -184,7 +185,12 @@ def _reduced(
 def plan_in_factors(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], solver: str | SolverRow | None = None
 ) -> SolvePlan | None:
-    """The plan factor by factor; None where the whole is not the product of factors."""
+    """The plan factor by factor; None where the whole is not the product of factors.
+
+    Of shipped programs, whose certificates are proofs: nothing is scored over the cells of the whole.
+    """
+    if not is_shipped(checked, meaning=True):
+        return None
     asked = workloads_of_factors(workload)
     is_asked = sum(part.n > 1 for part in asked) > 1 and all(part.n <= MOST_CELLS for part in asked)
     ones = {p.name: 1.0 for p in checked.program.parameters}  # as far as is known before anything is bound
@@ -214,7 +220,7 @@ def _by_component(
 
 
 def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str:
-    """The plan by component, or in the space of the queries where that is no way; or why there is neither.
+    """The plan by component, by sets of attributes or in the space of the queries; or why there is none.
 
     Components that are too large are put together only where there is no other way.
     """
@@ -257,6 +263,8 @@ def _by_sets(
             found = by_sets(checked, workload, givens, is_quick=is_quick)
     except TooLargeError as error:
         return error
+    except OptionError as error:  # queries too far apart in size
+        return error.message
     if isinstance(found, str):
         return found
     if not is_claimed(found[0], None):
@@ -329,7 +337,7 @@ def _able() -> list[str]:
     return [
         checked.program.name
         for checked in map(shipped, program_names())
-        if not obstacle(checked, {}) and any(match(k, checked) is not None for k in known)
+        if not obstacle(checked, {}) and any(match(kernel, checked) is not None for kernel in known)
     ]
 
 

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from mmopt.errors import OptionError
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Array, Space, Unlisted
 
-__all__ = ["Beside", "Measure", "Moments", "Profile", "RootOfMeasure", "Spanned"]
+__all__ = ["Beside", "Measure", "Moments", "Profile", "RootOfMeasure", "Spanned", "WeighedQueries"]
 
 
 class Moments(NamedTuple):
@@ -42,6 +42,7 @@ class Spanned(Space, ABC):
     """The span of functions of cells that are not listed, by component; ``total`` is the number of cells."""
 
     is_listed = False
+    is_restricted: ClassVar[bool] = False  # True: a family of strategies, not all on these functions
 
     @abstractmethod
     def largest_entry(self, parts: Sequence[Array]) -> float:
@@ -125,6 +126,18 @@ class Measure(Unlisted):
         """What is proved of it, computed once. The space has to be that of the cells."""
         assert isinstance(self.space, Spanned)
         return self.space.moments(self.mixture)
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedQueries(Unlisted):
+    """Queries times √d, W diag(√d), of which a number is known that their nuclear norm is not below.
+
+    ``nuclear`` alone takes them. least : that number, or a ball of it.
+    """
+
+    space: Space
+    least: float | Ball
+    arrays: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

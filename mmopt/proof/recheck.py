@@ -54,15 +54,14 @@ from mmopt.strategies import (
 )
 from mmopt.workloads import Workload, with_bases
 
-__all__ = ["CLOSE", "SEARCHED", "Recheck", "Rows", "close", "feasible_or_not", "same_arrays"]
+__all__ = ["CLOSE", "Recheck", "Rows", "close", "feasible_or_not", "same_arrays"]
 
 T = TypeVar("T")
 
 # A figure holds when it is this close to the recomputed one, relatively: another machine rounds otherwise.
 CLOSE = 1e-9
-# So close is a bound by sets of attributes, by logarithms of determinants that are nearly 0, and one that is
-# searched for anew.
-SEARCHED = 2e-6
+# The same for a bound by sets of attributes: logarithms of determinants that are nearly 0 round more.
+BY_SETS = 5e-8
 
 
 def close(stated: Figure, found: Figure, within: float = CLOSE) -> bool:
@@ -144,7 +143,7 @@ class Recheck:
     @property
     def within(self) -> float:
         """How close a bound is to the recomputed one."""
-        return SEARCHED if isinstance(self.solution.strategy, SectorwiseStrategy) else CLOSE
+        return BY_SETS if isinstance(self.solution.strategy, SectorwiseStrategy) else CLOSE
 
     def program(self, expected: Program | None, expected_is: str) -> Checked | None:
         """Parse and check the program's text; compare with the program that it is said to be."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import OptionError
 from mmopt.language import Program
-from mmopt.proof.recheck import CLOSE, SEARCHED, Rows, close
+from mmopt.proof.recheck import CLOSE, Rows, close
 from mmopt.results import Check, FactoredSolution
 from mmopt.workloads import Workload
 
 __all__ = ["recheck_factored"]
+
+SEARCHED = 2e-6  # relative: what a bound that is searched for anew may be below the one stated
 
 
 def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program | None) -> list[Check]:

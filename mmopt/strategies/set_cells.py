@@ -27,7 +27,8 @@ import scipy.linalg
 
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
-from mmopt.numerics.balls import Ball
+from mmopt.numerics.ball_nuclear import nuclear
+from mmopt.numerics.balls import Ball, exact
 from mmopt.numerics.outward import column_norms, plus_up, times_up
 from mmopt.numerics.spanned_cells import Moments, Spanned
 from mmopt.numerics.split_arrays import Space, Split
@@ -39,7 +40,7 @@ from mmopt.sectors.residual.shared_designs import shared_designs
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.workloads import Product, Workload
 
-__all__ = ["SetCells", "best_by_sets", "strategy_by_sets", "that_fit"]
+__all__ = ["UNSUPPORTED", "SetCells", "best_by_sets", "root_trace_of", "strategy_by_sets", "that_fit"]
 
 GRAM = 16
 """Roundings of a Gram matrix of weighted rows, besides those of its sums."""
@@ -51,7 +52,7 @@ RANK = 1e-10
 
 
 def best_by_sets(workload: Workload) -> SetCells:
-    """The cells of a workload as the sets of a strategy tell them apart that is near the least total error.
+    """A strategy by sets near the least total error, as a space.
 
     Raises
     ------
@@ -101,6 +102,7 @@ class SetCells(Spanned):
     unit: SectorwiseStrategy = field(kw_only=True)
     workload: Workload = field(kw_only=True)
     measures: tuple[Array, ...] = field(kw_only=True, default=())
+    is_restricted = True
     weights: Array = field(kw_only=True, default_factory=lambda: np.zeros(0))
 
     @staticmethod
@@ -211,7 +213,7 @@ class SetCells(Spanned):
         if products is None or not self.takes(mixture):
             return 0.0
         measures = [own[0] for own in mixture.factors]
-        found = root_trace_below(that_fit(products, self.unit.sizes), measures, self.gram_rounding)
+        found = root_trace_of(products, self.unit.sizes, measures, self.gram_rounding)
         return found * math.sqrt(mixture.weights[0]) * (1.0 - 16 * EPS)
 
     def _is_root(self, parts: Sequence[Array]) -> bool:
@@ -246,11 +248,38 @@ class SetCells(Spanned):
         return tuple(own for own in found if own.weight > 0)
 
 
-def that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[FewProduct]:
-    """The products, those of most attributes left out where a bound of all would not fit in memory.
+def root_trace_of(
+    products: Sequence[FewProduct], sizes: Sequence[int], measures: Sequence[Array], off: float
+) -> float:
+    """At most tr K^½ as ``root_trace_below``; what does not fit in memory together is taken apart.
 
-    A part of the queries costs no more than all of them.
+    (tr (K + L)^½)² is at least (tr K^½)² + (tr L^½)² of psd matrices (the Schatten quasi-norm of exponent ½
+    is superadditive on them), and of one product tr K^½ is a product over the attributes.
     """
+    kept = that_fit(products, sizes)
+    squares = [root_trace_below(kept, measures, off) ** 2 if kept else 0.0]
+    alone = [product for product in products if product not in kept]
+    squares += [_of_one(product, measures, off) ** 2 for product in alone]
+    return math.sqrt(math.fsum(squares)) * (1.0 - 16 * EPS)
+
+
+def _of_one(product: FewProduct, measures: Sequence[Array], off: float) -> float:
+    """At most tr K^½ of one product."""
+    found = math.sqrt(product.weight)
+    for i, gram in zip(product.attributes, product.grams, strict=True):
+        d, root = len(gram), np.sqrt(measures[i] / measures[i].sum())
+        scaled = root[:, None] * gram * root
+        values, vectors = scipy.linalg.eigh(scaled)
+        rows = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        # |√a - √b| <= √|a - b| of eigenvalues, which are as far apart as the matrices at most
+        wrong = float(np.linalg.norm(rows.T @ rows - scaled)) + (off + 16 * d * EPS) * float(scaled.trace())
+        low = float(nuclear(exact(rows)).lower) - d * math.sqrt(wrong)
+        found *= max(low, 0.0) * (1.0 - 8 * EPS)
+    return found
+
+
+def that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[FewProduct]:
+    """The products, those of most attributes left out where a bound of all would not fit in memory."""
     while products:
         try:
             check_size(products, sizes)

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mmopt.errors import OptionError
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array
-from mmopt.sectors.bounds.root_trace import root_trace_below
 from mmopt.sectors.residual.products_of_few import FewProduct
 from mmopt.sectors.residual.residual_bases import with_best_bases
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
-from mmopt.strategies.set_cells import SetCells, strategy_by_sets, that_fit
+from mmopt.strategies.set_cells import UNSUPPORTED, SetCells, root_trace_of, strategy_by_sets
 from mmopt.strategies.strategy_form import normalise
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
@@ -95,14 +95,14 @@ class _Weighed:
 
 
 def best_for_targets(workload: Workload) -> SetCells:
-    """The cells of a workload as the sets of a strategy tell them apart whose largest variance is small.
+    """A strategy by sets whose largest variance is small, as a space.
 
     workload : each query weighted by one over its target. Weights of the queries and measures that prove a
     good bound come with it. Under a time limit the search has a share of what is left.
 
     Raises
     ------
-    WorkloadError : queries given as a matrix.
+    WorkloadError : queries given as a matrix. OptionError : queries too far apart in size.
     TooLargeError : queries of too many attributes, or an attribute beyond the memory limit.
     """
     sizes, least_left = workload.domain.shape, (1.0 - SHARE_OF_TIME) * time_left()
@@ -117,15 +117,18 @@ def best_for_targets(workload: Workload) -> SetCells:
         each = zip(weighed.workload.products or (), shapes, strict=True)
         variances = [p.weight * strategy.product_variances(p).reshape(shape) for p, shape in each]
         largest = max(float(own.max()) for own in variances)
+        if not largest < np.inf:  # queries too far apart in size: some are lost in rounding
+            break
         if best is None or largest < best[0]:
             best = largest, strategy
-        found = root_trace_below(that_fit(products, sizes), last.measures)
+        found = root_trace_of(products, sizes, last.measures, 0.0)
         if found > bound:
             bound, proof = found, (weighed, last.measures)
         if turn == ROUNDS - 1 or time_left() <= least_left < math.inf:
             break
         weighed = weighed.moved(variances)
-    assert best is not None
+    if best is None:
+        raise OptionError(UNSUPPORTED)
     cells = SetCells.of(best[1], workload)
     weights = np.concatenate([own.ravel() for own in proof[0].weights])
     return replace(cells, measures=proof[1], weights=weights)

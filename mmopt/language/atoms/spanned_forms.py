@@ -17,8 +17,8 @@ import numpy as np
 
 from mmopt.language.atoms.component_forms import each, linear, product, quotient, same, transpose
 from mmopt.numerics.balls import Ball, rounded
-from mmopt.numerics.spanned_cells import Beside, Measure, Profile, RootOfMeasure, Spanned
-from mmopt.numerics.split_arrays import Space, Split, Unlisted, is_structured
+from mmopt.numerics.spanned_cells import Beside, Measure, Profile, RootOfMeasure, Spanned, WeighedQueries
+from mmopt.numerics.split_arrays import Split, Unlisted, is_structured
 
 __all__ = ["form", "times_root"]
 
@@ -80,6 +80,8 @@ def _on_vectors(numbers: Any, atom: str, args: tuple[Any, ...]) -> Any:
             # combination of the queries' products, so that X would leave the span. Nothing is added: X keeps
             # its lines as it is. No figure that is claimed passes here, as these are evaluated as balls.
             return Split(space, space, tuple(np.zeros((d, d)) for d in space.dims))
+        case "nuclear", (WeighedQueries(least=least),):
+            return least
         case "sqrt", (Measure() as d,):
             return RootOfMeasure(d)
         case "sum", (Measure() as d,):
@@ -95,7 +97,7 @@ def _is_positive(value: Any) -> bool:
     return bool((value.lower if isinstance(value, Ball) else value) > 0)
 
 
-def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split:
+def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split | WeighedQueries:
     """Queries R B times diag(√d): R J, up to a rotation of its columns, which are not told apart.
 
     The exact root of the moments is J (I + F) with ‖F‖ <= e, which moves a row of R J by e times its length.
@@ -103,9 +105,8 @@ def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split:
     same(matrix.columns, root.space, "matmul")
     lower = [part.lower if isinstance(part, Ball) else part for part in matrix.parts]
     least = root.space.root_trace(lower, root.measure.mixture)  # type: ignore[attr-defined]
-    if least is not None:  # what is known of it is a number that its nuclear norm is not below
-        one = Space(np.ones(1), (1,))
-        return Split(one, one, (numbers.exact(np.array([[least]])),))
+    if least is not None:
+        return WeighedQueries(root.space, numbers.exact(np.asarray(least)))
     moments = root.measure.moments
     parts = each(numbers, "matmul", matrix.parts, tuple(map(numbers.exact, moments.roots)))
     if isinstance(parts[0], Ball):

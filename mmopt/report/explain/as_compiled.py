@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -75,23 +76,35 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
 
 def compiled_in_factors(plan: SolvePlan) -> Compiled:
     """The facts of a product, of which nothing is compiled but its factors."""
-    asked = _asked(plan.instance, math.prod(_rank(part.instance) for part in plan.factors.values()))
+    asked = _asked(plan.instance, math.prod(_rank(part.instance) or 0 for part in plan.factors.values()))
     facts = Compiled(asked, tuple(plan.instance.sizes().items()), (), reductions=plan.lines)
     return replace(facts, refusal="Its factors, each by itself")
 
 
-def _asked(instance: Instance, rank: int) -> str:
+def _asked(instance: Instance, rank: int | None) -> str:
     workload = instance.workload
-    asked = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}, rank {rank:,}"
+    asked = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}"
+    if rank is not None:
+        asked += f", rank {rank:,}"
     return f"{asked}, rows normalised" if workload.is_normalised else asked
 
 
-def _rank(instance: Instance) -> int:
-    """The rank of the queries; by component a root and a representation have independent rows and columns."""
+def _rank(instance: Instance) -> int | None:
+    """The rank of the queries; by component a root and a representation have independent rows and columns.
+
+    None where a family of strategies is looked at, which does not say.
+    """
     for value in instance.env.values():
+        if _is_restricted(value):
+            return None
         if isinstance(value, Split) and isinstance(value.columns, Cells | Spanned):
             return value.rows.kept
     return instance.workload.rank
+
+
+def _is_restricted(value: Any) -> bool:
+    """Whether a given stands for a family of strategies, not for itself."""
+    return isinstance(value, Split) and getattr(value.columns, "is_restricted", False)
 
 
 def _givens(instance: Instance) -> Iterator[GivenFacts]:
@@ -103,7 +116,9 @@ def _givens(instance: Instance) -> Iterator[GivenFacts]:
     for name, origin in origins.items():
         value = env[name]
         preview = None
-        if isinstance(value, Split):
+        if _is_restricted(value):
+            shape, figures = "by sets", value.columns.words
+        elif isinstance(value, Split):
             shape, figures = " × ".join(f"{size:,}" for size in value.shape), _by_component(value)
         elif isinstance(value, Level):
             figures = f"by orbit: {_figures(np.asarray(value.values)).partition(', sum')[0]}"

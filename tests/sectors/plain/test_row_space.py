@@ -1,6 +1,7 @@
 """The row space of products of few attributes is that of the dense matrix, whatever is asked of it.
 
-Guards sectors/plain/attribute_bases.py, sectors/plain/functions_of_few.py, sectors/plain/mixture_moments.py,
+Guards sectors/row_space.py, sectors/plain/attribute_bases.py, sectors/plain/functions_of_few.py,
+sectors/plain/mixture_moments.py,
 sectors/plain/profile_functions.py, sectors/plain/profile_tables.py, sectors/plain/sector_roots.py.
 """
 
