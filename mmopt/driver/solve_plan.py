@@ -258,6 +258,8 @@ def _by_sets(
     """
     from mmopt.compiler.reductions.split_by_sectors import by_sets, of_each_query  # off the usual way
 
+    if not is_shipped(checked):
+        return NO_KERNEL
     try:
         with one_thread():
             found = by_sets(checked, workload, givens, is_quick=is_quick)

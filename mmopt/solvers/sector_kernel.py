@@ -4,7 +4,7 @@ A design is the best measure so far, with its bound t², and the best strategy. 
 strategy is only found here: what is proved is what the program's lines come to, ``diag(X)`` by
 ``RowSpace.largest`` and the certificate by ``sectors.bounds.moment_roots``. Programs with a target for each
 query, and that of the largest variance, search for shares of the queries besides
-(``sectors.search.target_designs``).
+(``sectors.search.target_designs``). Strategies by sets of attributes are in closed form (``set_kernel.py``).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from mmopt.workloads.blocks.factor_blocks import Factor, all_range, predicates, 
 def test_figures(subtests: pytest.Subtests) -> None:
     """Within a per cent of a strategy: prefixes of 10^10 cells, ranges of attributes of all sizes."""
     for sizes, block, least in [
-        ((10,) * 10, prefix, 404_930),
-        ((4, 7, 9, 13, 6, 5, 11), all_range, 1_259_000),
+        ((10,) * 10, prefix, 404_920),
+        ((4, 7, 9, 13, 6, 5, 11), all_range, 1_258_950),
     ]:
         with subtests.test(sizes=sizes):
             workload = up_to(sizes, 2, block)
