@@ -1,6 +1,6 @@
 """What is said of a product in factors is what holds of the product over its cells.
 
-Guards proof/products.py, solve_kronecker_factors.py.
+Guards proof/products.py, solve_kronecker_factors.py; solve_plan.py in what it plans in factors.
 """
 
 from collections.abc import Sequence
@@ -216,3 +216,20 @@ def test_it_is_explained_and_forecast_by_factor() -> None:
     assert line in text and "Factor 'a0, a1'" in text and "Factor 'a2'" in text
     assert "96 queries over 48 cells, rank 48" in text and "Dimensions: r = 48, n = 48" in text
     assert "factor a2" in str(s) and s.summary()["steps"]["a2"]["objective"] == s.steps["a2"].objective
+
+
+def test_programs_of_ones_own_are_solved_as_a_whole(subtests: pytest.Subtests) -> None:
+    """A number made of sizes is another one in each factor, and so is a strategy that is scaled."""
+    w = product_of(f.prefix(3), f.prefix(4))
+    number = ("choose\n", "parameter\n    q: scalar > 0 = n / 3\n\nchoose\n")
+    scaled = ("trace(W @ inv(X) @ W.T)\n\nsubject", "q * trace(W @ inv(X) @ W.T)\n\nsubject")
+    proved = ("    nuclear(W @ diag(sqrt(d)))**2 / sum(d)", "    q * nuclear(W @ diag(sqrt(d)))**2 / sum(d)")
+    for program, own in (
+        (edited("l2_strategy", number, scaled, proved, called="own"), None),
+        (edited("l2_strategy", ("    factor(X) norm 2", "    2 * factor(X) norm 2"), called="own"), 2.0),
+    ):
+        with subtests.test(own=own):
+            found, whole = solve(w, program), solve(w, program, reduce=False)
+            assert not isinstance(found.strategy, ProductStrategy)
+            assert found.objective == pytest.approx(whole.objective, rel=1e-4)
+            assert found.own_sensitivity == (own and pytest.approx(own, rel=1e-6))

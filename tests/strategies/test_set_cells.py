@@ -20,11 +20,16 @@ from mmopt.compiler import Instance
 from mmopt.compiler.reductions.split_by_sectors import on_sets
 from mmopt.driver.judge.point_meaning import meaning
 from mmopt.driver.judge.score_point import bound_of, candidate
+from mmopt.errors import ProgramError
 from mmopt.language import evaluate, shipped
+from mmopt.language.atoms.table_of_atoms import FUNCTIONS
+from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.spanned_cells import Measure
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.measures import Mixture
+from mmopt.sectors.residual.products_of_few import FewProduct
 from mmopt.strategies import SectorwiseStrategy, set_cells
 from mmopt.strategies.set_cells import SetCells, _below, best_by_sets
 from mmopt.testing.census_workloads import domain_of
@@ -326,3 +331,43 @@ def test_small_workloads(rng: np.random.Generator, subtests: pytest.Subtests) ->
             dense = nuclear(workload.matrix * np.sqrt(d)) ** 2
             assert found is not None
             assert dense * (1 - 2 * NEAR) <= found <= dense * (1 + tolerances.ROUNDING)
+
+
+def test_what_does_not_fit_together_is_taken_apart(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for most in (4, 1, 0):
+        monkeypatch.setattr("mmopt.sectors.bounds.root_trace.LARGEST", most)
+        workload = asked(rng)
+        cells = cells_of(rng, workload)
+        mixture, d = product_measure(rng, cells)
+        found = cells.root_trace(cells.root.parts, mixture)
+        products = workload.products or ()
+        each = [np.sqrt(p.weight) * p.weighed().rows(0, p.m) for p in products]
+        assert found <= nuclear(workload.matrix * np.sqrt(d)) * (1 + tolerances.ROUNDING)
+        apart = math.sqrt(sum(nuclear(own * np.sqrt(d)) ** 2 for own in each))
+        assert found >= apart * (1 - NEAR)
+
+
+def test_a_product_that_stands_alone_is_proved(rng: np.random.Generator) -> None:
+    """Of full rank and of one row, in which roots of what rounding leaves would count."""
+    for rows in (np.tri(4), rng.uniform(size=(1, 4)), rng.uniform(size=(6, 4)) @ np.diag([1, 1e-7, 1, 1])):
+        measure = rng.dirichlet(np.ones(4))
+        product = FewProduct((0,), (rows.T @ rows,), 2.0)
+        exact = math.sqrt(2.0) * nuclear(rows * np.sqrt(measure))
+        found = set_cells._of_one(product, [measure], 16 * EPS)
+        assert exact * (1 - 1e-5) <= found <= exact * (1 - 1e-9)
+
+
+def test_weighed_queries_have_a_nuclear_norm_alone(rng: np.random.Generator) -> None:
+    cells = cells_of(rng, asked(rng))
+    mixture, _ = product_measure(rng, cells)
+    env = {"W": cells.root, "d": Measure(cells, mixture)}
+
+    def value(text: str) -> float:
+        return float(evaluate(parse_expr(Text(Source("t", (text,)), text, 1, 1), FUNCTIONS), env))
+
+    assert value("nuclear(W @ diag(sqrt(d)))") == cells.root_trace(cells.root.parts, mixture)
+    for other in ("sigma_max(W @ diag(sqrt(d)))", "trace((W @ diag(sqrt(d))) @ (W @ diag(sqrt(d))).T)"):
+        with pytest.raises(ProgramError):
+            value(other)
