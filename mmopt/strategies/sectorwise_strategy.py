@@ -238,6 +238,12 @@ class SectorwiseStrategy(StrategyForm):
             rows.append(Scaled(Kron(parts), weight))
         return Stack(rows)
 
+    @property
+    def matrix(self) -> Array:
+        """A, dense (p, n), computed at each call; TooLargeError beyond the memory limit."""
+        require_memory((self.p, self.n), "strategy matrix")
+        return self.implicit().matrix()
+
     # -- saved, and shown ------------------------------------------------------------------------------
 
     def fields(self) -> dict[str, Any]:
