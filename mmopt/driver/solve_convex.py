@@ -111,8 +111,18 @@ def _go_on(task: Task, first: Solution) -> Solution:
         reductions=(*first.reductions, *second.reductions),
         seconds={name: first.seconds[name] + second.seconds[name] for name in second.seconds},
         iterations=total([first.iterations, second.iterations]),
+        history=(*first.history, *(_after(first, row) for row in second.history)),
         warnings=said,
     )
+
+
+def _after(first: Solution, row: Mapping[str, float | bool]) -> Mapping[str, float | bool]:
+    """A row of the history of a second way, counted from the start of the first."""
+    before = {
+        "iteration": first.iterations or 0,
+        "seconds": first.seconds["compile"] + first.seconds["solve"],
+    }
+    return {name: value + before[name] if name in before else value for name, value in row.items()}
 
 
 def _ended(task: Task, found: Solution) -> str:

@@ -256,8 +256,9 @@ def test_the_largest_variance_is_what_it_is_densely(plain: Workload) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["minimax_variance", "fitness_for_use"])
-def test_five_attributes_are_proved(program: str, tmp_path: Path) -> None:
+def test_five_attributes_are_proved(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every prefix of one attribute with a variance of at most 1, of two of at most 4: 6^5 cells."""
+    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 50)
     plain = ways((6,) * 5)
     workload = plain if program == "minimax_variance" else with_targets(plain)
     solution = mmopt.solve(workload, program, tolerance=2e-2)
