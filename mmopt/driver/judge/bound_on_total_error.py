@@ -186,7 +186,7 @@ def bound_by_sectors(workload: Workload) -> tuple[float, Any]:
 
 
 def bound_by_sets(workload: Workload) -> tuple[float, Any]:
-    """The same at a product of measures of the attributes."""
+    """A proved bound at a product of measures of the attributes, and its multipliers."""
     instance = l2_by_sets(workload)
     (point,) = sector_kernel.points("l2_strategy", instance.env, Options(), Clock(MOST_SECONDS))
     bound = bound_of(instance, point.multipliers)

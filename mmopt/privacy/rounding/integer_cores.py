@@ -67,7 +67,7 @@ class IntegerPart:
         return RestComponent(self.rests, self.layout, scale * self.matrix.astype(np.float64))
 
     def answers(self, tables: CountedTables) -> Ints:
-        """As of all of them."""
+        """The exact answers of all components, one after the other."""
         return np.asarray((self.matrix @ sums_of(self.layout, self.rests, tables)).ravel(), dtype=np.int64)
 
     def squares(self, cells: Ints) -> Ints:
@@ -132,7 +132,7 @@ class IntegerCore:
 
     @property
     def layout(self) -> SectorLayout:
-        """Of the component without rests."""
+        """The matrix of the component without rests, in floating point."""
         return self.parts[0].layout
 
     @property
