@@ -67,7 +67,7 @@ class IntegerPart:
         return RestComponent(self.rests, self.layout, scale * self.matrix.astype(np.float64))
 
     def answers(self, tables: CountedTables) -> Ints:
-        """The exact answers of all components, one after the other."""
+        """The exact answers of the rows of the component."""
         return np.asarray((self.matrix @ sums_of(self.layout, self.rests, tables)).ravel(), dtype=np.int64)
 
     def squares(self, cells: Ints) -> Ints:
