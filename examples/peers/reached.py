@@ -51,7 +51,7 @@ def reach(row: Row, **options: Any) -> Reached:
 
 
 def reach_alone(row: Row, **options: Any) -> Reached:
-    """The same in a process that does nothing else."""
+    """Solve a row in a process that does nothing else."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         found, reason = process.submit(_by_name, row.group, row.name, options).result()
     if found is None:

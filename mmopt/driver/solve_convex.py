@@ -105,7 +105,11 @@ def _go_on(task: Task, first: Solution) -> Solution:
     best = second
     if _open_gap(second) > _open_gap(first):
         best = replace(first, status=replace(first.status, stop=second.status.stop))
-    said = () if best.status.stop == Stop.REACHED else (_ended(task, best),)
+    said: tuple[str, ...] = ()
+    if best.status.stop != Stop.REACHED:
+        # The words of a second way are about a limit of its own where its time was over.
+        is_its_own = best is second and second.status.stop != Stop.TIME
+        said = second.warnings if is_its_own else (_ended(task, best),)
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
@@ -325,7 +329,7 @@ class Parts:
         return next((stop for stop, _ in self.ends if stop != Stop.REACHED), Stop.LIFTED)
 
     def remarks(self, stop: str, gap: float) -> tuple[str, ...]:
-        """What the parts warn of, where the whole did not reach its gap; and where they all did."""
+        """Warnings of the parts where the whole did not reach its gap, or that all parts reached theirs."""
         found = {} if stop == Stop.REACHED else dict.fromkeys(w for _, own in self.ends for w in own)
         if stop == Stop.LIFTED:
             found[

@@ -61,7 +61,7 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
 
 
 def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
-    """What the solutions of the factors make together: its objective and error rounded up, bounds down.
+    """Put the solutions of the factors together: objective and error rounded up, bounds down.
 
     What tells how it came about is left to the caller.
     """

@@ -332,8 +332,10 @@ def test_a_worse_second_answer_is_not_taken(
     first = solutions["l2_strategy"]
     for iterations in (2, 3):
         if iterations == 3:
-            by_kind = lambda one: float(isinstance(one.strategy, SectorStrategy))  # noqa: E731
-            monkeypatch.setattr(import_module("mmopt.driver.solve_convex"), "_open_gap", by_kind)
+            module = import_module("mmopt.driver.solve_convex")
+            monkeypatch.setattr(
+                module, "_open_gap", lambda one: float(isinstance(one.strategy, SectorStrategy))
+            )
         found = mmopt.solve(WORKLOAD, "l2_strategy", tolerance=1e-3, max_iterations=iterations)
         assert found.objective == first.objective and isinstance(found.strategy, SectorwiseStrategy)
         assert found.status.stop == Stop.ITERATIONS and len(found.reductions) == 2 and found.warnings
@@ -355,6 +357,15 @@ def test_queries_of_many_attributes_have_no_other_way() -> None:
     found = mmopt.solve(Workload.from_products(domain_of(*(2,) * 5), products), tolerance=1e-6)
     assert isinstance(found.strategy, SectorwiseStrategy)
     assert "the search ends there: a query looks at 5 attributes, more than 4" in found.warnings[-1]
+
+
+def test_advice_outlives_the_rows_for_the_largest_variance(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What sets take by forecast.
+    monkeypatch.setattr(import_module("mmopt.driver.solve_convex"), "SECONDS_UNASKED", 3.0)
+    found = mmopt.solve(WORKLOAD, "fitness_for_use")
+    assert found.status.stop == Stop.MISSED and len(found.reductions) == 2
+    (said,) = found.warnings
+    assert "may close it" in said and "by forecast" in said
 
 
 def test_a_long_search_is_asked_for(solutions: dict[str, Solution], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def _connected(workload: Workload) -> Ints:
 
 
 def _touched_together(queries: Implicit, known: dict[int, Ints]) -> Ints:
-    """The same of one block; -1 for a cell that it does not touch.
+    """Number the cells of one block by what its queries connect; -1 for a cell that it does not touch.
 
     In a Kronecker product cells are connected where they are in every factor: a query touches all choices of
     cells that its factors touch. ``known``: of factors that several products share, by identity.

@@ -104,7 +104,8 @@ def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split | Weig
     """
     same(matrix.columns, root.space, "matmul")
     lower = [part.lower if isinstance(part, Ball) else part for part in matrix.parts]
-    least = root.space.root_trace(lower, root.measure.mixture)  # type: ignore[attr-defined]
+    assert isinstance(root.space, Spanned)
+    least = root.space.root_trace(lower, root.measure.mixture)
     if least is not None:
         return WeighedQueries(root.space, numbers.exact(np.asarray(least)))
     moments = root.measure.moments

@@ -132,7 +132,7 @@ class IntegerCore:
 
     @property
     def layout(self) -> SectorLayout:
-        """The matrix of the component without rests, in floating point."""
+        """The layout of the component without rests."""
         return self.parts[0].layout
 
     @property
