@@ -3,6 +3,7 @@
 import signal
 import sys
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 
 import pytest
 from processes import Marked, wait_for
@@ -12,11 +13,13 @@ from mmopt.comparison import Isolated
 
 @pytest.fixture(scope="session")
 def marked_processes() -> Iterator[tuple[Marked, Isolated]]:
+    # It lives as long as this process. Whichever test needs it first would start it with the mark.
+    resource_tracker.ensure_running()
     with pytest.MonkeyPatch.context() as patch:
         found = Marked(patch)
         with Isolated() as isolated:
             yield found, isolated
-        assert sys.platform != "linux" or wait_for(lambda: not found.alive())
+        assert sys.platform != "linux" or wait_for(lambda: not found.alive()), found.alive()
 
 
 @pytest.fixture(scope="session")
