@@ -18,7 +18,7 @@ from mmopt.comparison.worker_processes import Solving, allowed
 from mmopt.driver.read_options import CLASSES as READERS
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
-from mmopt.language import Program, program_names, shipped
+from mmopt.language import Program, program_names
 from mmopt.privacy.privacy_parameters import Privacy
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.solvers import Options, SolverLike, solver_name
@@ -170,9 +170,9 @@ def combinations(
 
 def _default_names() -> list[str]:
     """Shipped programs that are no other formulation of one, for single rows, by class."""
-    written = [shipped(name).written for name in program_names()]
+    written = [Program.load(name) for name in program_names()]
     problems = [p for p in written if not (p.formulation_of or p.neighbours or p.meaning.kind == "none")]
-    return sorted((p.name for p in problems), key=lambda name: CLASSES.index(shipped(name).written.klass))
+    return sorted((p.name for p in problems), key=lambda name: CLASSES.index(Program.load(name).klass))
 
 
 def with_formulations(programs: Sequence[Program]) -> list[Program]:

@@ -23,7 +23,7 @@ from mmopt.driver.search.rank_search import predicted_search
 from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import FEW_CELLS, Report, plan_solve
 from mmopt.errors import OptionError, TooLargeError
-from mmopt.language import Program, check, shipped
+from mmopt.language import Program, check
 from mmopt.results import Solution
 from mmopt.solvers import KERNELS, memory_limit
 from mmopt.strategies.baselines import Evaluated, evaluate
@@ -100,7 +100,7 @@ class Solving(Task):
         kernels = {name for kernel in KERNELS for name in kernel.programs}
         name, text = self.program.name, self.program.text
         is_plain = self.program.klass == "closed form" or (
-            name in kernels and text == shipped(name).program.text
+            name in kernels and text == Program.load(name).text
         )
         return not (self.solver in (None, *(kernel.name for kernel in KERNELS)) and is_plain)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from mmopt.compiler import Instance, Scaling, cones, lower, scale
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, Row
 from mmopt.driver.judge.bound_claims import understates
 from mmopt.driver.judge.score_point import (
@@ -31,7 +32,7 @@ from mmopt.driver.judge.score_point import (
 from mmopt.driver.judge.violations import worst_line
 from mmopt.driver.read_options import OF_SOLVERS, unread
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import SolverError, UndecidedError
+from mmopt.errors import Error, SolverError, UndecidedError
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.split_values import splits
 from mmopt.numerics.outward import rounded
@@ -49,6 +50,7 @@ from mmopt.solvers import (
     run,
 )
 from mmopt.stop_reasons import Stop
+from mmopt.strategies.baselines import baseline, baseline_names
 
 __all__ = ["Best", "not_scaled", "run_solver"]
 
@@ -102,6 +104,21 @@ class Best:
             moved = moved_inside(self.instance, self.point, clock, tolerance)
             if moved is not self.point:
                 self.plain = self.point = moved
+
+    def offer_baselines(self) -> str:
+        """Offer what people measure without optimising; the name of the one that is the best point now."""
+        instance, best, end = self.instance, "", time.monotonic() + BASELINE_SECONDS
+        takes = instance.program.adoption is not None and not splits(instance.env)
+        for name in baseline_names() if takes else ():
+            with suppress(Error):  # it does not apply, or there is no time at all
+                form = baseline(name, instance.workload, instance.program.meaning.norm)
+                # Repaired before it is offered: what a solver's point missed is told.
+                found = candidate(instance, adopt(instance, form))
+                offered = self.offer(found.variables, {})
+                best = name if offered is not None and offered is self.plain else best
+            if time.monotonic() > end:
+                break
+        return best
 
     def settle(self) -> None:
         """Let go of what only another point, or a failure, would ask for: it may be large."""
@@ -165,6 +182,7 @@ class Best:
 
 # The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
 SECONDS_TO_ANNOUNCE = 60.0
+BASELINE_SECONDS = 0.5  # after which no further baseline is offered
 SECONDS_BETWEEN = 0.1  # from one report of a kernel's own count to the next
 
 
@@ -218,17 +236,25 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         solved = clock.elapsed
     assert last is not None
     stop, final = _stop(best, options, clock, last), last
+    is_named, better = task.solver is not None, ""
+    if stop in (Stop.TIME, Stop.INTERRUPTED) and not is_named:
+        better = best.offer_baselines()
     if not clock.interrupted:
         with Clock(options.time_limit - clock.elapsed) as more:
             best.move_inside(more, options.tolerance)
     if stop == Stop.REACHED:
         best.settle()
     is_short = stop not in (Stop.REACHED, Stop.FINISHED)
-    own, is_named = best.point, task.solver is not None
+    own = best.point
     point = best.feasible(
         clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point), is_named
     )
     warnings = _stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
+    if better:
+        warnings = (
+            f"no point that {row.name} had by then is better than the baseline {better}, which this is",
+            *warnings,
+        )
     if point is not own:
         warnings = (f"{row.name} found no point ({last.raw}): this one comes from a diagnosis", *warnings)
     return point, best.ending(

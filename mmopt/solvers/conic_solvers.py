@@ -35,6 +35,8 @@ Listened = tuple[dict[str, Any], list[Iteration]]
 
 # Of the gap asked for: the tolerances of one run after the other.
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
+# Of a smaller problem Clarabel takes as long with one thread; more only cost CPU time. 0: as it chooses.
+ROWS_OF_ONE_THREAD = 2000
 # Iterations of the first stretch of SCS, their growth, and in all
 FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
 # Far below what is asked: the stretch, not SCS's own test, ends a run.
@@ -175,7 +177,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
         settings.verbose = options.verbose
         tolerance = max(options.tolerance * factor, 1e-13)
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        settings.max_threads = options.threads or 0
+        settings.max_threads = options.threads or int(handed.data["b"].size < ROWS_OF_ONE_THREAD)
         if options.max_iterations is not None:
             settings.max_iter = max(1, options.max_iterations - used)
         try:

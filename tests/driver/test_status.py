@@ -11,10 +11,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mmopt import OptionError, Solution, SolverError, Workload, solve
+from mmopt import OptionError, Solution, SolverError, Workload, certify, solve
 from mmopt.driver import Progress
 from mmopt.results import Status
 from mmopt.solvers import conic_solvers
+from mmopt.strategies.baselines import baseline
 
 
 def still_certified(s: Solution) -> None:
@@ -35,6 +36,23 @@ def test_iteration_limit(subtests: pytest.Subtests) -> None:
             assert s.iterations <= iterations
             assert s.status.stop == "iteration limit"
             still_certified(s)
+
+
+def test_a_point_at_the_time_limit_is_no_worse_than_a_baseline(subtests: pytest.Subtests) -> None:
+    for program in ("lp_strategy", "l2_strategy_block", "fitness_lmi", "minimax_variance"):
+        with subtests.test(program=program):
+            w = Workload.from_matrix(np.tri(24), targets=1.0)
+            s = solve(w, program, time_limit=1e-3)
+            for name in ("identity", "workload", "hierarchical", "wavelet", "square_root"):
+                known = certify(w, baseline(name, w), program=program).objective
+                assert s.objective <= known * (1 + 1e-9), name
+            if better := [text for text in s.warnings if "better" in text]:
+                said = r"no point that \w+ had by then is better than the baseline \w+, which this is"
+                assert re.fullmatch(said, *better)
+                still_certified(s)
+            # A named solver is judged by its own points.
+            named = solve(w, program, solver=s.solver, time_limit=1e-3)
+            assert not any("baseline" in text for text in named.warnings)
 
 
 def test_iteration_limit_of_a_solver_that_then_gives_nothing() -> None:

@@ -34,7 +34,7 @@ ROUNDS = 12  # of strategies, shares and means by turns
 SETTLED = 1e-3  # a round that lowers the error by less is the last
 LEAST = 1e-3  # part of a mean below which it is left out
 WORTH = 1e-3  # a further group that lowers the error by less is not made
-QUICK = Effort(later=2, rounds=2)  # for choosing between groupings
+QUICK = Effort(starts=2, later=2, rounds=2)  # for choosing between groupings
 
 
 def shares_of(errors: Array, norm: int = 1) -> Array:

@@ -211,10 +211,11 @@ def curvature(
         if isinstance(member, np.ndarray):  # few rows of a component have one share
             member = scipy.sparse.csr_array(member)
         z = xp.astype(z, dtype, copy=False)
+        squares: Any = 0.0
         for f in factors:
             half = z * xp.astype(f**0.5, dtype, copy=False)
-            product = half @ half.T  # of one array with itself: half of the work
-            total.add(part.multiplicity * (member @ product**2 @ member.T))
+            squares += (half @ half.T) ** 2  # of one array with itself: half of the work
+        total.add(part.multiplicity * (member @ squares @ member.T))
     if problem.floors is not None:
         parts = xp.take(at.queries / at.weights, active[active < t])
         ones = xp.ones(active.shape[0] - parts.shape[0], dtype=parts.dtype)
