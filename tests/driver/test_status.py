@@ -1,4 +1,7 @@
-"""A solve that stops early says why, and what it has is still certified."""
+"""A solve that stops early says why, and what it has is still certified.
+
+Guards ``mmopt/driver/run_solver.py``.
+"""
 
 import os
 import re
