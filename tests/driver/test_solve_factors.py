@@ -16,6 +16,7 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Program, Solution, SolverError, Workload, certify, explain, solve, verify
 from mmopt.compiler import bind
+from mmopt.compiler.reductions.solve_kronecker_factors import in_factors, workloads_of_factors
 from mmopt.driver import solve_plan
 from mmopt.driver.judge.score_point import bound_of, scored
 from mmopt.driver.solve_factors import composed
@@ -233,3 +234,11 @@ def test_programs_of_ones_own_are_solved_as_a_whole(subtests: pytest.Subtests) -
             assert not isinstance(found.strategy, ProductStrategy)
             assert found.objective == pytest.approx(whole.objective, rel=1e-4)
             assert found.own_sensitivity == (own and pytest.approx(own, rel=1e-6))
+
+
+def test_only_programs_that_are_convex() -> None:
+    """A rotation of each factor is one of the product, but no bound comes with it."""
+    w = product_of(f.prefix(3), f.prefix(4))
+    for name, is_whole in (("l2_strategy", True), ("min_sensitivity_rotation", False)):
+        parts = [bind(shipped(name), each) for each in workloads_of_factors(w)]
+        assert (in_factors(w, parts) is not None) is is_whole

@@ -14,6 +14,7 @@ from tolerances import GAP
 from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.driver.diagnosis.infinite_objectives import without_value
+from mmopt.driver.diagnosis.unattained import find_endless
 from mmopt.errors import SolverError
 from mmopt.language import check
 
@@ -76,6 +77,10 @@ def test_what_ends_far_away_is_not_said_to_go_on(subtests: pytest.Subtests) -> N
         with subtests.test(line):
             found = solve(W, program("x: vector[n]", "1e-8 * sum(x)", f"far: {line}"))
             assert found.bound is not None and found.bound <= found.objective
+    for line, is_endless in (("x >= -1e120", False), ("x <= 0", True)):
+        with subtests.test(line):
+            instance = bind(check(program("x: vector[n]", "sum(x)", f"far: {line}")), W)
+            assert (find_endless(instance, {"x": -np.ones(4)}) is not None) is is_endless
 
 
 TEXT = """program t
