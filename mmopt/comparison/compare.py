@@ -172,7 +172,7 @@ def _default_names() -> list[str]:
     """Shipped programs that are no other formulation of one, for single rows, by class."""
     written = [Program.load(name) for name in program_names()]
     problems = [p for p in written if not (p.formulation_of or p.neighbours or p.meaning.kind == "none")]
-    return sorted((p.name for p in problems), key=lambda name: CLASSES.index(Program.load(name).klass))
+    return [p.name for p in sorted(problems, key=lambda p: CLASSES.index(p.klass))]
 
 
 def with_formulations(programs: Sequence[Program]) -> list[Program]:

@@ -118,7 +118,7 @@ def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> D
             total += weight * (1 - odds)
             guard += _GUARD * weight
             weight, ratio, odds, k = weight * ratio, ratio * shrink, odds * fall, k + 1
-        # Both are at most Σ w, and from a scale of 2 on the root is less by 1e-33 of it at most.
+        # Both are lower bounds of Σ w. From a scale of 2 on the second one is within 1e-33 of it.
         summed = 1 + 2 * sum(((-(j * j) / twice).exp() for j in range(1, 50 if scale < 2 else 1)), Decimal(0))
         whole = max(summed, _ROOT * Decimal(scale))
         return (total + weight / (1 - ratio) + guard) / (whole * (1 - _GUARD))

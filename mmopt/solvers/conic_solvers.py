@@ -35,7 +35,7 @@ Listened = tuple[dict[str, Any], list[Iteration]]
 
 # Of the gap asked for: the tolerances of one run after the other.
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
-# Of a smaller problem Clarabel takes as long with one thread; more only cost CPU time. 0: as it chooses.
+# With fewer rows Clarabel is no slower on one thread, and takes less CPU time. With more it chooses.
 ROWS_OF_ONE_THREAD = 2000
 # Iterations of the first stretch of SCS, their growth, and in all
 FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
