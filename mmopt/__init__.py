@@ -4,8 +4,7 @@ Where things are, from the lowest floor up:
 
 - ``__main__.py``: ``python -m mmopt``, the command line
 - ``errors.py``: every error that is raised on purpose
-- ``limits.py``: limits of memory and time
-- ``stop_reasons.py``: why work ends, in one word each
+- ``limits.py``: limits of memory and time, and the reasons why work ends
 - ``resources.py``: the version, and where the program files are
 - ``notebook.py``: the way from what users hold to its display
 - ``worker_start.py``: the process that does the tasks of a comparison, started

@@ -1,5 +1,10 @@
-"""How much memory and time the work may take, whatever a small file asks for: asked where arrays are made and
-where something is done again and again."""
+"""Limits of memory and time, and the reasons why work ends.
+
+How much memory and time the work may take, whatever a small file asks for: asked where arrays are made and
+where something is done again and again.
+
+Why work ends: the words that a solver's last point, a search, a solve and a comparison are stopped by.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import StrEnum
 
 from mmopt.errors import TimeLimitError, TooLargeError, whole
-
-__all__ = [
-    "MEMORY_LIMIT",
-    "deadline",
-    "fits_memory",
-    "hard_limit",
-    "require_memory",
-    "require_time",
-    "time_left",
-    "uncounted",
-]
 
 MEMORY_LIMIT = 4 * 2**30
 """Bytes that one dense array may take."""
@@ -105,3 +100,39 @@ def require_time() -> None:
             f"this takes longer than the time limit, {known.limit:g} s, and {more:g} s more",
             hint="allow more time, or ask for less: fewer cells, queries or steps",
         )
+
+
+class Stop(StrEnum):
+    """Why a solver, a search or a solve ended: the words that are printed and saved."""
+
+    # of a solver's last point
+    SOLVED = "solved"
+    STOPPED = "stopped"  # the time was over, or Ctrl-C was pressed
+    FAILED = "failed"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    # of that, of a search and of a solve
+    ITERATIONS = "iteration limit"
+    LOCAL = "local optimum"  # of a solve: with what is known of its starts
+    # of a solve
+    REACHED = "gap reached"
+    EVERY_STEP = "gap reached in every step"
+    MISSED = "gap not reached"
+    LIFTED = "gap not reached by the lifted point"
+    TIME = "time limit"
+    INTERRUPTED = "interrupted"
+    FINISHED = "solver finished"  # of a program without a certificate
+    RANK = "rank reached"  # in so many starts
+    NO_RANK = "rank not reached"
+    CLOSED = "closed form"
+    CERTIFIED = "certified"
+    # of a combination that is compared, without a solution
+    MEMORY = "memory limit"
+    CRASHED = "crashed"
+    NO_RESULT = "no result"
+    REFUSED = "refused"
+    TOO_LARGE = "too large"
+    UNSUITABLE = "does not apply"
+    NOT_STARTED = "not started"
+
+    __repr__ = str.__repr__

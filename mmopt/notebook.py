@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from mmopt.report import Frame
 
-__all__ = ["Charted", "Displayed", "Reported", "Tabular"]
-
 
 class Displayed:
     """What has a display: ``report.displays`` says which."""
@@ -57,12 +55,12 @@ class Tabular(Displayed):
 
 
 class Charted(Tabular):
-    """What has charts, and the table behind each: ``report.figures`` and ``report.frames`` say which."""
+    """What has charts, and the table behind each: ``report.displays`` and ``report.frames`` say which."""
 
     def frame(self, kind: str = "", workload: Any = None) -> Frame:
         """What ``plot`` of the same kind draws, as named columns; of a comparison its outcomes.
 
-        Columns of "convergence": as ``report.history_tables`` has them, a row an iteration. "strategy": a
+        Columns of "convergence": as ``report.solution_tables`` has them, a row an iteration. "strategy": a
         column a cell, a row a measured query. "profile": squared_column and the number of cells that have
         it. "errors": query, label, what the query says of each attribute, then standard errors at unit
         noise per unit of sensitivity, in counts: ``standard_error``, and that of each baseline.

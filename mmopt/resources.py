@@ -10,8 +10,6 @@ from pathlib import Path
 
 from mmopt.errors import Error
 
-__all__ = ["programs_folder", "version", "version_of"]
-
 
 @cache
 def programs_folder() -> Path:

@@ -17,8 +17,6 @@ from typing import IO
 
 from mmopt.errors import SolverError
 
-__all__ = ["FORKS", "WorkerProcess", "said_file", "start_worker", "starting_worker"]
-
 FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py says why
 # Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
 # before the fork can hang in a child (OpenBLAS did, in one run of three).

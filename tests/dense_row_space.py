@@ -11,12 +11,11 @@ import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.largest.largest_length import Largest
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors.largest import Largest
+from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, Workload, query_product as f
 
 
 @dataclass(frozen=True, eq=False)

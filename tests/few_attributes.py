@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors.profiles import Mixture
 from mmopt.workloads import Attribute, Domain, Workload
-from mmopt.workloads.blocks.factor_blocks import Factor, identity, predicates, prefix, total
-from mmopt.workloads.query_product import Product
+from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
+from mmopt.workloads.query_product import Product, identity, predicates, prefix, total
 
 
 def few_ways(

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.testing import query_matrices
+from mmopt.testing import problem_registry
 from mmopt.testing.problem_registry import problem, varied_targets
 from mmopt.workloads import Workload
-from mmopt.workloads.blocks.factor_blocks import all_range
+from mmopt.workloads.query_product import all_range
 
 NAMED = (
     "prefix",
@@ -28,7 +28,7 @@ NAMED = (
     "large and small",
 )
 
-EXAMPLE_4 = Workload.from_matrix(query_matrices.EXAMPLE_4)
+EXAMPLE_4 = Workload.from_matrix(problem_registry.EXAMPLE_4)
 
 with_targets = varied_targets
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.workloads.blocks import factor_blocks
+from mmopt.workloads import query_product
 
 
 def identity(n: int) -> np.ndarray:
-    return factor_blocks.identity(n).matrix()
+    return query_product.identity(n).matrix()
 
 
 def haar(n: int) -> np.ndarray:
-    return factor_blocks.haar(n).matrix()
+    return query_product.haar(n).matrix()
 
 
 def hierarchy(n: int, branching: int = 2) -> np.ndarray:
-    return factor_blocks.hierarchy(n, branching).matrix()
+    return query_product.hierarchy(n, branching).matrix()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, query_product as f
 from tests.workloads.implicit_twins import random_block
 
 

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.measured.rest_components import RestComponent
-from mmopt.sectors.measured.sector_layout import SectorLayout, sets_of
+from mmopt.sectors.measured import RestComponent, SectorLayout, sets_of
 from mmopt.strategies import SectorStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+from mmopt.workloads.query_product import identity, prefix, total
 
 
 def prefixes(sizes: Sequence[int], sets: Iterable[tuple[int, ...]] | None = None) -> Workload:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Factor, Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Factor, Product, Workload, query_product as f
 
 
 def random_factor(rng: np.random.Generator, size: int) -> Factor:

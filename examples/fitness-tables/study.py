@@ -23,7 +23,7 @@ from workloads import workload
 
 from mmopt import OptionError, Workload, solve
 from mmopt.strategies import AnyStrategy, largest_ratio
-from mmopt.testing.known_optima import starred
+from mmopt.testing.problem_registry import starred
 from mmopt.testing.script_commands import (
     bold,
     gap,
@@ -35,7 +35,7 @@ from mmopt.testing.script_commands import (
     show,
 )
 from mmopt.workloads import Product
-from mmopt.workloads.blocks.factor_blocks import identity
+from mmopt.workloads.query_product import identity
 
 POWERS = {"CA": 0.0, "wCA-I": 1.0, "wCA-II": 0.5}
 """The power of the target by which ``regularised`` divides a query."""

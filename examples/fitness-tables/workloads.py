@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mmopt import Workload
 from mmopt.testing import census_workloads
-from mmopt.testing.query_matrices import marginals
+from mmopt.testing.problem_registry import marginals
 
 Array = NDArray[np.float64]
 Random = np.random.RandomState

@@ -14,7 +14,8 @@ import numpy as np
 from cell_blocks import coefficients, disjoint_blocks, first_independent
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, Ints, frozen, require_memory
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import column_norms, rounded
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload

@@ -20,7 +20,7 @@ import numpy as np
 from orthogonal_mechanism import orthogonal
 
 from mmopt import Strategy, Workload, solve
-from mmopt.testing.known_optima import singular_value_bound
+from mmopt.testing.problem_registry import singular_value_bound
 
 DENSITIES = (0.2, 0.4, 0.8)
 EPSILON = 1.0

@@ -22,8 +22,7 @@ import numpy as np
 from mmopt import OptionError, Workload
 from mmopt.errors import suggest
 from mmopt.testing.census_workloads import census, domain_of, marginals, products_on
-from mmopt.workloads import Factor, Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Factor, Product, query_product as f
 
 
 @dataclass(frozen=True)

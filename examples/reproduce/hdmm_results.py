@@ -18,10 +18,9 @@ from mmopt import Workload, solve
 from mmopt.driver.templates import marginal_strategy, product
 from mmopt.strategies.baselines import evaluate
 from mmopt.testing.census_workloads import domain_of, marginals
-from mmopt.testing.known_optima import singular_value_bound
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
-from mmopt.workloads.workload_variants import only, rest_of, weighted
+from mmopt.testing.problem_registry import singular_value_bound
+from mmopt.workloads import Product, query_product as f
+from mmopt.workloads.workload import only, rest_of, weighted
 
 __all__ = ["ITEMS"]
 

@@ -15,9 +15,8 @@ from mmopt.driver.templates import marginal_strategy, product, union
 from mmopt.strategies import MarginalStrategy, ProductStrategy
 from mmopt.strategies.baselines import evaluate
 from mmopt.testing.census_workloads import domain_of, marginals
-from mmopt.testing.known_optima import singular_value_bound
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.testing.problem_registry import singular_value_bound
+from mmopt.workloads import Product, query_product as f
 
 __all__ = ["ADULT", "ITEMS"]
 

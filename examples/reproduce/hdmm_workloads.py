@@ -16,9 +16,8 @@ from mmopt import Workload
 from mmopt.request import load_request
 from mmopt.strategies.baselines import evaluate
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
-from mmopt.workloads.workload_variants import only
+from mmopt.workloads import Product, query_product as f
+from mmopt.workloads.workload import only
 
 __all__ = ["ITEMS", "census"]
 

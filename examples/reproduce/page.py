@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from item import KINDS, Item, Source
 
-from mmopt.report.table_style import counted, duration
+from mmopt.errors import counted
+from mmopt.report.table_style import duration
 
 __all__ = ["FIELDS", "Figures", "figures_of", "page_of"]
 

@@ -137,7 +137,7 @@ ITEMS = (
         "Identity, hierarchy and Haar wavelet of four cells.",
         "computed",
         figure_1,
-        remark="The matrices are those of `mmopt.workloads.blocks.factor_blocks`.",
+        remark="The matrices are those of `mmopt.workloads.query_product`.",
     ),
     Item(
         "Definition 2.3",

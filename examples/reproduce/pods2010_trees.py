@@ -12,7 +12,7 @@ from instances import Array
 from item import Item, Row, worst
 
 from mmopt import Strategy, Workload
-from mmopt.workloads.blocks import factor_blocks
+from mmopt.workloads import query_product
 
 __all__ = ["ITEMS"]
 
@@ -21,17 +21,17 @@ SIZES = (4, 8, 16, 32, 64)
 
 def hierarchy(n: int) -> Array:
     """H of the paper, binary."""
-    return factor_blocks.hierarchy(n).matrix()
+    return query_product.hierarchy(n).matrix()
 
 
 def haar(n: int) -> Array:
     """Y of the paper."""
-    return factor_blocks.haar(n).matrix()
+    return query_product.haar(n).matrix()
 
 
 def cells(n: int) -> Array:
     """I of the paper."""
-    return factor_blocks.identity(n).matrix()
+    return query_product.identity(n).matrix()
 
 
 def table_1(_: np.random.Generator) -> Iterator[Row]:
@@ -114,7 +114,7 @@ def section_6_1(_: np.random.Generator) -> Iterator[Row]:
 def section_6_2(_: np.random.Generator) -> Iterator[Row]:
     """Sensitivity of all ranges, (n/2)(n/2 + 1), and of all predicates, 2^(n-1)."""
     for n in (4, 8, 10):
-        ranges = factor_blocks.all_range(n).matrix()
+        ranges = query_product.all_range(n).matrix()
         yield Row(f"all ranges, n = {n}", n / 2 * (n / 2 + 1), Strategy(ranges, norm=1).sensitivity)
         predicates = np.array(list(itertools.product([0.0, 1.0], repeat=n)))
         yield Row(f"all predicates, n = {n}", 2.0 ** (n - 1), Strategy(predicates, norm=1).sensitivity)

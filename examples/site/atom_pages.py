@@ -14,7 +14,7 @@ from dataclasses import replace
 from mmopt import Program, solve
 from mmopt.language import ATOMS, Atom
 from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim, RuleError, Type, column, matrix
-from mmopt.testing.atom_examples import example_program, example_workload
+from mmopt.testing.certificate_trials import example_program, example_workload
 
 __all__ = ["atom_entry", "atoms_page", "kept", "shapes"]
 

@@ -5,12 +5,10 @@ wait for numpy or a solver.
 
 - ``app.py``: the application and ``main``, its entry point
 - ``commands/``: the commands, a file each
-- ``command_options.py``: options that several commands share
-- ``command_inputs.py``: files and values from the command line, read, and refused before any work
-- ``command_strategy.py``: the strategy that a command speaks of, at the file's privacy
-- ``command_output.py``: where output goes: tables or JSON on stdout, notes and the live line on stderr
-- ``completion.py``: what the shell completes beside files
-- ``command_guard.py``: errors as messages and exit statuses, Ctrl-C, time limits
+- ``command_options.py``: options that several commands share, and what the shell completes
+- ``command_inputs.py``: arguments of the command line, read and checked before any work, strategies among
+  them
+- ``command_output.py``: where output goes, and how errors become messages and exit statuses
 """
 
 from mmopt.cli.app import main

@@ -9,30 +9,18 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_guard import MISTAKE, WATCH, guarded
-from mmopt.cli.command_output import note
-from mmopt.cli.commands.accuracy import accuracy
-from mmopt.cli.commands.baselines import baselines
-from mmopt.cli.commands.budget import budget
-from mmopt.cli.commands.certify import certify
-from mmopt.cli.commands.check import check
+from mmopt.cli.command_output import MISTAKE, WATCH, guarded, note
+from mmopt.cli.commands.accuracy_and_budget import accuracy, budget
 from mmopt.cli.commands.compare import compare
 from mmopt.cli.commands.explain import explain
-from mmopt.cli.commands.export import export
-from mmopt.cli.commands.init import init
+from mmopt.cli.commands.init_and_check import check, init
 from mmopt.cli.commands.ledger import build_ledger
-from mmopt.cli.commands.programs import programs
-from mmopt.cli.commands.refine import refine
-from mmopt.cli.commands.release import release
+from mmopt.cli.commands.lists import baselines, programs, templates
+from mmopt.cli.commands.proofs import certify, export, verify
+from mmopt.cli.commands.releases import refine, release, simulate
 from mmopt.cli.commands.report import report
 from mmopt.cli.commands.show import show
-from mmopt.cli.commands.simulate import simulate
-from mmopt.cli.commands.solve import solve
-from mmopt.cli.commands.templates import templates
-from mmopt.cli.commands.tune import tune
-from mmopt.cli.commands.verify import verify
-
-__all__ = ["build", "main"]
+from mmopt.cli.commands.solve_and_tune import solve, tune
 
 EPILOG = (
     "Results go to standard output, everything else to standard error. Exit status: 0 done; 1 a saved "

@@ -1,26 +1,35 @@
 """Programs side by side, each in a process of its own. Solving and judging stand in ``mmopt.driver``.
 
-- ``compare.py``: ``mmopt.compare``: which combinations of program, solver and tolerance, and their outcomes
-- ``compared_outcome.py``: what became of one combination, in words where it failed
-- ``compared_programs.py``: what ``compare`` returns: these in their order, as a frame and on display
-- ``isolate.py``: tasks run one after another in processes that cannot take the rest along
+- ``compare.py``: ``mmopt.compare`` and its result: programs, solvers and tolerances on one workload
+- ``isolate.py``: tasks of a comparison, each in a process of its own, and their outcomes
 - ``worker.py``: the process that does these tasks
 - ``worker_processes.py``: what the two say to each other, and limits of memory
 - ``predicted_errors.py``: what a release of a strategy would be like at a stated privacy
-- ``ranking.py``: programs and baselines, best first
-- ``baseline_factors.py``: by which factor the errors of baselines are larger
-- ``template_places.py``: templates of both noises in one list
-- ``least_costs.py``: what it costs at unit noise that every query meets its target
+- ``ranking.py``: programs, templates and baselines in one order, and by which factors they differ
 """
 
-from mmopt.comparison.baseline_factors import Baselines, Factors, at_privacy, baseline_factors, standards
-from mmopt.comparison.compare import Combination, combinations, compare, outcomes, with_formulations
-from mmopt.comparison.compared_outcome import Outcome
-from mmopt.comparison.compared_programs import Comparison
-from mmopt.comparison.isolate import Isolated
+from mmopt.comparison.compare import (
+    Combination,
+    Comparison,
+    combinations,
+    compare,
+    outcomes,
+    with_formulations,
+)
+from mmopt.comparison.isolate import Isolated, Outcome
 from mmopt.comparison.predicted_errors import Predicted, Stated
-from mmopt.comparison.ranking import Place, Ranking, ranking
-from mmopt.comparison.template_places import TemplatePlace, template_places
+from mmopt.comparison.ranking import (
+    Baselines,
+    Factors,
+    Place,
+    Ranking,
+    TemplatePlace,
+    at_privacy,
+    baseline_factors,
+    ranking,
+    standards,
+    template_places,
+)
 
 __all__ = [
     "Baselines",

@@ -1,40 +1,85 @@
-"""``mmopt.compare``: programs, solvers and tolerances side by side, on one workload."""
+"""``mmopt.compare`` and its result: programs, solvers and tolerances on one workload.
+
+What ``mmopt.compare`` returns: the outcomes in their order, as frame, chart and display.
+
+``mmopt.compare``: programs, solvers and tolerances side by side, on one workload.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
-from mmopt.comparison.compared_outcome import Outcome
-from mmopt.comparison.compared_programs import Comparison
-from mmopt.comparison.isolate import Isolated
+from mmopt.comparison.isolate import Isolated, Outcome
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker_processes import Solving, allowed
-from mmopt.driver.read_options import CLASSES as READERS
+from mmopt.driver.accepted_inputs import CLASSES as READERS
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.privacy.privacy_parameters import Privacy
+from mmopt.limits import Stop
+from mmopt.notebook import Charted, Tabular
+from mmopt.privacy.guarantee import Privacy
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.solvers import Options, SolverLike, solver_name
-from mmopt.stop_reasons import Stop
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.workloads import Workload
 
-__all__ = [
-    "TIME_LIMIT",
-    "TOTAL_TIME",
-    "Combination",
-    "combinations",
-    "compare",
-    "outcomes",
-    "with_formulations",
-]
+Row = TypeVar("Row")
+
+
+class Rows(Sequence[Row], Tabular):
+    """Rows in their order, with the table that they are; equal to any sequence of the same ones."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = tuple(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> Self: ...
+    def __getitem__(self, at: int | slice) -> Row | Self:
+        if not isinstance(at, slice):
+            return self._rows[at]
+        part = copy.copy(self)
+        part._rows = self._rows[at]
+        return part
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Comparison(Charted, Rows[Outcome]):
+    """Outcomes in the order of the arguments of ``compare``.
+
+    Parameters
+    ----------
+    outcomes : what became of each combination.
+    workload, stated : what was asked, and the privacy that errors are predicted for; None for unit noise.
+    """
+
+    def __init__(
+        self, outcomes: Iterable[Outcome], workload: Workload | None = None, stated: Stated | None = None
+    ) -> None:
+        super().__init__(outcomes)
+        self.workload = workload
+        self.stated = stated
+
+    def __repr__(self) -> str:
+        solved = sum(outcome.solution is not None for outcome in self)
+        return f"Comparison({len(self)} outcomes, {solved} with a solution)"
+
 
 TIME_LIMIT = 60.0  # seconds of solver per combination, unless another limit is given
 TOTAL_TIME = 300.0  # seconds for all programs, where none is named

@@ -1,4 +1,9 @@
-"""Run tasks one after another, each in a process of its own that cannot take the rest along."""
+"""Tasks of a comparison, each in a process of its own, and their outcomes.
+
+What became of one combination of a comparison: its :class:`Outcome`, and how a process ended, in words.
+
+Run tasks one after another, each in a process of its own that cannot take the rest along.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,17 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import IO, Any
 
-from mmopt.comparison.compared_outcome import Costed, Outcome, Run, costs_of, outcome_of
+from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted
 from mmopt.comparison.worker_processes import (
     Costing,
+    Done,
     Ended,
+    Failed,
+    Predictions,
     Solving,
     Started,
     Task,
@@ -23,13 +33,278 @@ from mmopt.comparison.worker_processes import (
     receive,
     send,
 )
-from mmopt.driver.solve_plan import Report
-from mmopt.errors import SolverError
-from mmopt.limits import hard_limit
-from mmopt.stop_reasons import Stop
+from mmopt.driver.solve_plan import Progress, Report
+from mmopt.errors import ResultError, SolverError
+from mmopt.limits import Stop, hard_limit
+from mmopt.notebook import Displayed
+from mmopt.numerics.outward import rounded
+from mmopt.privacy.table_of_noises import noise_for
+from mmopt.results import Solution
+from mmopt.results.rows_and_json import finite
+from mmopt.strategies.baselines import Evaluated, read
 from mmopt.worker_start import FORKS, WorkerProcess, said_file, start_worker
 
-__all__ = ["Isolated"]
+
+@dataclass(frozen=True)
+class Outcome(Displayed):
+    """A solution, or the reason why there is none.
+
+    program, formulation_of : the program's name, and the one that it is another formulation of.
+    solver, tolerance : as asked; the solver is "" when it was not chosen, the tolerance None for the
+        solver's own.
+    problem : in full, with what to do about it; reason : the same in one line. Both "" with a solution.
+    stop : the status in one vocabulary. With a solution it is that of ``solution.status``; without one it
+        is "time limit", "memory limit", "interrupted", "crashed", "no result" (the solver had no point
+        that could be repaired), or, when nothing was solved: "refused", "too large", "does not apply",
+        "not started".
+    seconds : from the start of its process to its end. cpu : CPU seconds of all its threads, with a solution.
+    memory : largest number of bytes held above the start, None where it is not known.
+    history : its certified points in order; their seconds count from the start of the process.
+    predicted : what its release would be like at the privacy stated; of nothing without a solution.
+    """
+
+    program: str
+    solver: str
+    solution: Solution | None
+    problem: str = ""
+    reason: str = ""
+    stop: str = ""
+    formulation_of: str = ""
+    tolerance: float | None = None
+    seconds: float = 0.0
+    cpu: float | None = None
+    memory: int | None = None
+    history: tuple[Progress, ...] = ()
+    predicted: Predicted = NOT_PREDICTED
+
+    def __repr__(self) -> str:
+        by = f"{self.program} by {self.solver}" if self.solver else self.program
+        return f"Outcome({by}: {self.stop})" if self.solution is None else f"Outcome({self.solution!r})"
+
+    @property
+    def noise(self) -> str:
+        """The noise that the strategy is for: "Laplace" or "Gaussian"; "" without a solution."""
+        if self.solution is None or not self.solution.has_strategy:
+            return ""
+        return noise_for(self.solution.strategy.norm).name
+
+    @property
+    def rmse(self) -> float | None:
+        """Root mean square of the queries' standard errors, in counts, at the privacy stated.
+
+        At unit noise where none was stated; None without a solution, and where ``predicted`` has the reason.
+        """
+        if self.solution is None:
+            return None
+        return self.predicted.error(self.solution.rmse)
+
+    @property
+    def was_tried(self) -> bool:
+        """Whether a solver was started for it."""
+        return self.solution is not None or self.stop not in UNTRIED
+
+    def summary(self) -> dict[str, Any]:
+        """One JSON object of the kind "program": that of the solution, if any, and what the comparison adds.
+
+        ``points`` is the history.
+        """
+        unsolved = {"program": self.program, "solver": self.solver, "status": None}
+        return {
+            "kind": "program",
+            **(unsolved if self.solution is None else self.solution.summary()),
+            "noise": self.noise or None,
+            "rmse": self.rmse,
+            "unit_rmse": None if self.solution is None else self.solution.rmse,
+            **self.predicted.summary(),
+            "formulation_of": self.formulation_of,
+            "tolerance": self.tolerance,
+            "stop": self.stop,
+            "problem": self.problem,
+            "elapsed": self.seconds,
+            "cpu": self.cpu,
+            "memory": self.memory,
+            "points": [
+                {
+                    "program": point.program,
+                    "seconds": point.seconds,
+                    "iterations": point.iterations,
+                    "objective": finite(point.objective),
+                    "bound": finite(point.bound),
+                    "gap": finite(point.gap),
+                }
+                for point in self.history
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Costed:
+    """What a baseline costs at unit noise, and what its release would be like, by norm."""
+
+    evaluated: Evaluated
+    predicted: Mapping[int, Predicted] = field(default_factory=dict)
+
+
+# How a combination ends for which no solver is started.
+UNTRIED = (Stop.REFUSED, Stop.TOO_LARGE, Stop.UNSUITABLE, Stop.NOT_STARTED)
+# What C, C++, Rust and Python write when an allocation fails.
+OUT_OF_MEMORY = (
+    "memory allocation of",
+    "ailed to allocate",
+    "allocation error",
+    "bad_alloc",
+    "MemoryError",
+    "out of memory",
+)
+
+
+@dataclass
+class Run:
+    """What is known of a task that runs."""
+
+    task: Task
+    report: Report | None = None
+    process: Started | None = None
+    started: float = 0.0
+    ended: float = 0.0
+    answer: Done | Failed | None = None
+    predictions: Mapping[int, Predicted] | None = None
+    history: list[Progress] = field(default_factory=list)
+    killed: str = ""  # why we ended it: "time limit" or "interrupted"
+    unpredicted: str = ""  # why there are no predictions
+    memory: int | None = None
+
+    def take(self, message: Any) -> None:
+        """Take note of a message from the process."""
+        if message is not None:
+            self.ended = time.monotonic()
+        if isinstance(message, Started):
+            self.process, self.started = message, self.ended
+        elif isinstance(message, Progress):
+            if message.certified:
+                self.history.append(message)
+            if self.report is not None:
+                self.report(message)
+        elif isinstance(message, Predictions):
+            self.predictions = message.by_norm
+        elif isinstance(message, Failed) and isinstance(self.answer, Done):
+            self.unpredicted = message.reason or message.stop
+        elif isinstance(message, Done | Failed):
+            self.answer, self.memory = message, message.memory
+
+    def predicted(self, norm: int) -> Predicted:
+        """For a norm; why it is not there where the process ended before."""
+        if self.predictions is not None:
+            return self.predictions[norm]
+        if self.task.stated is None:
+            return NOT_PREDICTED
+        why = self.unpredicted or self.killed or "its process ended"
+        return Predicted(reason=f"its release was not predicted: {why}")
+
+
+def outcome_of(run: Run, status: int, said: str) -> Outcome:
+    """The outcome of a run whose process has ended with ``status``; ``said`` is what it wrote."""
+    task = run.task
+    assert isinstance(task, Solving)
+    stop, reason, problem = "", "", ""
+    solution = None
+    if isinstance(run.answer, Done):
+        try:
+            solution = Solution.from_fields(run.answer.found)
+            stop = solution.status.stop
+        except (ResultError, KeyError, TypeError) as error:
+            stop, reason = Stop.CRASHED, f"a bug in mmopt ({type(error).__name__}: {error})"
+            problem = f"{reason}\n  please report it"
+    elif isinstance(run.answer, Failed) and not _lacked_memory(run, said):
+        stop, reason, problem = run.killed or run.answer.stop, run.answer.reason, run.answer.problem
+    else:
+        stop, reason, hint = _death(run, status, said)
+        problem = f"{reason}\n  {hint}" if hint else reason
+    return Outcome(
+        task.program.name,
+        solution.solver if solution is not None else task.solver or "",
+        solution,
+        problem=problem,
+        reason=reason,
+        stop=stop,
+        formulation_of=task.program.formulation_of,
+        tolerance=task.tolerance,
+        seconds=run.ended - run.started,
+        cpu=run.answer.cpu if isinstance(run.answer, Done) else None,
+        memory=run.memory,
+        history=tuple(run.history),
+        predicted=NOT_PREDICTED if solution is None else run.predicted(solution.strategy.norm),
+    )
+
+
+def costs_of(run: Run, status: int, said: str) -> Costed:
+    """The same for a baseline: its costs, or the reason why there are none."""
+    task = run.task
+    assert isinstance(task, Costing)
+    if isinstance(run.answer, Done) and isinstance(run.answer.found, Evaluated):
+        found = run.answer.found
+        return Costed(found, {cost.norm: run.predicted(cost.norm) for cost in found.costs})
+    if isinstance(run.answer, Failed) and not _lacked_memory(run, said):
+        reason = run.answer.reason
+    else:
+        reason = _death(run, status, said)[1]
+    return Costed(Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason))
+
+
+def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
+    """Stop, reason and hint of a process that left no answer, or ran out of memory."""
+    if run.killed == Stop.TIME:
+        after = f"stopped after {run.ended - run.started:.0f} s"
+        reason = f"{after} by the time limit of {run.task.time_limit:g} s{_so_far(run)}"
+        return Stop.TIME, reason, "allow more time, or try another solver or formulation"
+    if run.killed:
+        return Stop.INTERRUPTED, f"interrupted{_so_far(run)}", ""
+    if _lacked_memory(run, said):
+        limit = run.task.memory_limit
+        size = "memory than there is" if limit is None else f"than {_gib(limit)}"
+        hint = "allow more memory, or try another solver (a first-order one needs least) or formulation"
+        return Stop.MEMORY, f"needed more {size}", hint
+    if status == -getattr(signal, "SIGKILL", 9):
+        reason = "the process was killed (signal 9), as the system does when memory runs out"
+        return Stop.CRASHED, reason, "set a memory limit, or try another solver or formulation"
+    words = said.strip().splitlines()
+    last = f"it last wrote: {words[-1].strip()[:200]}" if words else ""
+    if run.task.memory_limit is not None and not last:
+        last = f"a solver may end so for want of memory; the limit was {_gib(run.task.memory_limit)}"
+    if status < 0:
+        return Stop.CRASHED, f"the process ended with signal {-status}{_name(-status)}", last
+    return Stop.CRASHED, f"the process ended with status {status} and no result", last
+
+
+def _so_far(run: Run) -> str:
+    if isinstance(run.task, Costing):
+        return ""
+    if not run.history:
+        return ", before it had a certified point"
+    last = run.history[-1]
+    gap = "no bound" if last.gap is None else f"gap {rounded(last.gap, 2, up=True, layout='e')}"
+    return f"; its last certified point, after {last.seconds:.1f} s, had {gap}"
+
+
+def _lacked_memory(run: Run, said: str) -> bool:
+    """Whether an allocation failed: by exception, or by what a library wrote."""
+    if isinstance(run.answer, Failed):
+        if run.answer.stop == Stop.MEMORY:
+            return True
+        said += run.answer.reason
+    return any(words in said for words in OUT_OF_MEMORY)
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.3g} GiB"
+
+
+def _name(number: int) -> str:
+    try:
+        return f" ({signal.Signals(number).name})"
+    except ValueError:
+        return ""
+
 
 LOADING_SECONDS = 300.0  # seconds for a process to load the solvers
 HANDOVER_SECONDS = 3.0  # seconds after Ctrl-C to hand over what there is

@@ -14,8 +14,8 @@ from typing import Any
 from mmopt.errors import Error, TooLargeError
 from mmopt.mechanism import Plan, plan
 from mmopt.mechanism.accuracy import deviations
+from mmopt.privacy.guarantee import MOST_COST, Privacy
 from mmopt.privacy.noise import Noise
-from mmopt.privacy.privacy_parameters import MOST_COST, Privacy
 from mmopt.privacy.rounding.integer_strategy import check_type
 from mmopt.privacy.table_of_noises import NOISES, noise_for
 from mmopt.results import AnySolution
@@ -23,8 +23,6 @@ from mmopt.results.rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost
 from mmopt.strategies.baselines import Cost, baseline_strategy, read
 from mmopt.workloads import Workload
-
-__all__ = ["NOT_PREDICTED", "Predicted", "Stated", "predicted", "predicted_baseline"]
 
 SLACK = 1e-6  # relative: an epsilon at which targets hold before a strategy is rounded to integers
 ON_ANSWERS = "workload"  # the baseline whose answers are what it measured, without least squares

@@ -52,12 +52,10 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import program_names, shipped
+from mmopt.limits import Stop
 from mmopt.solvers import SOLVERS
 from mmopt.solvers.conic_solvers import hand_over
-from mmopt.stop_reasons import Stop
 from mmopt.workloads import Workload
-
-__all__ = ["main", "perform"]
 
 # One vocabulary for what did not get as far as a status; the first class that fits.
 STOP_WORDS = (
@@ -149,7 +147,7 @@ def perform(task: Task, answers: BinaryIO) -> None:
     except KeyboardInterrupt:
         reason = "interrupted before it had a certified point" if isinstance(task, Solving) else "interrupted"
         answer = Failed(Stop.INTERRUPTED, reason, reason, peak_above(start, pid))
-    except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/command_guard.py
+    except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/command_output.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
         answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
     send(answers, answer)

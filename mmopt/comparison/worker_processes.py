@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
-from mmopt.driver.accepted_inputs import named_givens
-from mmopt.driver.read_options import reads
-from mmopt.driver.search.rank_search import predicted_search
+from mmopt.driver.accepted_inputs import named_givens, reads
+from mmopt.driver.rank_search import predicted_search
 from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import FEW_CELLS, Report, plan_solve
 from mmopt.errors import OptionError, TooLargeError
@@ -28,26 +27,6 @@ from mmopt.results import Solution
 from mmopt.solvers import KERNELS, memory_limit
 from mmopt.strategies.baselines import Evaluated, evaluate
 from mmopt.workloads import Workload
-
-__all__ = [
-    "Costing",
-    "Done",
-    "Ended",
-    "Failed",
-    "Predictions",
-    "Solving",
-    "Started",
-    "Task",
-    "allowed",
-    "check_memory_limit",
-    "frames",
-    "held",
-    "limited",
-    "peak_above",
-    "receive",
-    "send",
-]
-
 
 LENGTH_BYTES = 8  # bytes of the length
 PATIENCE_SHARE = 3  # of its time limit, one over: what a search that nobody named may be predicted to take

@@ -1,11 +1,11 @@
 """A program with a workload filled in: bound, reduced, scaled, lowered, matched to others. Never solves.
 
 - ``bind.py``: the givens of a program become numbers: an ``Instance``
-- ``sizes_of_lines.py``: ranges, variables and entries that lines ask for are there
-- ``invariance/``: which changes of a workload leave a problem as it is
+- ``to_cones.py``: the cones of each line of a program, and the sizes of its cone problem
+- ``invariant_expressions.py``: actions on a workload, and how each expression changes with them
+- ``equivariance.py``: which actions leave a program as it is
 - ``reductions/``: exact reductions to smaller problems
 - ``scale_numbers.py``: the same problem with numbers near one
-- ``to_cones.py``: how each line goes to the cones, decided from the tree
 - ``lower.py``: an instance becomes a cvxpy problem
 - ``duality/``: a proved bound on any convex program from its own lines
 - ``same_program.py``: whether a program is another one under other names

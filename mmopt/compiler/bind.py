@@ -19,15 +19,13 @@ from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import asymmetry, numbers
+from mmopt.numerics.arrays import Array, asymmetry, numbers
 from mmopt.numerics.balls import BOUNDS, unknown
-from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, Array, symmetric_part
+from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, symmetric_part
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 from mmopt.workloads.query_group import no_targets, undetermined
-
-__all__ = ["Instance", "bind", "with_lets"]
 
 # A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE_TOLERANCE``,
 # relatively; by up to this where its own rounding may be all that it is off by.
@@ -162,7 +160,7 @@ def bind(
         lets += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
     env[BOUNDS] = _bounds(checked, lets, dict(env))
     if not is_shipped(checked):
-        from mmopt.compiler.sizes_of_lines import sizes_of_lines
+        from mmopt.compiler.to_cones import sizes_of_lines
 
         env |= sizes_of_lines(checked, env)
     # A line on nothing that is chosen holds for what is given, or for no point at all.

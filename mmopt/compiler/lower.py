@@ -32,9 +32,8 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
 )
 from mmopt.limits import require_time, uncounted
-from mmopt.numerics.matrix_functions import Array, Ints, factor
-
-__all__ = ["Lowered", "lower"]
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.matrix_functions import factor
 
 
 @dataclass(frozen=True)

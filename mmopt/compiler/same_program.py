@@ -21,8 +21,6 @@ from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.check.exact_rewriting import normal
 from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
 
-__all__ = ["FIELDS_OF_CLAIMS", "Renaming", "is_shipped", "match"]
-
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST_PERMUTED = 4  # constraints whose orders are all tried
 

@@ -35,16 +35,8 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     rewrite,
 )
-from mmopt.numerics.matrix_functions import Array, nuclear
-
-__all__ = [
-    "SOURCE_UNITS",
-    "Scaling",
-    "Units",
-    "infer_units",
-    "scale",
-    "units_of",
-]
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.matrix_functions import nuclear
 
 
 @dataclass(frozen=True)

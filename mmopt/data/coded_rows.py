@@ -1,7 +1,31 @@
-"""The rows of an opened table as codes of cells, one column an attribute: an expression, not yet computed."""
+"""The rows that are counted, as codes of cells: rules, persons, parts and weights.
+
+The column of an aggregated table that says for how many rows a line stands.
+
+The rows with one value of a column: a part of a table, which no other part shares a row with.
+
+Which columns are read, which cell a code counts into, and rows that the rules refuse.
+
+Of each person at most k rows are counted: which of them is decided by that person's rows alone.
+
+Of the rows that no rule drops, those of a person stand in the order of a hash of their codes, the person and
+a public text, and the first k are kept. Rows of equal codes are one another's equals, as codes are all that
+is counted: they get the numbers 0, 1, …, which are hashed, too, so that each of a person's rows is as likely
+as any other to be kept.
+
+Theorem: let a table have the rows of one person more than another. Of everybody else the same rows are kept
+in both, up to equal codes, and of that person at most k are: the counts differ by at most k rows, all in the
+same direction, which is one of the changes of ``Neighbours.of({"rows": k})``. Proof: each window is of one
+person, and all that it looks at are that person's codes. It is the bounding of a user's contributions of
+Wilson et al., PoPETs 2020, by a hash in place of a sample: whatever sets of attributes are counted, the same
+rows are kept.
+
+The rows of an opened table as codes of cells, one column an attribute: an expression, not yet computed.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,15 +33,345 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmopt.data.cell_codes import code_of, reading_of
-from mmopt.data.open_table import TableColumns
-from mmopt.data.part_of_rows import Part, is_in_part
-from mmopt.data.person_rows import KEPT, NOBODY, kept_rows, person_of
-from mmopt.data.weight_column import weight_fault, weight_of
+from mmopt.data.cell_codes import (
+    MISSING,
+    OUTSIDE,
+    UNREADABLE,
+    code_of,
+    declared_kinds,
+    number_in,
+    reading_of,
+    shown_type,
+    typed,
+)
+from mmopt.data.engine import hash_of
+from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
+from mmopt.errors import DataError, counted
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
+from mmopt.request.domain_keys import is_delimiter
 from mmopt.strategies import Neighbours
-from mmopt.workloads.domain import Attribute
+from mmopt.workloads import Bins, Workload, attribute_uses
+from mmopt.workloads.domain import Attribute, Domain
 
-__all__ = ["code_name", "coded_rows", "counts_by_group", "in_steps", "integers"]
+#: What a line's weight may be instead of a count; the code of each is its place, from 1 on.
+_FAULTS = (
+    "missing (NULL, empty or NaN)",
+    "no number",
+    "negative",
+    f"above {MAX_ROWS}",
+    "no whole number",
+)
+
+FAULTS = len(_FAULTS) + 1
+"""Codes of faults, 0 for none among them."""
+
+
+def weight_fault(column: Any, table: str, name: str) -> Any:
+    """An Ibis integer expression: 0 where the value is a count of rows, else the code of what is wrong.
+
+    Raises
+    ------
+    DataError : the column is of a type that holds no numbers.
+    """
+    import ibis
+
+    column = typed(column)
+    kind = column.type()
+    if not (kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_decimal()):
+        raise DataError(
+            f"{table}: column '{name}' is of type {shown_type(kind)}; the weight of a line is a whole number",
+            hint="name another column with 'weight', or leave it out: each line is a row then",
+        )
+    number = _number(column)
+    exact = column if kind.is_decimal() else number
+    tests = (
+        column.isnull() | number.isnan(),
+        number.isnull(),
+        number < 0,
+        number > float(MAX_ROWS),
+        exact != exact.floor(),
+    )
+    return ibis.cases(
+        *((test, ibis.literal(code, "int64")) for code, test in enumerate(tests, 1)), else_=0
+    ).cast("int64")
+
+
+def weight_of(column: Any, fault: Any) -> Any:
+    """The weight of each line as an Ibis integer expression; 0 where it has a fault."""
+    import ibis
+
+    # Doubles hold all whole numbers up to MAX_ROWS.
+    return ibis.ifelse(fault == 0, _number(column), 0.0).cast("int64")
+
+
+def _number(column: Any) -> Any:
+    column = typed(column)
+    return number_in(column) if column.type().is_string() else column.cast("float64")
+
+
+def refuse_weights(
+    table: str, name: str, faults: NDArray[np.int64], lines: NDArray[np.int64], rows: NDArray[np.int64]
+) -> None:
+    """Raise for weights that are no counts, or count too many rows: how many lines, never values.
+
+    Parameters
+    ----------
+    faults, lines, rows : of each group of lines: the code of ``weight_fault``, how many lines, and for how
+        many rows they stand.
+    """
+    wrong = [
+        f"{counted(int(lines[faults == code].sum()), 'line')} {fault}"
+        for code, fault in enumerate(_FAULTS, 1)
+        if lines[faults == code].any()
+    ]
+    if wrong:
+        raise DataError(
+            f"{table}: column '{name}' is the weight of each line, a whole number from 0 to {MAX_ROWS}; "
+            f"found (confidential, for you alone) {', '.join(wrong)}",
+            hint="correct the table, or leave such lines out of it",
+        )
+    if int(rows.sum()) > MAX_ROWS:
+        raise DataError(
+            f"{table}: the lines stand for more rows than the limit, {MAX_ROWS} (confidential, for you alone)"
+        )
+
+
+Part = tuple[str, str]
+"""A column, and its value as a text."""
+
+
+def is_in_part(column: Any, table: str, part: Part) -> Any:
+    """An Ibis boolean expression: whether the text of a row's value is that of the part, byte by byte.
+
+    By its SHA-256, as databases may hold a column for which ``f`` equals ``F``: then a row would be in two
+    parts. NULL is in none.
+
+    Raises
+    ------
+    DataError : a column of neither texts nor whole numbers; others have several texts for a value.
+    """
+    column = typed(column)
+    kind = column.type()
+    if not (kind.is_string() or kind.is_integer()):
+        raise DataError(
+            f"{table}: column '{part[0]}' is of type {shown_type(kind)}, and a partition is by texts or "
+            "whole numbers",
+            hint="make a column of texts of it in every copy of the table",
+        )
+    text = column if kind.is_string() else column.cast("string")
+    return (hash_of(text) == hashlib.sha256(part[1].encode()).hexdigest()).fill_null(False)
+
+
+def wanted_columns(
+    caller: str,
+    data: object,
+    domain: object,
+    workload: Workload | None,
+    table: str | None,
+    weight: str | None,
+    delimiter: str | None,
+    part: Part | None = None,
+    unit: Neighbours | None = None,
+) -> dict[str, str]:
+    """The columns that are read, each with what for, and arguments of other types refused."""
+    if not (is_table(data) and isinstance(domain, Domain)):
+        raise DataError(
+            f"{caller} has a {type(data).__name__} and a {type(domain).__name__}, expected a table (path, "
+            "data frame, dictionary of columns or Ibis table) and a Domain",
+            hint=_way_in(caller, data),
+        )
+    if workload is not None and getattr(workload, "domain", None) != domain:
+        raise DataError(
+            "the workload says which columns are read, and is not over this domain",
+            hint=f"write {caller}(data, workload.domain, workload=workload)",
+        )
+    for option, given in (("table", table), ("weight", weight), ("delimiter", delimiter)):
+        if not isinstance(given, str | None):
+            raise DataError(f"{option} is of type {type(given).__name__}, expected a text or None")
+    if delimiter is not None and not is_delimiter(delimiter):
+        raise DataError(
+            f"the delimiter is {delimiter!r}, expected one character",
+            hint="for example '~'; a quote or a line end cannot be one",
+        )
+    wanted: dict[str, str] = {}
+    for attribute in read_attributes(domain, workload):
+        wanted.setdefault(attribute.column, f"attribute '{attribute.name}'")
+    if weight is not None:
+        wanted.setdefault(weight, "the weight of each line")
+    if part is not None:
+        wanted.setdefault(part[0], "the partition of the ledger")
+    if unit is not None:
+        wanted[unit.column] = OF_PERSONS
+    return wanted
+
+
+def _way_in(caller: str, data: object) -> str:
+    """What to pass in place of an object that is no table."""
+    if type(data).__module__.partition(".")[0] == "pyspark":
+        return "pass ibis.pyspark.connect(session), and the name of a table or view with table="
+    if hasattr(data, "collect"):
+        return "collect the lazy frame first: data.collect()"
+    return f"write {caller}('people.csv', request.workload.domain)"
+
+
+def read_attributes(domain: Domain, workload: Workload | None) -> tuple[Attribute, ...]:
+    """Those whose columns are read."""
+    uses = {} if workload is None else attribute_uses(workload)
+    return tuple(a for a in domain.attributes if uses.get(a.name) != "none")
+
+
+def targets_of(attribute: Attribute) -> NDArray[np.int64]:
+    """For each code the cell that it counts into, -1 for dropped rows."""
+    rules = {OUTSIDE: attribute.outside, MISSING: attribute.missing, UNREADABLE: attribute.outside}
+    extra = [
+        -1 if rules[code] in ("", "refuse", "drop") else attribute.labels.index(rules[code])
+        for code in range(3)
+    ]
+    return np.array([*range(attribute.size), *extra], dtype=np.int64)
+
+
+def dropped_codes(attribute: Attribute) -> list[int]:
+    """The codes of rows that are counted nowhere."""
+    return np.flatnonzero(targets_of(attribute) < 0).tolist()
+
+
+def refuse_rows(
+    path: str, attributes: Sequence[Attribute], beside: Sequence[Sequence[int]], total: int
+) -> None:
+    """Raise for rows that the rules refuse: counts only, never values.
+
+    Parameters
+    ----------
+    beside : of each attribute the rows with its three codes that are no cell. total : all rows.
+    """
+    refused: list[str] = []
+    example = wrong = ends = ""
+    for attribute, count in zip(attributes, beside, strict=True):
+        outside = count[OUTSIDE] + count[UNREADABLE]
+        parts = []
+        if attribute.outside in ("", "refuse") and outside:
+            kind = declared_kinds(attribute).removesuffix("s")
+            unreadable = f" (of them {count[UNREADABLE]} text that is no {kind})" if count[UNREADABLE] else ""
+            parts.append(f"{outside} outside the declared domain{unreadable}")
+            example = example or f"'{attribute.name}: {{…, outside: drop}}'"
+            if (
+                count[OUTSIDE]
+                and isinstance(attribute.encoding, Bins)
+                and attribute.encoding.edges[-1] != np.inf
+            ):
+                ends = f"; the right end of the last bin of '{attribute.name}' is outside, too"
+            if count[UNREADABLE] == total - count[MISSING]:
+                wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
+        if attribute.missing in ("", "refuse") and count[MISSING]:
+            parts.append(f"{count[MISSING]} missing (NULL, empty or NaN)")
+            example = example or f"'{attribute.name}: {{…, missing: drop}}'"
+        if parts:
+            refused.append(
+                f"\n    column '{attribute.column}' (attribute '{attribute.name}'): {', '.join(parts)}"
+            )
+    if refused:
+        raise DataError(
+            f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
+            hint=f"{wrong}say where they go in the workload file: {example} leaves them out, "
+            f"the label of a cell in place of 'drop' counts them there{ends}",
+        )
+
+
+KEPT = "kept"
+"""The column that is 1 for rows that count, else 0."""
+
+NOBODY = "nobody"
+"""The column that is 1 for rows that name no person, else 0."""
+
+
+def check_unit(caller: str, unit: object, weight: str | None) -> Neighbours | None:
+    """The unit where its rows have to be chosen: where a column names the person.
+
+    Raises
+    ------
+    DataError : no ``Neighbours``; a column of persons beside weights, of whose rows no one could be left out.
+    """
+    if unit is None:
+        return None
+    if not isinstance(unit, Neighbours):
+        raise DataError(
+            f"unit of {caller} is of type {type(unit).__name__}, expected Neighbours or None",
+            hint="write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
+        )
+    if not unit.column:
+        return None
+    if weight is not None:
+        raise DataError(
+            f"unit has the column '{unit.column}' of persons, and data the weight '{weight}': the rows of a "
+            "line are not told apart",
+            hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
+        )
+    return unit
+
+
+def kept_rows(
+    coded: Any, read: Sequence[Attribute], names: Sequence[str], unit: Neighbours, salt: str
+) -> Any:
+    """The codes of rows with ``KEPT`` and ``NOBODY``, in place of the column ``person``.
+
+    Parameters
+    ----------
+    coded : Ibis table of a code for each attribute that is read, in columns of these names, and ``person``.
+    salt : public, and the same wherever the same rows are to be kept.
+    """
+    import ibis
+
+    has_cell: Any = ibis.literal(True)
+    for attribute, name in zip(read, names, strict=True):
+        if out := dropped_codes(attribute):
+            has_cell &= coded[name].notin(out)
+    # With its hash: a database may take persons for one that differ in case, or in blanks at the end.
+    hashed = coded.mutate(has_cell=has_cell, hash_of_person=hash_of(coded.person))
+    # Any order will do: rows of equal codes are equal. Spark wants one.
+    equal = ibis.window(group_by=["person", "hash_of_person", *names], order_by=["person"])
+    numbered = hashed.mutate(number=ibis.row_number().over(equal))
+    parts = [ibis.literal(salt), *(numbered[name].cast("string") for name in (*names, "number"))]
+    text = parts[0]
+    for part in (*parts[1:], numbered.person):
+        text = text + ibis.literal("|") + part
+    ordered = numbered.mutate(place=hash_of(text))
+    own = ibis.window(group_by=["person", "hash_of_person", "has_cell"], order_by=["place"])
+    ranked = ordered.mutate(rank=ibis.row_number().over(own))
+    is_kept = ranked.has_cell & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
+    return ranked.select(
+        *names,
+        **{KEPT: ibis.ifelse(is_kept, 1, 0).cast("int64")},
+        **{NOBODY: ibis.ifelse(ranked.person.isnull(), 1, 0).cast("int64")},
+    )
+
+
+def person_of(column: Any, table: str, name: str) -> Any:
+    """Who a row is of, as a text that is the same on every engine.
+
+    Raises
+    ------
+    DataError : a column of a type whose texts are not, such as floating numbers.
+    """
+    column = typed(column)
+    kind = column.type()
+    if not (kind.is_string() or kind.is_integer() or kind.is_uuid() or kind.is_date()):
+        raise DataError(
+            f"{table}: column '{name}' is of type {shown_type(kind)}; a person is named by a text, a whole "
+            "number, a day or a UUID",
+            hint="convert the column first, or name another under 'unit'",
+        )
+    return column.cast("string")
+
+
+def refuse_nobody(table: str, unit: Neighbours, nobody: int) -> None:
+    """Raise for rows of which it is not known whose they are: how many, nothing else."""
+    if nobody:
+        raise DataError(
+            f"{table}: column '{unit.column}' says whose a row is, and is missing (NULL) in "
+            f"{counted(nobody, 'row')} (confidential, for you alone)",
+            hint="leave such rows out of the table, or say whose they are",
+        )
+
 
 _BATCH = 2**16
 """Groups that come back from the engine at a time."""

@@ -17,9 +17,6 @@ from typing import Any
 
 from mmopt.errors import DataError
 
-__all__ = ["ColumnStream", "dictionary_columns", "frame_columns", "is_frame", "record_stream", "text_batches"]
-
-
 #: Arrow's schema, and record batches of it: the columns ``c0`` and on.
 Batches = tuple[Any, Iterator[Any]]
 

@@ -1,14 +1,39 @@
-"""A file that may hold a table: its kind, and whether it is still the same file after it was counted."""
+"""Files that hold tables: text, Parquet, DuckDB and SQLite.
+
+A file that may hold a table: its kind, and whether it is still the same file after it was counted.
+
+A text file with a table: where its lines are split, its header, its rows in DuckDB, and their errors.
+
+The header is read here and not by DuckDB, for three reasons: DuckDB renames a column that occurs twice
+without a word, compares names without regard to case, and guesses types from a sample, which turns the text
+``007`` into 7. Where fields are split is decided by the header and the names that are looked for, never by a
+row.
+
+A database file, DuckDB or SQLite: its tables and views, and the columns of one of them.
+
+DuckDB's extension for SQLite would have to be downloaded, so Python's ``sqlite3`` reads these files, in
+batches. A column of SQLite may hold values of any type in any row: all come as text, numbers as they are
+written out in full, which is how the cells of a text file are found. It has no booleans: they are the numbers
+0 and 1.
+"""
 
 from __future__ import annotations
 
+import csv
+import glob
+import gzip
+import io
 import os
+import re
+import sqlite3
+import urllib.parse
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import IO, Any, Literal, cast
 
-from mmopt.errors import DataError, suggest
-
-__all__ = ["TableFile", "table_file"]
+from mmopt.errors import DataError, Location, suggest
 
 Kind = Literal["csv", "parquet", "duckdb", "sqlite"]
 
@@ -108,3 +133,342 @@ def _neighbours(name: str) -> str:
         return f"there is no folder {folder}"
     near = suggest(os.path.basename(name), tables)
     return near if near.startswith("did you mean") else ""
+
+
+#: Where fields may be split, beside what the extension says.
+_DELIMITERS = (",", ";", "\t", "|")
+LONGEST_LINE = 2_000_000  # bytes, of the engine
+
+
+def csv_header(file: TableFile, wanted: Collection[str], said: str | None) -> tuple[str, tuple[str, ...]]:
+    """The delimiter, and the column names in the first line.
+
+    Of the usual delimiters it is one at which all ``wanted`` names are columns, the one of the extension
+    first; ``said`` overrides. Where no column is wanted, it is the one of the most columns.
+
+    Raises
+    ------
+    DataError : the file cannot be read, its first line is not UTF-8, is empty, or is not CSV.
+    """
+    if said is not None:
+        return said, _names(file, said)
+    header: dict[str, tuple[str, ...]] = {file.delimiter: ()}
+    refused: DataError | None = None
+    for delimiter in dict.fromkeys((file.delimiter, *_DELIMITERS)):
+        try:
+            header[delimiter] = _names(file, delimiter)
+        except DataError as error:
+            refused = refused or error
+    # The first of the best: the extension's, unless another one shows more of what is looked for.
+    best = max(
+        header, key=lambda d: (len(set(wanted).intersection(header[d])), not wanted and len(header[d]))
+    )
+    if not header[best]:
+        assert refused is not None
+        raise refused
+    return best, header[best]
+
+
+def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
+    try:
+        # Bytes that are not UTF-8 pass through here as surrogates, so that only the header itself is judged:
+        # the text layer reads ahead, and a bad byte further down has its own line number, which DuckDB knows.
+        with _binary(file) as raw:
+            start = raw.read(1)  # a wrong magic number is told here, a wrong checksum at the end
+            try:
+                start += raw.read(LONGEST_LINE - 1)
+            except gzip.BadGzipFile:
+                raise _damaged(file.path) from None
+        if len(start) == LONGEST_LINE and not re.search(rb"[\r\n]", start):
+            raise DataError(
+                f"the first line is longer than {LONGEST_LINE:,} bytes; expected column names",
+                where=Location(file.path, 1, 1),
+            )
+        with io.TextIOWrapper(io.BytesIO(start), "utf-8-sig", "surrogateescape", newline="") as lines:
+            names = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
+    except gzip.BadGzipFile as error:
+        if str(error).startswith(("CRC check", "Incorrect length")):  # of a short file: what follows the data
+            raise _damaged(file.path) from None
+        raise DataError(f"{file.path}: not a gzip file, though its name ends in .gz") from None
+    except (EOFError, zlib.error):
+        raise _damaged(file.path) from None
+    except OSError as error:
+        raise DataError(f"{file.path}: cannot be read: {error.strerror or error}") from None
+    except csv.Error as error:
+        raise DataError(
+            f"the first line is not a header of column names: {error}", where=Location(file.path, 1, 1)
+        ) from None
+    if any("\udc80" <= character <= "\udcff" for name in names for character in name):
+        raise _not_utf8(file.path, 1)
+    if not any(name.strip() for name in names):
+        raise DataError("the first line is empty; expected column names", where=Location(file.path, 1, 1))
+    if any("\n" in name or "\r" in name for name in names):
+        # DuckDB 2.0 takes it for the file's line end and then reads no row, without an error.
+        raise DataError(
+            "a column name holds a line break, or its quote is not closed", where=Location(file.path, 1, 1)
+        )
+    return tuple(names)
+
+
+def csv_table(connection: Any, file: TableFile, delimiter: str, count: int) -> Any:
+    """The rows as an Ibis table of text columns, numbered ``c0`` and on.
+
+    Numbered, so that names that differ in case only, or stand twice unused, do no harm.
+    """
+    return connection.read_csv(
+        # Without escaping, a file called data[1].csv would be read as a pattern.
+        glob.escape(os.path.abspath(file.path)),
+        auto_detect=False,
+        header=True,
+        delim=delimiter,
+        quote='"',
+        escape='"',
+        columns={f"c{i}": "VARCHAR" for i in range(count)},
+        compression="gzip" if file.gzipped else "none",
+        hive_partitioning=False,
+    )
+
+
+def check_gzip(file: TableFile) -> None:
+    """Read a gzipped table to its end, whose checksum DuckDB does not look at.
+
+    Raises
+    ------
+    DataError : the checksum or the length is not that of the text, or the stream ends too early.
+    """
+    try:
+        with _binary(file) as raw:
+            while raw.read(2**20):
+                pass
+    except (OSError, EOFError, zlib.error):
+        raise _damaged(file.path) from None
+
+
+def _damaged(path: str) -> DataError:
+    return DataError(f"{path}: the gzip stream is damaged or ends too early")
+
+
+def _not_utf8(path: str, line: int) -> DataError:
+    """The error for text in another encoding, used for the header and for the rows; by the first bytes."""
+    with open(path, "rb") as content:
+        mark = content.read(2)
+    kind = "UTF-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
+    is_packed = mark == b"\x1f\x8b" and not path.lower().endswith(".gz")
+    return DataError(
+        "the text is not UTF-8",
+        where=Location(path, line, 1),
+        hint=f"it is packed with gzip, rename it: {os.path.basename(path)}.gz"
+        if is_packed
+        else f"convert the file first, for instance: iconv -f {kind} -t UTF-8 old.csv > new.csv",
+    )
+
+
+def _binary(file: TableFile) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(file.path, "rb")) if file.gzipped else open(file.path, "rb")
+
+
+def csv_error(file: TableFile, error: Exception) -> DataError | None:
+    """Our words for an error of DuckDB about the file, without the row that it quotes."""
+    import duckdb
+
+    if isinstance(error, duckdb.NotImplementedException):
+        # Its readers could not agree where lines begin; a single one does not see a quote left open.
+        return DataError(f"{file.path}: quoted line breaks in a large CSV file", hint="convert it to Parquet")
+    if type(error) not in (duckdb.InvalidInputException, duckdb.IOException, duckdb.Error):
+        return None
+    said = str(error)
+    numbered = re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", said)
+    line = int(numbered.group(1)) if numbered else None
+    if file.gzipped and said.startswith("IO Error"):
+        # It unpacks (``check_gzip``); DuckDB knows no comment and no checksum in a gzip header.
+        return DataError(
+            f"{file.path}: this form of gzip is not read", hint="unpack it, or pack it with gzip"
+        )
+    if line is not None and "not utf-8 encoded" in said:
+        return _not_utf8(file.path, line)
+    where = Location(file.path, line, 1) if line is not None else None
+    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
+    if fields:
+        problem = f"{fields.group(2)} fields in this row; the header has {fields.group(1)}"
+    elif "unterminated quote" in said:
+        problem = "a quoted field that is not closed, or goes on after its closing quote"
+    elif "Maximum line size" in said:
+        problem = "a line longer than 2,000,000 bytes"
+    else:
+        problem = "not well-formed CSV (RFC 4180), or line ends of several kinds"
+    return DataError(
+        problem if where else f"{file.path}: {problem}",
+        where=where,
+        hint='expected UTF-8 text, one row a line, fields quoted with " where they hold the separator\n'
+        "  a large file whose quoted fields hold line breaks may be read from a copy in Parquet only",
+    )
+
+
+_BATCH = 50_000  # rows of SQLite at a time
+
+
+@dataclass(frozen=True)
+class DatabaseTable:
+    """A table or view: its name as SQL, and its column names."""
+
+    quoted: str
+    columns: tuple[str, ...]
+
+
+def quoted(name: str) -> str:
+    """A name as SQL spells it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+# -- DuckDB
+
+
+def duckdb_columns(connection: Any, path: str, said: str | None) -> DatabaseTable:
+    """The table or view called ``said``, or the only one; from the catalogue alone.
+
+    Raises
+    ------
+    DataError : there is none, there are several and none is named, or there is none of that name.
+    """
+    here = "database_name = current_database() AND NOT internal"
+    names = connection.con.execute(
+        f"SELECT schema_name, table_name FROM duckdb_tables() WHERE {here} "
+        f"UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE {here} ORDER BY ALL"
+    ).fetchall()
+    shown = [name if schema == "main" else f"{schema}.{name}" for schema, name in names]
+    chosen = chosen_table(path, shown, said)
+    if shown.count(chosen) > 1:
+        raise DataError(
+            f"{path}: '{chosen}' is a name with a point, and a name in a schema", hint="rename one of the two"
+        )
+    schema, name = names[shown.index(chosen)]
+    columns = connection.con.execute(
+        f"SELECT column_name FROM duckdb_columns() WHERE {here} AND schema_name = ? AND table_name = ? "
+        "ORDER BY column_index",
+        [schema, name],
+    ).fetchall()
+    return DatabaseTable(f"{quoted(schema)}.{quoted(name)}", tuple(column for (column,) in columns))
+
+
+def duckdb_table(connection: Any, source: DatabaseTable, places: Sequence[int]) -> Any:
+    """The columns at these places as an Ibis table of ``c0`` and on; a view of it that only this session has.
+
+    Only these: Ibis need not know the types of the others.
+    """
+    columns = [f"{quoted(source.columns[place])} AS c{i}" for i, place in enumerate(places)]
+    connection.raw_sql(
+        f"CREATE TEMP VIEW counted_rows AS SELECT {', '.join(columns) or '1 AS c0'} FROM {source.quoted}"
+    )
+    return connection.table("counted_rows")
+
+
+# -- SQLite
+
+
+@contextmanager
+def sqlite_database(path: str) -> Iterator[sqlite3.Connection]:
+    """A connection that cannot write; DuckDB asks for rows in a thread of its own."""
+    uri = f"file:{urllib.parse.quote(os.path.abspath(path))}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def sqlite_columns(connection: sqlite3.Connection, path: str, said: str | None) -> DatabaseTable:
+    """As ``duckdb_columns``."""
+    names = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
+        "ESCAPE '\\' ORDER BY name"
+    ).fetchall()
+    name = quoted(chosen_table(path, tuple(name for (name,) in names), said))
+    header = connection.execute(f"SELECT * FROM {name} LIMIT 0").description
+    return DatabaseTable(name, tuple(column[0] for column in header))
+
+
+def sqlite_batches(
+    connection: sqlite3.Connection,
+    path: str,
+    source: DatabaseTable,
+    places: Sequence[int],
+    persons: Collection[str] = (),
+) -> Iterator[list[list[str | None]]]:
+    """The columns at these places as text, in batches of rows; one column of NULL where there is no place.
+
+    One statement reads them all, so that what is written meanwhile is not seen.
+
+    Raises
+    ------
+    DataError : a value is a BLOB; in a column of ``persons`` a REAL, which may equal a whole number, or whole
+        numbers beside texts, which may be spelled alike.
+    """
+    columns = [source.columns[place] for place in places]
+    named = [i for i, column in enumerate(columns) if column in persons]
+    kinds: dict[int, set[type]] = {i: set() for i in named}
+    read = f"SELECT {', '.join(map(quoted, columns)) or 'NULL'} FROM {source.quoted}"
+    for batch in _batches(connection, path, read):
+        for i in named:
+            kinds[i] |= {type(row[i]) for row in batch}
+            if float in kinds[i] or kinds[i] >= {int, str}:
+                held = "REAL numbers" if float in kinds[i] else "whole numbers beside texts"
+                raise DataError(
+                    f"{path}: column '{columns[i]}' holds {held}; a person is named by a text or a "
+                    "whole number",
+                    hint="make a view of the table in which it is text",
+                )
+        texts = [list(map(_text, column)) for column in zip(*batch, strict=True)]
+        for i, column in enumerate(texts):
+            if any(isinstance(value, bytes) for value in column):
+                raise DataError(
+                    f"{path}: column '{columns[i]}' holds a BLOB, which is no value of an attribute",
+                    hint="make a view of the table in which it is text or a number",
+                )
+        yield texts
+
+
+def _batches(connection: sqlite3.Connection, path: str, read: str) -> Iterator[list[tuple[Any, ...]]]:
+    try:
+        rows = connection.execute(read)
+        while batch := rows.fetchmany(_BATCH):
+            yield batch
+    except sqlite3.Error as error:
+        raise sqlite_error(path, error) from None
+
+
+def sqlite_error(path: str, error: sqlite3.Error) -> DataError:
+    """Our words for an error of SQLite; that for text which is not UTF-8 has no code, and quotes the text."""
+    code = getattr(error, "sqlite_errorname", "text that is not UTF-8")
+    hint = "it is being written; try again later" if code in ("SQLITE_BUSY", "SQLITE_LOCKED") else ""
+    return DataError(f"{path}: cannot be read as an SQLite database ({code})", hint=hint)
+
+
+def _text(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | bytes) else repr(value)
+
+
+def chosen_table(database: str, names: Sequence[str], said: str | None, hint: str = "") -> str:
+    """The table or view of that name; the only one where none is named.
+
+    Raises
+    ------
+    DataError : no such table, several and none is named, or none at all, with the ``hint``.
+    """
+    listed = f"{', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
+    if said is not None and said in names:
+        return said
+    if not names:
+        raise DataError(f"{database}: the database has no table and no view", hint=hint)
+    if said is not None:
+        near = suggest(said, names)
+        there = f"the database has: {listed}"
+        raise DataError(
+            f"{database}: no table or view '{said}'",
+            hint=f"{near}\n  {there}" if near.startswith("did") else there,
+        )
+    if len(names) > 1:
+        raise DataError(
+            f"{database}: the database has {len(names)} tables and views, and none is named: {listed}",
+            hint=f"name one: --table '{names[0]}' (table= in Python)",
+        )
+    return names[0]

@@ -1,6 +1,6 @@
 """A proved bound for any convex program: a second problem is solved for multipliers and slopes, then judged.
 
-The solver's word counts for nothing: whatever it gives is read as ``derived_bound.py`` says. The multipliers
+The solver's word counts for nothing: whatever it gives is read as ``bound_claims.py`` says. The multipliers
 that the program's own solve ended with are tried before. Where the first perturbation leaves too much, or
 makes the problem unbounded, others follow. The same problem, with room in its lines, gives a point inside.
 """
@@ -20,18 +20,16 @@ from mmopt.compiler import Instance
 from mmopt.compiler.duality.lower_apart import lower_apart
 from mmopt.compiler.duality.nodes import nodes_of
 from mmopt.compiler.duality.ranges import ranges_of
+from mmopt.driver.judge.bound_claims import Derived, Reader, level_above, reader
 from mmopt.driver.judge.charge_for_root import names_with_errors
-from mmopt.driver.judge.derived_bound import Derived, Reader, level_above, reader
 from mmopt.driver.judge.score_point import Candidate, candidate, gap_of, improves, upper_value
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError
-from mmopt.language.evaluate.split_values import splits
+from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_kernel, predicted, run
-
-__all__ = ["derive", "moved_inside", "unknown_errors"]
 
 # Of the objective: what is taken off for what lies in cones, so that residuals are inside the dual ones.
 SHARES = (1e-7, 1e-9, 1e-5, 0.0)

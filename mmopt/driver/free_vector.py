@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmopt.driver.judge.score_point import Array
 from mmopt.language.syntax.syntax_tree import Declaration
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
-
-__all__ = ["Coordinates", "draw"]
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,21 @@
-"""Run a solver on a convex instance, score each of its points, keep the best, and say how it ended."""
+"""A run of a solver: its points scored, the best kept, its end explained.
+
+Run a solver on a convex instance, score each of its points, keep the best, and say how it ended.
+
+A solver of another method goes on where the one that was chosen got no further, near the gap asked for.
+
+An interior point method may end with an exact objective at a point that is off by about the square root of
+that error; then a certificate that takes slopes at the point is short. On small programs a first order method
+ends at a point that is nearer.
+
+What is said of an objective beside its value: what misses are charged to it, and why it is estimated.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,12 +25,11 @@ import numpy as np
 from mmopt.compiler import Instance, Scaling, cones, lower, scale
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
+from mmopt.driver.accepted_inputs import OF_SOLVERS, unread
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, Row
+from mmopt.driver.judge.assemble_solution import Ending, Row, adopt
 from mmopt.driver.judge.bound_claims import understates
 from mmopt.driver.judge.score_point import (
-    Array,
     Candidate,
     bound_of,
     candidate,
@@ -28,15 +38,20 @@ from mmopt.driver.judge.score_point import (
     improves,
     may_move,
     starts_from,
+    upper_value,
 )
-from mmopt.driver.judge.violations import worst_line
-from mmopt.driver.read_options import OF_SOLVERS, unread
+from mmopt.driver.judge.violations import Violation, violations, worst_line
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import Error, SolverError, UndecidedError
+from mmopt.errors import Error, SolverError, TooLargeError, UndecidedError
+from mmopt.language import evaluate
+from mmopt.language.evaluate.evaluate_constraint import excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
-from mmopt.language.evaluate.split_values import splits
+from mmopt.language.evaluate.number_systems import splits
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import plain
+from mmopt.results import Solution
 from mmopt.solvers import (
     SOLVERS,
     Claim,
@@ -48,11 +63,9 @@ from mmopt.solvers import (
     missing_cones,
     predicted,
     run,
+    total,
 )
-from mmopt.stop_reasons import Stop
 from mmopt.strategies.baselines import baseline, baseline_names
-
-__all__ = ["Best", "not_scaled", "run_solver"]
 
 
 @dataclass
@@ -364,3 +377,117 @@ def _others(instance: Instance, row: SolverRow | Claim) -> str:
     rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
     names = [r.name for r in rows if r.name != row.name]
     return f"another solver ({', '.join(names)})" if names else "another formulation"
+
+
+NEAR = 100.0  # times the gap asked for: farther off a solver of lower precision helps no more
+SECONDS = 1.0  # that it may take; longer where the first did, and no longer than that
+
+
+def nearer(
+    task: Task, row: SolverRow | Claim, best: Best, point: Candidate, ending: Ending, started: float
+) -> tuple[Candidate, Ending]:
+    """Point and ending of ``row``'s run, or of both runs where the other solver reaches the gap.
+
+    Nothing is tried for a solver that the caller named, nor where its limit of iterations is.
+    """
+    options = ending.options
+    other = None if isinstance(row, Claim) else another(task.instance, row)
+    if other is None or task.solver is not None or not isinstance(options, Options):
+        return point, ending
+    if ending.stop != Stop.MISSED or options.max_iterations or best.gap > NEAR * options.tolerance:
+        return point, ending
+    used = time.monotonic() - started
+    seconds = min(max(used, SECONDS), options.time_limit - used)
+    if seconds <= 0:
+        return point, ending
+    asked = {**task.asked, "tolerance": options.tolerance, "time_limit": seconds}
+    try:
+        reached, last = run_solver(replace(task, asked=asked), other, best, started)
+    except (SolverError, TooLargeError):
+        return point, ending
+    if last.stop not in (Stop.REACHED, Stop.INTERRUPTED):
+        return point, ending
+    return reached, replace(
+        last,
+        options=options,
+        iterations=total([ending.iterations, last.iterations]),
+        compile=ending.compile,
+        solve=last.compile + last.solve - ending.compile,
+        history=[*ending.history, *_after(ending, last)],
+    )
+
+
+def _after(first: Ending, second: Ending) -> list[Row]:
+    """The rows of the second, counted on from those of the first."""
+    runs = max((int(row["run"]) for row in first.history), default=0)
+    on = {"run": runs, "iteration": first.iterations or 0}
+    return [
+        {**row, **{name: int(row[name]) + more for name, more in on.items() if name in row}}
+        for row in second.history
+    ]
+
+
+def another(instance: Instance, row: SolverRow) -> SolverRow | None:
+    """The first installed one of another method that has the cones."""
+    needed = cones(instance.checked, instance.sizes())
+    able = (each for each in SOLVERS if each.is_installed and not missing_cones(each, needed))
+    return next((each for each in able if each.method != row.method), None)
+
+
+TOLD = 1e-13  # relative: a smaller miss is the rounding of a sum
+MOST_NAMED = 3  # lines
+
+
+def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
+    """Of a convex program of the user's own: what its objective is charged, and why it is no more than
+    estimated; nothing of a shipped program, whose repair keeps its lines.
+    """
+    if is_shipped(instance.checked) or splits(instance.env) or instance.program.klass != "convex":
+        return []
+    env = {**instance.env, **plain(solution.variables)}
+    return [*_charge(instance, env, solution)] or [*_why_estimated(instance, env, solution)]
+
+
+@np.errstate(all="ignore")
+def _charge(instance: Instance, env: dict[str, Any], solution: Solution) -> Iterator[str]:
+    missed: list[Violation] = [v for v in violations(instance, env) if v.amount > 0]
+    value = float(evaluate(instance.program.objective, env))
+    charge = abs(solution.objective - value)
+    line = by = ""
+    if missed:
+        line, by = missed[0].text(instance), rounded(missed[0].amount, 2, up=True, layout="e")
+    if charge > float(solution.options.get("tolerance") or 1e-6) * max(1.0, abs(value)):
+        misses = f"misses of {line} (by {by}, relatively, times its multiplier)"
+        what = misses if missed else "the rounding of its value or of a line"
+        most = rounded(charge, 3, up=True)
+        yield f"the objective is {value:.6g} at the point, and charged {most} for {what}"
+    elif not missed or missed[0].amount <= TOLD:
+        return
+    elif solution.solver == "given" and not solution.multipliers:
+        yield (
+            f"the point misses {line} by {by}, relatively, which is taken for rounding: without multipliers "
+            "nothing is charged for it, and the objective may be better than the optimum"
+        )
+
+
+def _why_estimated(instance: Instance, env: dict[str, Any], solution: Solution) -> Iterator[str]:
+    # A strategy is judged by its total error, which has a grade of its own.
+    if solution.has_strategy or solution.objective_grade != "estimated":
+        return
+    unsure = [c for c in instance.program.constraints if excess_with_errors(c, env) > 0.0]
+    equations = [c.name for c in unsure if c.relation.op == "=="]
+    others = [c.name for c in unsure if c.relation.op != "=="]
+    if equations:
+        yield (
+            f"the objective is estimated, as {_named(equations)} holds up to rounding only; where '<=' or "
+            "'>=' means the same, it could be proved"
+        )
+    elif others:
+        yield f"the objective is estimated: that {_named(others)} holds is known up to rounding only"
+    elif not upper_value(instance.program.objective, env)[1]:
+        yield "the objective is estimated: no error bound is known of its evaluation"
+
+
+def _named(lines: list[str]) -> str:
+    rest = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+    return ", ".join(f"'{name}'" for name in lines[:MOST_NAMED]) + rest

@@ -1,40 +1,45 @@
-"""Solve a convex program as its plan says: as it is, or by exact reductions, lifted and scored.
+"""A convex program solved as planned: whole, reduced, or factor by factor.
+
+Solve a convex program as its plan says: as it is, or by exact reductions, lifted and scored.
 
 A solver runs on one instance, each of its points is certified, the best is kept. What comes from a reduction
 is scored again: the lifted strategy becomes a point as the program's section ``from strategy`` says, and is
 repaired and evaluated against the program file for the whole workload like a solver's point; the lifted
 multipliers are put into its certificate. So nothing depends on a reduction being right but the gap.
+
+Solve a product factor by factor; the whole is what the certified solutions of its factors make.
+
+Nothing is scored over the cells: that objective and bound of the whole are the products of theirs is the
+theorem of ``compiler/reductions/solve_apart.py``, and whether it holds the plan decides by the
+program's tree.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, assemble
-from mmopt.driver.judge.bound_claims import refuted
-from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.point_meaning import meaning
-from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move
+from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble
+from mmopt.driver.judge.bound_claims import Derived, refuted
+from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move, meaning
 from mmopt.driver.run_solver import Best, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
-from mmopt.limits import time_left
-from mmopt.numerics.outward import rounded
-from mmopt.results import Solution
+from mmopt.limits import Stop, time_left
+from mmopt.numerics.outward import rounded, times_down, times_up
+from mmopt.results import Solution, Status, of_factors
+from mmopt.results.saved_fields import weakest
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
-from mmopt.stop_reasons import Stop
 from mmopt.strategies import as_dense
-
-__all__ = ["Parts", "solve_convex", "with_derived"]
 
 # Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
 SHARE_OF_PARTS = 0.9
@@ -195,8 +200,7 @@ def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
     """SolverError for a program of the user's own whose objective gets better without end."""
     if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
-    from mmopt.driver.diagnosis.advice_on_conflicts import not_attained
-    from mmopt.driver.diagnosis.unattained import find_endless
+    from mmopt.driver.diagnosis.diagnose import find_endless, not_attained
 
     endless = find_endless(task.instance, point.variables)
     if endless is not None:
@@ -260,7 +264,7 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
     try:
         point, ending = run_solver(task, row, best, started)
     except SolverError as error:
-        from mmopt.driver.other_method import another  # off the usual way
+        from mmopt.driver.run_solver import another  # off the usual way
 
         other = None if isinstance(row, Claim) or task.solver else another(task.instance, row)
         is_open = best.point is not None or isinstance(error, UndecidedError)
@@ -271,7 +275,7 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
         raise
     if ending.stop != Stop.MISSED:
         return point, ending
-    from mmopt.driver.other_method import nearer  # off the usual way
+    from mmopt.driver.run_solver import nearer  # off the usual way
 
     return nearer(task, row, best, point, ending, started)
 
@@ -404,3 +408,88 @@ def _solve_parts(task: Task) -> Solution:
         reductions=task.plan.lines,
     )
     return assemble(instance, point.env, with_derived(task, point, ending, parts.started))
+
+
+def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
+    """Solve a product as its plan says, equal factors once; ``solve`` solves the task of a factor.
+
+    Raises
+    ------
+    SolverError : no feasible point of a factor was found.
+    """
+    parts, plans = Parts(task), task.plan.factors
+    known: dict[SolvePlan, Solution] = {}
+    for plan in task.plan.attributes:
+        with parts.named():
+            asked = parts.options(plan, 1.0 / len(plans))
+            found = known[plan] = solve(replace(task, plan=plan, asked=asked))
+        parts.ends.append((found.status.stop, found.warnings))
+    solved = list(known.values())
+    whole = composed(task.instance.workload.hash, {name: known[plan] for name, plan in plans.items()})
+    gap = math.inf if whole.gap is None else whole.gap
+    stop = parts.stop(gap)
+    names = dict.fromkeys((s.solver, s.solver_version) for s in solved)
+    found = replace(
+        whole,
+        solver=" and ".join(name for name, _ in names),
+        solver_version=" and ".join(version for _, version in names),
+        status=replace(whole.status, stop=stop),
+        iterations=total(s.iterations for s in solved),
+        seconds={
+            **{name: sum(s.seconds[name] for s in solved) for name in ("compile", "solve")},
+            "total": time.monotonic() - parts.started,
+        },
+        options={**whole.options, **task.asked, "tolerance": parts.asked},
+        reductions=task.plan.lines,
+        warnings=parts.remarks(stop, gap),
+    )
+    task.tell(found.solver, found.seconds["total"], found.iterations, found.objective, found.bound)
+    return found
+
+
+def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
+    """Put the solutions of the factors together: objective and error rounded up, bounds down.
+
+    What tells how it came about is left to the caller.
+    """
+    each = list(factors.values())
+    first, minimized = each[0], each[0].sense == "minimize"
+
+    def product(name: str, up: bool) -> float:
+        return float(reduce(times_up if up else times_down, [getattr(s, name) for s in each]))
+
+    is_bounded = all(s.bound is not None and s.bound >= 0.0 for s in each)
+    grades = [s.bound_grade for s in each if s.bound_grade is not None]
+    own = [s.own_sensitivity for s in each]
+    made = of_factors(factors)
+    grade = weakest(*grades) if is_bounded else None
+    return replace(
+        first,
+        **made,
+        status=Status(
+            first.status.stop,
+            all(s.status.feasible for s in each),
+            max(s.status.violation for s in each),
+            grade == "proved",
+            first.status.raw,
+        ),
+        objective=product("objective", up=minimized),
+        bound=product("bound", up=not minimized) if is_bounded else None,
+        error=product("error", up=True),
+        error_bound=product("error_bound", up=False),
+        sensitivity=made["strategy"].sensitivity,
+        rmse=product("rmse", up=True),
+        value=math.prod(s.value for s in each),
+        scaling={},
+        workload_hash=workload_hash,
+        history=(),
+        warnings=(),
+        steps=dict(factors),
+        objective_grade=weakest(*(s.objective_grade for s in each)),
+        bound_grade=grade,
+        survived=min(s.survived for s in each),
+        own_sensitivity=None if own == [None] * len(own) else math.prod(one or 1.0 for one in own),
+        derived_bound=None,
+        derived_grade=None,
+        derived_from={},
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.invariance.composed_workloads import of_factors
+from mmopt.compiler.equivariance import of_factors
 from mmopt.compiler.reductions import (
     ReductionStep,
     Traits,
@@ -24,27 +24,15 @@ from mmopt.compiler.reductions import (
     workloads_of_factors,
 )
 from mmopt.compiler.same_program import is_shipped, match
-from mmopt.driver.read_options import reads, takes
+from mmopt.driver.accepted_inputs import reads, takes
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
-from mmopt.language.evaluate.split_values import splits
-from mmopt.numerics.arrays import MOST_CELLS, fits_memory
-from mmopt.numerics.blas_threads import one_thread
+from mmopt.language.evaluate.number_systems import splits
+from mmopt.limits import fits_memory
+from mmopt.numerics.arrays import MOST_CELLS, one_thread
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Options, SolverRow, is_claimed, is_kernel, memory_limit
 from mmopt.workloads import Workload
-
-__all__ = [
-    "FEW_CELLS",
-    "MOST_CELLS",
-    "Progress",
-    "Report",
-    "SolvePlan",
-    "Task",
-    "plan_in_factors",
-    "plan_instance",
-    "plan_solve",
-]
 
 FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""
@@ -256,7 +244,7 @@ def _by_sets(
     Where that leaves the gap open it goes on, for targets by sets that are made for these (``is_quick``
     False), and last in the space of the queries.
     """
-    from mmopt.compiler.reductions.split_by_sectors import by_sets, of_each_query  # off the usual way
+    from mmopt.compiler.reductions.split_symmetric import by_sets, of_each_query  # off the usual way
 
     if not is_shipped(checked):
         return NO_KERNEL
@@ -280,7 +268,7 @@ def _by_sectors(
     checked: Checked, workload: Workload, givens: Mapping[str, Any]
 ) -> SolvePlan | str | TooLargeError:
     """The plan in the space of the queries, or why there is none."""
-    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+    from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
 
     try:
         with one_thread():
@@ -384,7 +372,7 @@ class Task:
     solver : the one named. asked : the options named, by their names in ``Options``; all others are the
     solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
     search starts. derive : whether a bound is derived from the lines; None: where there is no proved one.
-    What is not read has been refused (``read_options.py``).
+    What is not read has been refused (``accepted_inputs.py``).
     """
 
     plan: SolvePlan

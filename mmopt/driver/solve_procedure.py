@@ -20,16 +20,13 @@ from mmopt.driver.solve_plan import Task
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.argument_types import LARGEST_DIM
-from mmopt.language.check.procedure_checks import START_ARGUMENT
+from mmopt.language.check.section_checks import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
-from mmopt.limits import require_memory, require_time
+from mmopt.limits import Stop, require_memory, require_time
 from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
 from mmopt.solvers import total
-from mmopt.stop_reasons import Stop
 from mmopt.strategies import Neighbours, Strategy, as_dense
-
-__all__ = ["solve_closed", "solve_procedure"]
 
 Solve = Callable[[Task], Solution]
 

@@ -13,7 +13,7 @@ import numpy as np
 from mmopt.compiler import Instance, Lowered, bind, cones, lower, variables
 from mmopt.driver.accepted_inputs import as_program, named_givens, within_range, workload_for
 from mmopt.errors import OptionError, TooLargeError, suggest, whole
-from mmopt.exchange import cbf, mps, npz, sdpa
+from mmopt.exchange import file_formats
 from mmopt.language import Program, check
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array
@@ -22,8 +22,6 @@ from mmopt.resources import version
 from mmopt.solvers import refuse_too_large, solver_row
 from mmopt.solvers.conic_problem import ConicProblem, conic_problem, led_back
 from mmopt.solvers.conic_solvers import Handover, hand_over
-
-__all__ = ["FORMATS", "Exported", "Format", "cvxpy_problem", "export", "led_from_columns"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +40,10 @@ class Format:
 # In the order in which they are offered in place of one that cannot say a program.
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "cbf": Format("cbf", (".cbf",), cbf.TAKES, cbf.written),
-        "sdpa": Format("sdpa", (".dat-s", ".sdpa"), sdpa.TAKES, sdpa.written),
-        "mps": Format("mps", (".mps",), mps.TAKES, mps.written, quadratic=True),
-        "npz": Format("npz", (".npz",), npz.TAKES, npz.written),
+        "cbf": Format("cbf", (".cbf",), file_formats.CBF_CONES, file_formats.cbf_text),
+        "sdpa": Format("sdpa", (".dat-s", ".sdpa"), file_formats.SDPA_CONES, file_formats.sdpa_text),
+        "mps": Format("mps", (".mps",), file_formats.MPS_CONES, file_formats.mps_text, quadratic=True),
+        "npz": Format("npz", (".npz",), file_formats.CBF_CONES, file_formats.npz_bytes),
     }
 )
 
@@ -85,7 +83,7 @@ def export(
     ----------
     workload, program, givens : as for ``solve``.
     format : "cbf" (all cones), "sdpa" (linear rows, second-order and psd cones), "mps" (linear rows, linear
-        or quadratic objective) or "npz" (all cones; ``mmopt.exchange.npz`` names its arrays).
+        or quadratic objective) or "npz" (all cones; ``mmopt.exchange.file_formats`` names its arrays).
 
     Raises
     ------

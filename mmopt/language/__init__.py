@@ -163,17 +163,18 @@ Folders
 - ``atoms/``: functions and operators, a row each
 - ``check/``: what is known before any number
 - ``evaluate/``: with numbers
-- ``print/``: LaTeX and plain text
+- ``print.py``: LaTeX and plain text
 """
 
-from mmopt.language.atoms.table_of_atoms import ATOMS, Atom
-from mmopt.language.check.whole_program import SOURCES, Checked, check, shipped
-from mmopt.language.evaluate.differentiate import Tape
+from mmopt.language.atoms.atom import Atom
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.relation_checks import SOURCES
+from mmopt.language.check.whole_program import Checked, check, shipped
 from mmopt.language.evaluate.evaluate_constraint import violation, worst
-from mmopt.language.evaluate.evaluator import evaluate, evaluate_ball
-from mmopt.language.print.program_layout import typeset_latex
+from mmopt.language.evaluate.evaluator import Tape, evaluate, evaluate_ball
+from mmopt.language.print import typeset_latex
 from mmopt.language.syntax.program import Program, program_names
-from mmopt.language.syntax.to_text import to_source
+from mmopt.language.syntax.syntax_tree import to_source
 
 __all__ = [
     "ATOMS",

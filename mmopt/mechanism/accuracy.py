@@ -17,24 +17,10 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.privacy.calibration import finer
-from mmopt.privacy.noise import Noise
+from mmopt.privacy.noise import Noise, finer
+from mmopt.privacy.rounding.integer_dense import common_step
 from mmopt.privacy.rounding.integer_strategy import Measured
-from mmopt.privacy.rounding.rounded_rows import common_step
 from mmopt.workloads.query_product import LEAST_MISSED
-
-__all__ = [
-    "BEYOND",
-    "NEARLY_NORMAL",
-    "Intervals",
-    "check_confidence",
-    "coefficients",
-    "deviations",
-    "has_coefficients",
-    "intervals",
-    "standard_errors",
-]
-
 
 _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
 NEARLY_NORMAL = 1e-6

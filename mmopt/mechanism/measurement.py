@@ -17,24 +17,12 @@ from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
-from mmopt.privacy.rounding.counted_tables import CountedTables
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, check_type
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, CountedTables, check_type
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_group import Explicit
-from mmopt.workloads.root_of_merged_cells import Block
+from mmopt.workloads.query_product import Block
 from mmopt.workloads.tidy_columns import require_table, tidy_columns
-
-__all__ = [
-    "FIGURES",
-    "Answers",
-    "Exact",
-    "check_claim",
-    "checked_counts",
-    "counted_exactly",
-    "described",
-    "measure",
-]
 
 Bools = npt.NDArray[np.bool_]
 

@@ -1,4 +1,11 @@
-"""A release on disk: answers, manifest and what belongs to them in a new folder, complete or absent."""
+"""The folder of a release: columns of answers and accuracy, manifest, strategy.
+
+The accuracy of each query as columns: what a table, a file and a chart of it are made from.
+
+Answers as columns: what each query says, then its numbers, rounded as they are published.
+
+A release on disk: answers, manifest and what belongs to them in a new folder, complete or absent.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +24,130 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mmopt.errors import OptionError
-from mmopt.mechanism.accuracy import Intervals
-from mmopt.mechanism.answer_columns import answers_frame
-from mmopt.mechanism.measurement import Answers
+from mmopt.mechanism.accuracy import BEYOND, Intervals
+from mmopt.mechanism.measurement import FIGURES, Answers
 from mmopt.mechanism.release_plan import Plan
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
 from mmopt.resources import version as own_version
 from mmopt.results import Frame
+from mmopt.workloads.query_product import wishes
+from mmopt.workloads.tidy_columns import query_columns
 
-__all__ = [
-    "ANSWERS_FILE",
-    "CHART_FILE",
-    "GUARANTEE",
-    "MANIFEST_FILE",
-    "PARQUET_FILE",
-    "STRATEGY_FILE",
-    "build_manifest",
-    "coverage_kind",
-    "guarantee",
-    "noise_words",
-    "partial_sibling",
-    "stated",
-    "write_release",
-]
+NAMES = (
+    *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
+    *("within_confidence", "meets", "share_of_cost"),
+)
+"""Of columns, that no attribute has."""
+
+
+def accuracy_columns(plan: Plan, confidence: float) -> Frame:
+    """One row a query, in their order; nothing in them depends on data.
+
+    query, label : its group and its own text; then what the query says of each attribute (``tidy_columns``).
+    standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
+    max_variance, within, within_confidence : what is asked for, or NaN (a max_variance that a wish implies is
+    not); meets : whether that is held, NaN where nothing is asked for. None of these where nothing is at all.
+
+    Raises
+    ------
+    OptionError : a confidence outside (0, 1). TooLargeError : more queries than a table has memory for.
+    """
+    return Frame({**query_columns(plan.workload, NAMES), **accuracy_figures(plan, confidence)})
+
+
+def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
+    """The columns that say no more than numbers do, and the kind of the noise: all but texts of the queries.
+
+    Raises
+    ------
+    OptionError : a confidence outside (0, 1).
+    """
+    workload = plan.workload
+    targets = np.array(workload.targets)
+    asked = np.isfinite(targets)
+    meets = np.square(plan.standard_errors) <= targets
+    half_widths, confidences = np.full(workload.m, np.inf), np.full(workload.m, np.nan)
+    for rows, wish in wishes(workload.blocks):
+        half_widths[rows], confidences[rows] = wish.half_width, wish.confidence
+        is_stricter = targets[rows] < wish.variance
+        widths = plan.intervals(wish.confidence).widths[rows]
+        meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
+        targets[rows] = np.where(is_stricter, targets[rows], np.inf)
+    columns = {
+        "standard_error": plan.standard_errors,
+        "half_width": plan.intervals(confidence).widths,
+        "noise": np.full(workload.m, plan.kind, dtype=object),
+    }
+    if asked.any():
+        columns |= {
+            "max_variance": np.where(np.isfinite(targets), targets, np.nan),
+            "within": np.where(np.isfinite(half_widths), half_widths, np.nan),
+            "within_confidence": confidences,
+            "meets": np.where(asked, meets, np.nan),
+        }
+    return columns
+
+
+SMALL = 1e-9
+"""Standard errors: finer digits of refined answers are not written."""
+
+SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
+REFINED = (
+    "refined answers are post-processing: they spend no privacy, and are biased; standard errors and "
+    "intervals are of the unbiased estimates beside them"
+)
+
+
+def answers_frame(answers: Answers, metadata: Mapping[str, str] | None = None) -> Frame:
+    """The columns query (the group), label, those of ``Answers.columns``, and ``FIGURES``.
+
+    Numbers are rounded far below their standard errors, the ends of intervals and the coverage outwards: the
+    CSV and the Parquet file hold the same ones. Simulated answers have one more column, ``private``, which is
+    False in every row, and a ``warning`` in the metadata.
+    """
+    numbers = (answers.estimates, answers.standard_errors, answers.low, answers.high, answers.coverage)
+    shown = np.array([_rounded(*row) for row in zip(*(column.tolist() for column in numbers), strict=True)])
+    # A last column, not a comment: readers by name or by position go on, and rows that are copied keep it.
+    mark = {} if answers.private else {"private": np.zeros(len(shown), dtype=bool)}
+    warning = {} if answers.private else {"warning": SIMULATED}
+    return Frame(
+        {
+            "query": np.array(answers.groups, dtype=object),
+            "label": np.array(answers.labels, dtype=object),
+            **answers.columns,
+            **dict(zip(FIGURES, shown.T, strict=True)),
+            **mark,
+        },
+        {
+            "confidence": repr(answers.confidence),
+            "private": str(answers.private).lower(),
+            **(metadata or {}),
+            **warning,
+        },
+    )
+
+
+def _rounded(estimate: float, error: float, low: float, high: float, covered: float) -> list[float]:
+    texts = (
+        f"{estimate:.{_digits(estimate, error)}g}",
+        f"{error:.12g}",
+        rounded(str(low), min(_digits(low, error), 15), up=False),
+        rounded(str(high), min(_digits(high, error), 15), up=True),
+        rounded(covered, 6, up=False),
+    )
+    return [float(text) for text in texts]
+
+
+def _digits(number: float, error: float) -> int:
+    """Twelve, or more where they are above 1e-6 standard errors: beyond is what arithmetic rounds."""
+    ratio = math.log10(abs(number) / error) if number and error else 0
+    return min(17, max(12, 7 + math.floor(ratio)))
+
 
 ANSWERS_FILE = "answers.csv"
 PARQUET_FILE = "answers.parquet"

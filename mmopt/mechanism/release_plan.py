@@ -1,28 +1,49 @@
-"""A release as it was planned: what is measured with which noise, and the claim that this proves."""
+"""``plan``: the noise, cost and accuracy of a release before any data; covariances of its errors.
+
+A release as it was planned: what is measured with which noise, and the claim that this proves.
+
+The noise that targets and wishes ask for, and what a privacy says to its cost; before any data is read.
+
+``plan``: what a release will cost and how accurate it will be, before any data is read.
+
+How the errors of released estimates go together: their covariance matrix, from the law that was drawn.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sized
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mmopt.mechanism.accuracy import Intervals, intervals
+from mmopt.errors import PrivacyError, TooLargeError, WorkloadError, whole
+from mmopt.limits import require_memory
+from mmopt.mechanism.accuracy import (
+    BEYOND,
+    NEARLY_NORMAL,
+    Intervals,
+    coefficients,
+    deviations,
+    has_coefficients,
+    intervals,
+    standard_errors,
+)
 from mmopt.notebook import Tabular
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.calibration import approximate_epsilon, finer
-from mmopt.privacy.noise import Noise, cost
-from mmopt.privacy.privacy_parameters import Privacy, privacy_warning
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part
-from mmopt.privacy.rounding.rounded_rows import WORTH_SAYING
+from mmopt.privacy.guarantee import THEOREM_EXACT, Privacy, privacy_warning
+from mmopt.privacy.noise import Noise, approximate_epsilon, check_scales, cost, finer, finest, least_scale
+from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
+from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
-from mmopt.strategies import ADD_REMOVE, Neighbours
+from mmopt.request import WorkloadLike, as_workload
+from mmopt.results import AnySolution, why_not_released
+from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload, attribute_uses
-
-__all__ = ["Plan", "claim", "composed", "guarantee_of"]
+from mmopt.workloads.query_product import wishes
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +226,7 @@ def claim(
 ) -> tuple[float | None, float | None, float | None, str]:
     """The rho, delta, epsilon and theorem that noise of this scale proves, as ``Plan`` holds them.
 
-    Errors, and `asked`, as ``calibration.approximate_epsilon``.
+    Errors, and `asked`, as ``noise.approximate_epsilon``.
     """
     cheap = cost(noise, integer.parts, scale)
     if noise.unit == "epsilon":
@@ -226,3 +247,285 @@ def composed(theorem: str, parts: Sized) -> str:
     """The theorem, with what makes one claim of several measurements."""
     count = len(parts)
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
+
+
+_TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy; more is a wrong strategy
+
+
+def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measured, noise: Noise) -> float:
+    """The scale, in integer units, at which rounding takes no query above its target.
+
+    Of noise whose unit targets refer to (``Noise.takes_targets``) that unit, shrunk where it must be; of
+    other noise the largest.
+
+    Raises
+    ------
+    PrivacyError : no query has a target, and the noise has no unit.
+    WorkloadError : unit noise on this strategy misses a target.
+    """
+    targeted = np.isfinite(workload.targets)
+    if noise.takes_targets:
+        unit = strategy.variances(workload)
+        worst = int(np.argmax(np.where(targeted, unit / workload.targets, 0.0)))
+        if targeted[worst] and unit[worst] > workload.targets[worst] * (1 + _TARGET_SLACK):
+            raise WorkloadError(
+                f"query '{workload.labels()[worst]}' has variance {unit[worst]:.6g} at unit noise on this "
+                f"strategy, its max_variance is {workload.targets[worst]:.6g}",
+                hint="solve the strategy with fitness_for_use for these targets",
+            )
+        limits = np.where(targeted, workload.targets, np.inf if targeted.any() else unit)
+        factor = min(1.0, float(np.min(limits / integer.variances)))
+    elif not targeted.any():
+        raise PrivacyError(
+            f"no query has a target that could set the scale of {noise.name} noise",
+            hint="write max_variance or within beside the queries, or give an epsilon",
+        )
+    else:
+        limits = np.where(targeted, workload.targets, np.inf)
+        factor = float(np.min(limits / (noise.continuous.variance * integer.variances)))
+    # A few units in the last place below, so that scale² x variance rounds to no more than the target.
+    return math.ldexp(math.sqrt(factor) * (1 - 2.0**-49), integer.bits)
+
+
+def excess_over_asked(plan: Plan) -> float:
+    """The largest ratio of a query's half width to that of its wish; of other noise also of its deviation.
+
+    0 where nothing is asked for. Noise whose unit targets refer to meets them by ``scale_for_targets``.
+    """
+    widths = [
+        float(plan.intervals(wish.confidence).widths[rows].max()) / (wish.half_width * (1 + 2 * BEYOND))
+        for rows, wish in wishes(plan.workload.blocks)
+    ]
+    deviations = [] if plan.law.takes_targets else [plan.standard_errors / np.sqrt(plan.workload.targets)]
+    return max([*widths, *(float(ratio.max()) for ratio in deviations)], default=0.0)
+
+
+def check_cost(plan: Plan, privacy: Privacy) -> None:
+    """PrivacyError when the targets cost more than `privacy` allows."""
+    assert plan.allowed is not None
+    delta = None if plan.rho is None else privacy.delta
+    name, spent = plan.spent
+    if spent <= plan.allowed:
+        return
+    factor = (least_scale(plan.law, plan.integer, plan.fineness, plan.allowed, delta) / plan.scale) ** 2
+    asked = wishes(plan.workload.blocks)
+    targets = np.array(plan.workload.targets)
+    for rows, wish in asked:
+        targets[rows] = np.where(targets[rows] < wish.variance, targets[rows], np.inf)
+    changes = [f"every max_variance by {_round_up(factor)}"] if np.isfinite(targets).any() else []
+    changes += [f"every within by {_round_up(math.sqrt(factor))}"] if asked else []
+    at = f" at delta {delta:g}" if delta is not None else ""
+    raise PrivacyError(
+        f"the targets cost {name} {rounded(str(spent), 6, up=True)}{at}, "
+        f"privacy allows {name} {plan.allowed:.6g}",
+        hint=f"multiply {' and '.join(changes)}, or allow a larger privacy cost",
+    )
+
+
+def _round_up(value: float) -> str:
+    """`value` to four significant digits, rounded up, so that the advice suffices."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{(math.floor(value / unit) + 1) * unit:.4g}"
+
+
+_WORTH = 0.99  # of variance or epsilon, below which answers that are not whole are worth it
+_NO_NOISE = 1 / 200  # the scale on integers below which draws are zeros
+_LEAST_STEP = 2.0**-10  # by which noise is shrunk that is still too much after a first step
+_CLOSE = 1e-6  # relative: to which the most noise is found that is little enough
+
+
+def plan(
+    workload: WorkloadLike,
+    strategy: StrategyForm | AnySolution,
+    privacy: Privacy | Mapping[str, float] | None,
+    neighbours: NeighboursLike | None = None,
+    absolute: bool = False,
+) -> Plan:
+    """Round `strategy`, or that of a solution, choose the noise and predict the errors.
+
+    The sensitivity is that of the integers to these neighbours, by default those that the strategy was
+    chosen for.
+
+    With `absolute` unset, the noise is the least that `privacy` allows. With `absolute` it is what the
+    targets ask for, and the release costs what that costs: for norm 2 unit noise on the strategy
+    (`fitness_for_use`), scaled down where after rounding a query exceeds its target; for norm 1 the most at
+    which none does. The intervals of queries with a wish (``within``) are then no wider than that.
+
+    The norm of a strategy and `privacy` decide the noise (``noise_for``): for norm 1 Laplace noise at the
+    epsilon, for norm 2 Gaussian noise. For (epsilon, delta) the integers are measured as they are, or times a
+    power of two where no exact theorem holds of them and that for continuous noise then saves 1 % of the
+    variance (with targets: of epsilon); also where there are too many queries for the law of each one's
+    error.
+
+    Raises
+    ------
+    OptionError : arguments of other types, or what is no set of neighbours.
+    PrivacyError : no privacy parameters and not `absolute`; epsilon without delta for a strategy of norm 2,
+        rho for one of norm 1; targets that cost more than `privacy` allows
+        (with both values and the factor by which the targets must grow); noise beyond 64-bit integers;
+        a solution whose program bounds something else than the sensitivity to its neighbours; neighbours to
+        which no sensitivity of the strategy is known.
+    WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
+    """
+    workload = as_workload(workload)
+    privacy = None if privacy is None else Privacy.of(privacy)
+    if isinstance(strategy, AnySolution):
+        strategy = _released(strategy)
+    check_arguments(strategy, workload)
+    check_type("absolute", absolute, bool, "True or False")
+    noise = noise_for(strategy.norm, privacy)
+    if privacy is None and not absolute:
+        raise PrivacyError(
+            "no privacy parameters, and the noise is not set by targets",
+            hint=f"add a line such as 'privacy: {{{noise.example}}}' to the workload file",
+        )
+    budget = None if privacy is None else noise.allowed(privacy)
+    allowed = budget if privacy is None else privacy.epsilon or budget
+    integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
+    target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
+    delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
+
+    def at_fineness(fineness: int, target: float | None) -> Plan:
+        scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
+        errors = standard_errors(noise, integer, scale, fineness)
+        errors.flags.writeable = False
+        rho, own_delta, epsilon, theorem = claim(noise, integer, fineness, scale, delta, allowed or math.inf)
+        return Plan(
+            workload=workload,
+            integer=integer,
+            privacy=privacy,
+            absolute=absolute,
+            scale=scale,
+            fineness=fineness,
+            rho=rho,
+            delta=own_delta,
+            epsilon=epsilon,
+            allowed=allowed,
+            theorem=composed(theorem, integer.parts),
+            standard_errors=errors,
+            chosen_for=strategy.neighbours,
+        )
+
+    def planned(target: float | None) -> Plan:
+        found = at_fineness(0, target)
+        check_scales(integer.parts, found.scale)
+        most = finest(integer.parts, found.scale)
+        # Beside many queries' errors only the normal law is known.
+        is_many = (
+            noise.distance is not None
+            and noise.distance(integer.parts, found.scale) > NEARLY_NORMAL
+            and not has_coefficients(integer)
+        )
+        if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
+            fine = at_fineness(most, target)
+            ratio = (fine.epsilon or 1.0) / (found.epsilon or 1.0)
+            saved = ratio if absolute else (fine.rmse / found.rmse) ** 2
+            if is_many or saved < _WORTH:
+                found = fine
+        return found
+
+    if target is None:
+        return planned(target)
+    found = _shrunk(planned, target)
+    if privacy is not None:
+        check_cost(found, privacy)
+    return found
+
+
+def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
+    """The plan with the most noise whose intervals are as asked; of Gaussian noise up to the scale `target`.
+
+    Noise on integers may have wider intervals than the normal noise that wishes were turned into. Dividing
+    by the excess takes the widest to what is asked, but for the shape of its law: where errors are whole
+    numbers, widths are too, and the scale at which one falls by 1 is found by halving. So is the scale of
+    noise whose unit is none that targets refer to, where on integers it varies less than ``target`` says.
+
+    Raises
+    ------
+    PrivacyError : rounding the strategy alone makes an interval too wide.
+    """
+    found, wide, step = planned(target), math.inf, 0.0
+    while (excess := excess_over_asked(found)) > 1:
+        if max(part.relative for part in found.parts) * found.scale < _NO_NOISE:
+            raise PrivacyError(
+                "no noise is small enough for the half widths that are asked for: rounding the strategy "
+                "alone makes intervals wider",
+                hint="ask for wider ones",
+            )
+        wide = target
+        target /= max(excess * (1 + 2.0**-40), 1 + step)
+        step = max(2 * step, _LEAST_STEP)
+        found = planned(target)
+    if wide == math.inf and 0 < excess < 1 - _CLOSE and not found.law.takes_targets:
+        wide = 2 * target
+        while excess_over_asked(larger := planned(wide)) <= 1:
+            found, target, wide = larger, wide, 2 * wide
+    more = target * (1 + _CLOSE)
+    while more < wide < math.inf:
+        if excess_over_asked(larger := planned(more)) > 1:
+            wide = more
+        else:
+            found, target = larger, more
+        more = max(math.sqrt(wide * target), target * (1 + _CLOSE))
+    return found
+
+
+def _released(solution: AnySolution) -> StrategyForm:
+    """Its strategy; refused where it has none, or its program bounds something else than its sensitivity."""
+    if not solution.has_strategy:
+        raise PrivacyError(
+            f"the solution of '{solution.program}' is no strategy: the program says none",
+            hint="write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
+        )
+    if solution.own_sensitivity is not None:
+        raise PrivacyError(
+            why_not_released(
+                solution.program,
+                solution.own_sensitivity,
+                solution.covariance is not None,
+                solution.strategy.neighbours,
+            ),
+            hint="let the program's lines bound the sensitivity of its strategy to its neighbours (by "
+            "default the largest column norm) by 1, or let the objective be the privacy cost of its "
+            "covariance",
+        )
+    return solution.strategy
+
+
+_MOST_COEFFICIENTS = 2**28  # cells or queries by measured queries: of each of these all estimates are found
+
+
+def covariance(plan: Plan, rows: Ints) -> Array:
+    """Covariance matrix (k, k) of the estimates of the queries of these numbers, (k,); in squared counts.
+
+    Every estimate's error is Σ a_j z_j with the drawn noise z and coefficients a that do not depend on the
+    data. The diagonal is the square of the plan's standard errors up to rounding, but for strategies of
+    several products with many coefficients, whose standard errors are upper bounds.
+
+    Raises
+    ------
+    TooLargeError : the coefficients do not fit in memory, or take too long to find.
+    """
+    require_memory((len(rows), max(len(rows), plan.integer.rows)), "coefficients of the queries' errors")
+    own = deviations(plan.law, plan.integer, plan.scale, plan.fineness)
+    terms = _measured_coefficients(plan, rows, own) * np.repeat(
+        own, [part.rows for part in plan.integer.parts]
+    )
+    return np.asarray(terms @ terms.T)
+
+
+def _measured_coefficients(plan: Plan, rows: Ints, own: Array) -> Array:
+    """a (k, measured): what is estimated of these queries from an answer of 1 to one measured query."""
+    integer = plan.integer
+    if isinstance(integer, IntegerStrategy):
+        reconstruction = integer.reconstruction
+        return np.asarray(reconstruction.left.take(rows) @ reconstruction.right)
+    m, n = plan.workload.shape
+    if integer.rows * max(m, n) > _MOST_COEFFICIENTS:
+        raise TooLargeError(
+            f"the covariance of estimates of {m:,} queries over {whole(n)} cells from {integer.rows:,} "
+            "measured ones would take too long",
+            hint="release a workload of the queries that are compared, or one whose sum or difference is a "
+            "query: its standard error says how far that is off",
+        )
+    return coefficients(integer, own, rows)

@@ -22,14 +22,11 @@ from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import checked_counts
 from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array
+from mmopt.privacy.guarantee import Privacy
 from mmopt.privacy.noise import Noise
-from mmopt.privacy.privacy_parameters import Privacy
-from mmopt.privacy.rounding.rounded_rows import unsupported
+from mmopt.privacy.rounding.integer_dense import unsupported
 from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
 from mmopt.workloads import Workload
-
-__all__ = ["SANITY", "GroupErrors", "Simulated", "simulate_errors"]
-
 
 SANITY = 1e-3
 """Of the number of rows: the default sanity bound, and never below one row."""

@@ -1,39 +1,24 @@
-"""Small array helpers: read-only results, singular values, stacked QR."""
+"""Helpers for arrays: read-only results, stacked QR, threads.
+
+Small array helpers: read-only results, singular values, stacked QR.
+
+How many threads the linear algebra takes: one where every matrix is small.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmopt.errors import OptionError
-from mmopt.limits import fits_memory, require_memory, require_time
-
-__all__ = [
-    "EPS",
-    "MOST_CELLS",
-    "AnyInts",
-    "Array",
-    "Ints",
-    "asymmetry",
-    "columns_of",
-    "fits_memory",
-    "frozen",
-    "largest_singular_value",
-    "numbers",
-    "owned",
-    "panels",
-    "qr",
-    "require_memory",
-    "rounding_of_qr",
-    "rounding_of_root",
-    "stacked_root",
-    "svd",
-]
+from mmopt.limits import require_time
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -200,3 +185,30 @@ def _stacked(blocks: list[Array]) -> Array:
         end -= len(block)
         del block
     return found
+
+
+# Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
+COLUMNS_OF_ONE_THREAD = 512
+
+
+def blas_threads(largest: int, asked: int | None = None) -> AbstractContextManager[Any]:
+    """As many threads as asked for; one where even the largest matrix is small; else what the library takes.
+
+    ``largest``: the number of its columns.
+    """
+    if asked is None and largest < COLUMNS_OF_ONE_THREAD:
+        return one_thread()
+    return nullcontext() if asked is None else _limited(asked)
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """One thread for the linear algebra."""
+    return _limited(1)
+
+
+def _limited(threads: int) -> AbstractContextManager[Any]:
+    running = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    if max(running, default=0) == threads:  # setting it again takes memory, which may be limited
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    return limits

@@ -1,4 +1,6 @@
-"""Products around an inverse, with proof (see ``balls``).
+"""Inverses, products and spectra of matrices with proved error bounds.
+
+Products around an inverse, with proof (see ``balls``).
 
 With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y + Zᵀ (R - X Y) + (L - Zᵀ X) inv(X)
 (R - X Y): the last term is a product of two residuals over the smallest eigenvalue (singular value) of X.
@@ -7,21 +9,35 @@ The residual has twice the digits of a float (Ozaki, Ogita, Oishi & Rump 2012, E
 matrix multiplication): x and y are cut into slices of so few bits that the products of slices are exact in
 floats, in whatever order a library sums them; what is left over is 2^-40 times smaller and may be rounded.
 The exact products are then added with Knuth's two-sum, which keeps the rounding errors.
+
+Matrix products with error bounds (see ``balls``), without the matrices that need not be formed.
+
+Largest and smallest eigenvalues, singular values and log-determinants, with proof (see ``balls``).
+
+Eigenvalues. Let V be computed eigenvectors and L a diagonal matrix of floats. By Weyl the eigenvalues of A
+and of V L Vᵀ differ by at most ‖A - V L Vᵀ‖, and by Ostrowski (Horn & Johnson, Matrix Analysis, 4.5.9) those
+of V L Vᵀ are those of L times factors within ‖VᵀV - I‖ of 1.
+
+Log-determinants. Let R be about the inverse of A's Cholesky factor: det A = det(R A Rᵀ) / det(R)²,
+and R A Rᵀ = I + E with a small E. For ‖E‖ <= d < 1 every eigenvalue x of E has x - x² / (2 (1 - d)) <=
+log(1 + x) <= x (the Taylor series), so that log det(I + E) is at most tr E and at least that less
+‖E‖_F² / (2 (1 - d)).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics import matrix_functions, pseudoinverse
+from mmopt.numerics import balls, matrix_functions, pseudoinverse
 from mmopt.numerics.arrays import Array, panels
-from mmopt.numerics.ball_functions import below_eigenvalues, symmetric
+from mmopt.numerics.ball_functions import below_eigenvalues, log, symmetric
 from mmopt.numerics.balls import (
+    GROW,
     Ball,
     U,
     add,
@@ -33,21 +49,11 @@ from mmopt.numerics.balls import (
     matmul,
     norm,
     rounded,
+    sub,
     transpose,
     unknown,
 )
-
-__all__ = [
-    "Residual",
-    "plain_residual",
-    "pseudo_inverse",
-    "residual",
-    "row_basis",
-    "sandwich",
-    "sandwich_diagonal",
-    "short_residual",
-    "smallest_singular",
-]
+from mmopt.numerics.matrix_functions import Diagonal, is_identity
 
 Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
 """``right - x @ y`` from right, x and y: values, and bounds of their errors."""
@@ -286,3 +292,139 @@ def _is_lopsided(a: Ball) -> bool:
     """Whether no matrix of the ball is symmetric, not even up to rounding."""
     slack = a.rad + a.rad.T + 1e-12 * float(np.abs(a.mid).max(initial=0.0))
     return bool((np.abs(a.mid - a.mid.T) > slack).any())
+
+
+# Rows taken at a time where only the diagonal of a product is asked for.
+ROWS_AT_A_TIME = 512
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """A matrix between diagonal ones, which is formed only once; exact, or within one radius for each row."""
+
+    matrix: Array
+    rows: Ball | None
+    columns: Ball | None
+    radii: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.matrix.shape
+
+
+_Term = Ball | Diagonal | _Scaled
+
+
+def times(left: _Term, right: _Term) -> _Term:
+    """The matrix product; see ``matrix_functions.Diagonal``."""
+    match left, right:
+        case Diagonal(), Diagonal():
+            return Diagonal(balls.mul(left.entries, right.entries))
+        case Diagonal(), Ball() if len(right.shape) == 1:
+            return balls.mul(left.entries, right)
+        case Ball(), Diagonal() if len(left.shape) == 1:
+            return balls.mul(left, right.entries)
+        case Diagonal(), Ball() if right.is_exact:
+            return _Scaled(right.mid, left.entries, None)
+        case Ball(), Diagonal() if left.is_exact:
+            return _Scaled(left.mid, None, right.entries)
+        case Diagonal(), _Scaled(rows=None):
+            return replace(right, rows=left.entries)
+        case _Scaled(columns=None), Diagonal():
+            return replace(left, columns=right.entries)
+        case Diagonal(), _:
+            return balls.mul(left.entries[:, None], whole(right))
+        case _, Diagonal():
+            return balls.mul(whole(left), right.entries)
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Ball) and one.is_exact and is_identity(one.mid) and len(other.shape) == 2:
+            return other
+    match left, right:
+        case _Scaled(matrix=matrix, columns=None, radii=None), Ball() if (
+            right.is_exact and len(right.shape) == 2
+        ):
+            return _Scaled(matrix @ right.mid, left.rows, None, balls.product_radii(matrix, right.mid))
+    return balls.matmul(whole(left), whole(right))
+
+
+def whole(a: _Term) -> Ball:
+    """The matrix itself."""
+    if isinstance(a, _Scaled):
+        return balls.scaled(a.matrix, a.rows, a.columns, a.radii)
+    return balls.diag(a.entries) if isinstance(a, Diagonal) else a
+
+
+def solved(left: _Term | None, matrix: Ball, right: _Term | None) -> Ball:
+    """``left @ inv(matrix) @ right``, where None stands for nothing."""
+    identity = balls.exact(np.eye(len(matrix.mid)))
+    left, right = (identity if side is None else whole(side) for side in (left, right))
+    return sandwich(left, matrix, right)
+
+
+def diagonal_of_product(left: _Term, right: _Term) -> Ball | None:
+    """The diagonal of the product of two matrices, without the product; None where one is diagonal."""
+    if isinstance(left, Diagonal) or isinstance(right, Diagonal):
+        return None
+    one, other = whole(left), balls.transpose(whole(right))
+    rows = panels(len(one.mid), ROWS_AT_A_TIME)
+    return balls.joined([balls.total(balls.mul(one[here], other[here]), axis=1) for here in rows])
+
+
+def diagonal_of_solved(left: _Term, matrix: Ball, right: _Term) -> Ball:
+    """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
+    return sandwich_diagonal(whole(left), matrix, whole(right))
+
+
+def _eigenvalue(a: Ball, at: int) -> Ball:
+    """The eigenvalue of the symmetric matrices in the ball that stands at a place of their order."""
+    m = symmetric(a)
+    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
+        return unknown(0.0)
+    values, vectors = matrix_functions.eigh(m.mid)
+    v = exact(vectors)
+    scaled = matmul(balls.mul(v, exact(values[None, :])), transpose(v))
+    turned = norm(sub(matmul(transpose(v), v), exact(np.eye(len(values)))))
+    return rounded(values[at], norm(sub(m, scaled)) + turned * abs(values[at]) * GROW)
+
+
+def largest_eigenvalue(a: Ball) -> Ball:
+    return _eigenvalue(a, -1)
+
+
+def smallest_eigenvalue(a: Ball) -> Ball:
+    return _eigenvalue(a, 0)
+
+
+def largest_singular_value(a: Ball) -> Ball:
+    """The root of the largest eigenvalue of the smaller Gram matrix, which is never negative."""
+    wide = a if a.mid.shape[0] <= a.mid.shape[1] else transpose(a)
+    return balls.sqrt(largest_eigenvalue(matmul(wide, transpose(wide))))
+
+
+def log_determinant(a: Ball) -> Ball:
+    """Of symmetric matrices that are proved to be positive definite; of others nothing is known."""
+    m = symmetric(a)
+    inverted = _inverse_factor(m.mid)
+    if inverted is None:
+        return unknown(0.0)
+    r, eye = exact(inverted), exact(np.eye(len(m.mid)))
+    off = sub(matmul(matmul(r, m), transpose(r)), eye)
+    size = norm(off)
+    if not size < 1:
+        return unknown(0.0)
+    above = balls.trace(off)
+    slack = size * size / (2 * (1 - size)) * GROW
+    diagonal = balls.total(log(exact(np.diagonal(inverted))))
+    return sub(rounded(above.mid - slack / 2, above.rad + slack / 2), balls.add(diagonal, diagonal))
+
+
+def _inverse_factor(m: Array) -> Array | None:
+    """A triangular matrix of positive diagonal that is about the inverse of a Cholesky factor, or None."""
+    if not np.isfinite(m).all():
+        return None
+    try:
+        factor = np.linalg.cholesky(m)
+    except np.linalg.LinAlgError:
+        return None
+    found = np.tril(scipy.linalg.solve_triangular(factor, np.eye(len(m)), lower=True, check_finite=False))
+    return found if np.isfinite(found).all() and (np.diagonal(found) > 0).all() else None

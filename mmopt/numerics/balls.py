@@ -18,8 +18,6 @@ import numpy as np
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import EPS, Array, panels
 
-__all__ = ["BOUNDS", "Ball", "exact", "rounded", "unknown"]
-
 # By this name, which no program can use, values may hold a function from a name to its ball, or to None where
 # the name counts as exact.
 BOUNDS = "error bounds"

@@ -21,22 +21,6 @@ from array_api_compat import array_namespace as namespace
 
 from mmopt.numerics.arrays import EPS, Array, panels, qr, svd
 
-__all__ = [
-    "LARGE",
-    "eigen",
-    "graded",
-    "has_full_rank",
-    "has_independent_columns",
-    "has_rank",
-    "lengths",
-    "panels",
-    "pinv",
-    "pseudo_factors",
-    "rank",
-    "row_basis",
-    "spectrum",
-]
-
 LibraryArray = Any  # of any library that follows the array API standard
 
 # Columns that are shorter than the longest by this factor have lost too many digits to the squares.

@@ -12,19 +12,16 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 from mmopt.privacy.guarantee import (
     THEOREM_EXACT,
+    Privacy,
     allowed_epsilon,
     allowed_rho,
     discrete_gaussian_delta,
     gaussian_delta,
 )
-from mmopt.privacy.noise import Continuous, Noise, Parts, cost
-from mmopt.privacy.privacy_parameters import Privacy
+from mmopt.privacy.noise import Continuous, Noise, Parts, continuous_gaussian_scale, cost
 from mmopt.privacy.rounding.integer_arithmetic import root_above
-
-__all__ = ["GAUSSIAN", "LAPLACE", "MOST_SUMMED", "NOISES", "laplace_quantile", "noise_for"]
 
 MOST_SUMMED = 2.0**10  # scales up to which the exact delta is summed: beyond, continuous noise is as good
 _MOST_EPSILON = 1e5  # whose e^epsilon has an exponent

@@ -1,4 +1,8 @@
-"""``mmopt.certify``: repair, charge and bound a strategy, or a point, that came from anywhere.
+"""``mmopt.certify``: a strategy or a point from anywhere, repaired, charged and bounded.
+
+What a program's repair made of a strategy from elsewhere: refused, kept but for its scale, or changed.
+
+``mmopt.certify``: repair, charge and bound a strategy, or a point, that came from anywhere.
 
 The multipliers of the bound come from wherever they can be had; the best valid bound wins.
 """
@@ -21,46 +25,122 @@ from mmopt.driver.accepted_inputs import (
     named_givens,
     norm_of,
     opened,
+    refuse_unread,
     within_range,
     workload_for,
 )
 from mmopt.driver.derive import moved_inside
-from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
-from mmopt.driver.judge.assemble_solution import Ending, assemble
+from mmopt.driver.judge.assemble_solution import (
+    Ending,
+    adopt,
+    adopters,
+    assemble,
+    check_adopts,
+    row_parameter,
+)
 from mmopt.driver.judge.bound_on_total_error import error_bound
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
     SLIGHT,
-    Array,
     Candidate,
     bound_of,
     candidate,
     gap_of,
     improves,
     may_move,
+    meaning,
     scored,
     starts_from,
 )
-from mmopt.driver.objective_remarks import objective_remarks
-from mmopt.driver.read_options import refuse_unread
+from mmopt.driver.judge.violations import undefined_objective, worst_line
+from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.solve import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.language import Program, check
-from mmopt.limits import deadline
-from mmopt.proof.given_multipliers import better_of, with_given
-from mmopt.proof.given_point import check_meant, given_point, meant_by, missed_as_given
-from mmopt.proof.products import certified_product, plan_of_product
-from mmopt.proof.repaired_strategy import SAME, changes, check_feasible, kept
+from mmopt.limits import Stop, deadline
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import rounded
+from mmopt.proof.given_point import better_of, check_meant, given_point, meant_by, missed_as_given, with_given
+from mmopt.proof.verify import certified_product, plan_of_product
 from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver
-from mmopt.stop_reasons import Stop
-from mmopt.strategies import Strategy, normalise
+from mmopt.strategies import Strategy, as_dense, normalise
 from mmopt.workloads import Workload
 
-__all__ = ["certify", "program_for"]
+# Two points that differ by less than this, relatively, differ by rounding and by the floor of psd matrices.
+SAME = 1e-9
+
+
+def check_feasible(instance: Instance, point: Candidate, what: str = "strategy") -> None:
+    """Refuse a point that misses a constraint after its repair, and say which; ``what`` it came as."""
+    if point.is_feasible:
+        return
+    name = instance.program.name
+    if point.after <= FEASIBLE:
+        part = undefined_objective(instance, point.env)
+        raise OptionError(f"the {what} has no finite objective in '{name}'" + (part and f": {part}"))
+    worst = worst_line(instance, point.env)
+    off = rounded(point.after, 2, up=True, layout="e")
+    misses = worst.missed(instance, off) if worst else f"misses a line by {off}, relatively"
+    raise OptionError(
+        f"the {what} gives no feasible point of '{name}': after its repair it {misses}",
+        hint=f"give the program a 'repair' that makes any {what} feasible",
+    )
+
+
+def kept(
+    strategy: Strategy, instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array]
+) -> tuple[Strategy, float] | None:
+    """The strategy as given, scaled, and its factor, if that is what the repaired point stands for.
+
+    Up to a rotation of its rows for norm 2. None when the repair changed more than the scale.
+    """
+    found, covariance, _ = meaning(instance, env, multipliers)
+    meant = as_dense(found)
+    if meant.norm == 1:
+        one, other, power = strategy.matrix, meant.matrix, 1
+    else:
+        one, other, power = strategy.matrix.T @ strategy.matrix, meant.matrix.T @ meant.matrix, 2
+    if one.shape != other.shape or not _aligned(other, one)[0] <= SAME:
+        return None
+    factor = float(abs(_aligned(other, one)[1]) ** (1.0 / power))
+    if covariance is None:  # the meaning is scaled to sensitivity 1; so is this, with the same rounding
+        return normalise(strategy), factor
+    return replace(strategy, matrix=factor * strategy.matrix), factor
+
+
+def _aligned(new: Array, old: Array) -> tuple[float, float]:
+    """How far ``new`` is from the nearest multiple of ``old``, relatively, and the factor."""
+    norm = float(np.vdot(old, old))
+    factor = float(np.vdot(new, old)) / norm if norm > 0 else 0.0
+    size = float(np.linalg.norm(new))
+    return (float(np.linalg.norm(new - factor * old)) / size if size > 0 else 0.0), factor
+
+
+def changes(
+    instance: Instance,
+    strategy: Strategy,
+    values: Mapping[str, Array],
+    point: Candidate,
+    factor: float | None,
+) -> list[str]:
+    """What the repair did to a strategy, in words; ``factor`` when it only scaled it."""
+    if factor is None:
+        moved = {n: _aligned(v, np.asarray(values[n], dtype=float))[0] for n, v in point.variables.items()}
+        parts = ", ".join(f"{n} by {off:.1e}" for n, off in moved.items() if off > SAME)
+        error = strategy.total_error(instance.workload)
+        return [
+            f"the repair changed more than the strategy's scale (relatively: {parts or 'its null space'}); "
+            f"as given its total error is {rounded(error, 10, up=True)}"
+        ]
+    if abs(factor - 1.0) <= SAME:
+        return []
+    if instance.program.meaning.kind == "covariance":
+        return [f"the noise was scaled: variances by {factor**-2:.6g}"]
+    return [f"the strategy was scaled by {factor:.6g}; its sensitivity was {strategy.sensitivity:.6g}"]
 
 
 # Below this gap no solver is asked for better multipliers, unless the caller says otherwise.

@@ -18,23 +18,13 @@ from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked
 from mmopt.language.atoms.argument_types import Dim
-from mmopt.numerics.spanned_cells import Measure, Spanned
-from mmopt.numerics.split_arrays import Level, Space, Split, same_array
+from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, same_array
 from mmopt.results import Solution
 from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, StrategyOfFew
-from mmopt.symmetry.joint_components import Cells
+from mmopt.symmetry.components import Cells
 from mmopt.workloads import Workload
 
 SECONDS_OF_RECHECK = 300.0
-
-__all__ = [
-    "gram_of",
-    "own_components",
-    "placed_multipliers",
-    "placed_variables",
-    "proved_by_component",
-    "same_functions",
-]
 
 
 def own_components(
@@ -67,7 +57,7 @@ def own_components(
 
 def _own_sectors(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> Instance:
     """The program in the space of the queries; what was cut off by the time there gets more of it here."""
-    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+    from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
 
     found = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
     if isinstance(found, str):
@@ -79,7 +69,7 @@ def _own_sets(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], strategy: SectorwiseStrategy
 ) -> Instance:
     """The program by the strategy's own sets and rows."""
-    from mmopt.compiler.reductions.split_by_sectors import by_sets  # off the usual way
+    from mmopt.compiler.reductions.split_symmetric import by_sets  # off the usual way
 
     found = by_sets(checked, workload, givens, strategy)
     if isinstance(found, str):

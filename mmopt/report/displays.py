@@ -1,9 +1,15 @@
-"""What a notebook shows of each result: the paragraphs and tables of reports, as HTML in one way."""
+"""Charts and displays of what users hold, by kind.
+
+The charts of what users hold, by kind: of solutions, strategies and comparisons.
+
+What a notebook shows of each result: the paragraphs and tables of reports, as HTML in one way.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.table import Table as RichTable
@@ -16,20 +22,19 @@ from mmopt.ledger import Ledger
 from mmopt.mechanism import Answers, Plan
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
-from mmopt.privacy.privacy_parameters import privacy_warning
-from mmopt.report.accuracy_tables import accuracy_by_group
-from mmopt.report.baseline_tables import factors_legend, factors_tables
-from mmopt.report.comparison_tables import comparison_report
-from mmopt.report.explain.as_written import statements
+from mmopt.privacy.guarantee import privacy_warning
+from mmopt.report.charts import error_figure, heat_map, need_matplotlib, profile_of_cells
+from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
+from mmopt.report.convergence_chart import convergence_figure
+from mmopt.report.explain.explained_facts import statements
 from mmopt.report.explain.explanation import Block, Excerpt, Listing, Paragraph, Table
 from mmopt.report.explain.explanation_html import Folded, fragment
-from mmopt.report.frames import framed
-from mmopt.report.ledger_tables import entries_table
-from mmopt.report.release_tables import privacy_rows
+from mmopt.report.frames import asked_of, framed, kind_of, kinds_of, strategy_of
+from mmopt.report.release_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.solution_tables import tuning_table, verification_report
 from mmopt.report.table_style import figure, left_out
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
-from mmopt.request import Request
+from mmopt.request import Request, WorkloadLike
 from mmopt.results import Frame, Verification
 from mmopt.results.frame import as_text
 from mmopt.results.rows_and_json import levels
@@ -37,7 +42,29 @@ from mmopt.results.saved_fields import Saved
 from mmopt.strategies import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Domain, Workload
 
-__all__ = ["display"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def chart(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Figure:
+    """The chart of this kind; parameters and errors as ``notebook.Charted.plot``."""
+    need_matplotlib()
+    kinds = ("convergence",) if isinstance(value, Comparison) else kinds_of(value)
+    kind = kind_of(kind, kinds, "chart")
+    if isinstance(value, Comparison):
+        return convergence_figure(value)
+    if kind == "convergence":
+        return convergence_figure([value], f"{value.program} by {value.solver}")
+    strategy = strategy_of(value)
+    title = getattr(value, "program", type(value).__name__)
+    if kind == "strategy":
+        return heat_map(strategy, title)
+    if kind == "profile":
+        return profile_of_cells(strategy, title)
+    is_proved = getattr(value, "error_bound_grade", "") == "proved"  # of a strategy alone nothing is
+    bound = value.error_bound if is_proved else None
+    return error_figure(strategy, asked_of(value, workload, "plot"), title, bound)
+
 
 ROWS_SHOWN = 10  # of a frame
 ENTRIES_SHOWN = 12  # rows and columns of a strategy, up to which its entries are shown

@@ -1,41 +1,42 @@
 """All that the package gives to others, by name."""
 
-from mmopt.report.accuracy_chart import write_accuracy_chart
-from mmopt.report.accuracy_tables import (
-    accuracy_by_group,
-    accuracy_by_query,
-    shares_by_group,
-    shares_by_query,
-)
-from mmopt.report.baseline_tables import baseline_costs, baselines_table
-from mmopt.report.charts import check_chart
-from mmopt.report.comparison_tables import comparison_report
+from mmopt.report.charts import check_chart, performance_profile, profile_figure, write_profile
+from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
-from mmopt.report.displays import display
-from mmopt.report.figures import chart
-from mmopt.report.forecast_tables import Sizes, SolverSize, cones_table, sizes_of, sizes_tables, solvers_table
+from mmopt.report.displays import chart, display
 from mmopt.report.frames import framed
-from mmopt.report.history_tables import history_frame, history_table
-from mmopt.report.ledger_tables import entries_table
 from mmopt.report.page import Contents, solution_page, write_page
-from mmopt.report.profile_chart import performance_profile, profile_figure, write_profile
 from mmopt.report.program_tables import (
+    Sizes,
+    SolverSize,
+    cones_table,
     givens_table,
     highlighted,
     lines_table,
     program_listing,
     programs_table,
+    sizes_of,
+    sizes_tables,
+    solvers_table,
     takers,
     takers_table,
 )
+from mmopt.report.release_chart import write_accuracy_chart
 from mmopt.report.release_tables import (
     NOT_PRIVATE,
+    accuracy_by_group,
+    accuracy_by_query,
     answers_table,
+    entries_table,
     privacy_rows,
+    release_rows,
+    shares_by_group,
+    shares_by_query,
     simulated_table,
 )
-from mmopt.report.saved_release import release_rows
 from mmopt.report.solution_tables import (
+    history_frame,
+    history_table,
     slack_table,
     solution_rows,
     subworkloads_table,

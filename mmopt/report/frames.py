@@ -13,11 +13,10 @@ from mmopt.comparison import Baselines, Comparison
 from mmopt.driver import Tuned
 from mmopt.errors import OptionError, ResultError, suggest
 from mmopt.mechanism import Answers, Plan
-from mmopt.mechanism.accuracy_columns import accuracy_columns
-from mmopt.mechanism.answer_columns import answers_frame
+from mmopt.mechanism.release_folder import accuracy_columns, answers_frame
 from mmopt.numerics.arrays import Array
-from mmopt.report.history_tables import history_frame
-from mmopt.report.strategy_charts import entries, error_curves
+from mmopt.report.charts import entries, error_curves
+from mmopt.report.solution_tables import history_frame
 from mmopt.request import Request, WorkloadLike, as_workload
 from mmopt.results import FactoredSolution, Frame, Solution, Verification
 from mmopt.results.rows_and_json import levels
@@ -25,8 +24,6 @@ from mmopt.results.verification import shown
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Workload
 from mmopt.workloads.tidy_columns import query_columns
-
-__all__ = ["asked_of", "framed", "kind_of", "kinds_of", "solved_workload", "strategy_of"]
 
 TEXTS = ("program", "solver", "stop", "reason", "formulation_of", "noise")
 NUMBERS = ("tolerance", "rmse", "seconds", "cpu", "memory")

@@ -14,30 +14,25 @@ from mmopt.comparison import Comparison
 from mmopt.errors import TooLargeError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.answer_columns import SIMULATED
-from mmopt.report.accuracy_chart import accuracy_figure
-from mmopt.report.accuracy_tables import accuracy_by_group
+from mmopt.mechanism.release_folder import SIMULATED
 from mmopt.report.charts import need_matplotlib, picture
-from mmopt.report.displays import display
+from mmopt.report.displays import chart, display
 from mmopt.report.explain import explain
 from mmopt.report.explain.explanation import DocumentSection, arranged
 from mmopt.report.explain.explanation_html import PAGE_STYLE, STYLE, fragment
-from mmopt.report.figures import chart
 from mmopt.report.frames import solved_workload
-from mmopt.report.release_chart import release_figure
-from mmopt.report.release_tables import answers_table
-from mmopt.report.saved_release import release_rows
+from mmopt.report.release_chart import accuracy_figure, release_figure
+from mmopt.report.release_tables import accuracy_by_group, answers_table, release_rows
 from mmopt.report.solution_tables import solution_rows
 from mmopt.request import WorkloadLike
 from mmopt.resources import version
 from mmopt.results import AnySolution, Frame, Solution
-from mmopt.results.whole_file import write_whole
+from mmopt.results.npz_file import write_whole
 from mmopt.workloads import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Contents", "page", "solution_page", "write_page"]
 
 ANSWERS_SHOWN = 20  # of a group, in the table; the chart has all
 # A chart is drawn on white: at night its lightness is turned round, its hues are not.

@@ -1,14 +1,23 @@
-"""The chart of a release: its answers with error bars, a panel for each group of queries."""
+"""Charts of accuracy and of released answers.
+
+A chart of the half widths of all queries' intervals, before any data: a line for each group.
+
+The chart of a release: its answers with error bars, a panel for each group of queries.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import counted
-from mmopt.report.charts import COLOURS, empty_figure, need_matplotlib, plainly
+from mmopt.mechanism import Plan
+from mmopt.mechanism.release_folder import accuracy_figures
+from mmopt.numerics.outward import rounded
+from mmopt.report.charts import COLOURS, empty_figure, need_matplotlib, plainly, save, stroke
 from mmopt.report.release_tables import answer_groups, decimals, interval
 from mmopt.report.table_style import percent
 from mmopt.results import Frame
@@ -16,8 +25,47 @@ from mmopt.results import Frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+GROUPS_NAMED = 12  # in the legend
+FEW_QUERIES = 60  # of a group, up to which each has a mark
 
-__all__ = ["release_figure"]
+
+def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
+    """Draw into a file, whole or not at all. OptionError, ResultError as ``charts.save``."""
+    save(path, lambda: accuracy_figure(plan, confidence, title))
+
+
+def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
+    """Half widths by query, in the order of the workload; what was asked for as a dotted line above.
+
+    OptionError where matplotlib is not installed.
+    """
+    need_matplotlib()
+    errors = accuracy_figures(plan, confidence)
+    widths = errors["half_width"]
+    asked = errors.get("within", np.full(len(widths), np.nan))
+    from matplotlib.ticker import MaxNLocator
+
+    figure = empty_figure(8.0, 4.0)
+    axes = figure.add_subplot()
+    for number, (name, part) in enumerate(plan.workload.groups()):
+        queries = np.arange(part.start, part.stop)
+        style = stroke(number)
+        marker = "o" if len(queries) < FEW_QUERIES else ""
+        label = name if number < GROUPS_NAMED else None
+        axes.plot(queries, widths[part], label=label, marker=marker, markersize=3, **style)
+        axes.plot(queries, asked[part], color=style["color"], linestyle=":", linewidth=1.0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("query, in the order of the workload")
+    axes.set_ylabel(f"± counts at {percent(confidence)}")
+    if np.isfinite(asked).any():
+        axes.plot([], [], color="0.4", linestyle=":", label="asked for")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    unit, spent = plan.spent
+    said = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
+    plainly(axes, f"{title}: {said}" if title else said)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return figure
+
 
 PANELS = 8  # groups that are drawn; the title says how many are not
 LABELS = 30  # answers up to which each has its label

@@ -1,30 +1,154 @@
-"""A planned release, its answers, and simulated errors as tables."""
+"""Tables of accuracy, plans, answers and ledgers.
+
+How accurate answers will be, and what they cost, before any data: by group of queries, and by query.
+
+What was spent from a ledger, release by release.
+
+A planned release, its answers, and simulated errors as tables.
+
+A release as rows: what was asked, what was spent, how accurate it is; all from its manifest.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from mmopt.errors import counted, whole
+from mmopt.ledger import Ledger
+from mmopt.ledger.account import shown
 from mmopt.mechanism import Plan
+from mmopt.mechanism.accuracy import BEYOND
+from mmopt.mechanism.release_folder import SIMULATED, accuracy_figures
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.report.accuracy_tables import unmet_words
-from mmopt.report.table_style import bold, cell, counted, figure, percent, rows_table
+from mmopt.report.table_style import bold, cell, figure, percent, rows_table
 from mmopt.results import Frame
+from mmopt.strategies import Neighbours
+from mmopt.workloads.query_product import wishes
 
-__all__ = [
-    "NOT_PRIVATE",
-    "answer_groups",
-    "answers_table",
-    "cost_words",
-    "decimals",
-    "privacy_rows",
-    "simulated_table",
-]
+EXACT = 1 - 2 * BEYOND  # takes off what half widths have beyond what is computed: 15, not 15.01
+QUERIES_SHOWN = 10  # of a group
+SHARES_SHOWN = 10  # of the queries that a budget is spent on
+
+
+def accuracy_by_group(plan: Plan, confidence: float) -> Table:
+    """Standard errors of each group, its largest half width, what was asked for and whether that is held."""
+    errors = accuracy_figures(plan, confidence)
+    numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
+    words = wish_words(plan)
+    rows: list[list[object]] = []
+    for (name, part), asked in zip(plan.workload.groups(), words, strict=True):
+        each = plan.standard_errors[part]
+        widest = errors["half_width"][part].max() * EXACT
+        values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widest)
+        row: list[object] = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
+        if any(words):
+            missed = int((errors["meets"][part] == 0).sum())
+            row += [asked, "" if not asked else f"{missed} missed" if missed else "yes"]
+        rows.append(row)
+    said = ["asked", "held"] if any(words) else []
+    return rows_table(["standard error of", *numbers, *said], rows, numbers, whole=said)
+
+
+def unmet_words(plan: Plan) -> str:
+    """How many of the queries with a wish miss it; nothing where none does."""
+    if not np.isfinite(plan.workload.targets).any():
+        return ""
+    meets = accuracy_figures(plan, 0.95)["meets"]  # whatever the confidence of what is shown
+    missed, asked = int((meets == 0).sum()), int(np.isfinite(meets).sum())
+    return f"{missed:,} of the {counted(asked, 'query')} with a wish" if missed else ""
+
+
+def wish_words(plan: Plan) -> list[str]:
+    """What was asked for of each group of queries; nothing where it was not."""
+    asked = {rows.start: wish for rows, wish in wishes(plan.workload.blocks)}
+    targets = np.asarray(plan.workload.targets)
+    words = []
+    for _, rows in plan.workload.groups():
+        wish, limits = asked.get(rows.start), targets[rows][np.isfinite(targets[rows])]
+        said = [] if wish is None else [f"± {wish.half_width:g} at {percent(wish.confidence)}"]
+        if limits.size and (wish is None or limits.min() < wish.variance):
+            least, most = float(limits.min()), float(limits.max())
+            said.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
+        words.append(", ".join(said))
+    return words
+
+
+def accuracy_by_query(plan: Plan, confidence: float) -> Table:
+    """The first queries of each group: standard error and half width of the interval."""
+    widths = plan.intervals(confidence).widths
+    rows: list[Sequence[object]] = []
+    for block, (name, part) in zip(plan.workload.blocks, plan.workload.groups(), strict=True):
+        rows.append((bold(name),))
+        for i, label in enumerate(block.labels(plan.workload.domain, QUERIES_SHOWN), part.start):
+            values = (plan.standard_errors[i], widths[i] * EXACT)
+            rows.append((f"  {label}", *(figure(value, 4, up=True) for value in values)))
+        if (rest := part.stop - part.start - QUERIES_SHOWN) > 0:
+            rows.append((cell(f"  … {rest:,} more", "dim"),))
+    numbers = ("standard error", f"± {percent(confidence)}")
+    return rows_table(("query", *numbers), rows, numbers)
+
+
+def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
+    """What each group asks for, its share of the cost, and what relaxing all of it would save."""
+    groups = zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
+    rows = [
+        (bold(name), f"{part.stop - part.start:,}", asked, _part(shares[part].sum()), _at_most(saved))
+        for (name, part), asked, saved in groups
+    ]
+    numbers = ("queries", "share of cost", "10 % wider saves")
+    return rows_table(("group", "queries", "asked", *numbers[1:]), rows, numbers)
+
+
+def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
+    """The queries with the largest shares of the cost."""
+    order = np.argsort(-shares, kind="stable")[:SHARES_SHOWN]
+    labels = plan.workload.labels()
+    rows = [(labels[i], _part(shares[i]), _at_most(savings[i])) for i in order if shares[i] > 0]
+    numbers = ("share of cost", "10 % wider saves")
+    return rows_table(("query that binds", *numbers), rows, numbers)
+
+
+def _part(part: float) -> str:
+    return f"{100 * part:.1f} %"
+
+
+def _at_most(part: float) -> str:
+    """Rounded up, to a tenth of a per cent."""
+    return f"≤ {math.ceil(1000 * part) / 10:.1f} %"
+
+
+STATES = {"spent": "no folder was confirmed"}
+DIGITS = 12  # of a hash
+
+
+def entries_table(ledger: Ledger) -> Table:
+    """A row for each release; of a hash the first digits."""
+    terms, entries = ledger.account.terms, ledger.account.entries
+    has_parts = terms.partition is not None
+    heads = ["entry", terms.measure, *(["part"] * has_parts), "workload", "sha256", "time (UTC)", "folder"]
+    rows = [
+        [
+            str(entry.number),
+            shown(entry.spent),
+            *([entry.part or "all rows"] * has_parts),
+            entry.workload or "-",
+            entry.workload_hash[:DIGITS],
+            entry.time.partition("+")[0],
+            STATES.get(entry.state, entry.folder),
+        ]
+        for entry in entries
+    ]
+    return rows_table(heads, rows, right=("entry", terms.measure))
+
 
 NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
 GROUPS_SHOWN = 12
@@ -151,3 +275,85 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
 def _errors(errors: GroupErrors) -> Row:
     values = (errors.relative, errors.spread, errors.expected, errors.rmse, errors.predicted)
     return f"  {errors.name}", *(figure(v, d) for v, d in zip(values, (4, 1, 4, 4, 4), strict=True))
+
+
+def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(name, text) of a manifest, of this version or of 0.1.0; a simulated one says so first."""
+    asked, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
+    accuracy, versions = manifest["accuracy"], manifest["versions"]
+    file = manifest.get("workload_file", {}).get("name")
+    covered = accuracy["coverage"]
+    least = f"at least {rounded(float(covered['least']), 6, up=False)} ({covered['kind']})"
+    rows = [
+        ("not private", "" if manifest["private"] else SIMULATED),
+        ("warning", manifest.get("warning", "")),
+        (
+            "asked",
+            f"{asked['queries']:,} queries over {whole(asked['cells'])} cells"
+            + (f", '{file}'" if file else ""),
+        ),
+        ("strategy", _strategy(manifest)),
+        ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
+        ("neighbours", Neighbours.of(privacy["neighbours"]).words),
+        ("sensitivity", privacy.get("sensitivity", "")),
+        ("scaled", privacy.get("scaled", "")),
+        ("not covered", privacy.get("not_covered", "")),
+        ("theorem", privacy["theorem"]),
+        (
+            "noise",
+            f"{noise['kind']}, of scale {noise['scale_at_unit_strategy']:.6g} on the strategy's queries",
+        ),
+        ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
+        ("refined", _refined_words(manifest)),
+        ("optimum", _optimum(manifest)),
+        ("intervals", f"{percent(float(accuracy['confidence']))}, each alone; coverage {least}"),
+        ("ledger", _entry(manifest.get("ledger"))),
+        ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _entry(ledger: Mapping[str, Any] | None) -> str:
+    """What was spent from which ledger; nothing without one."""
+    if ledger is None:
+        return ""
+    what, part = ledger["measure"], ledger.get("part")
+    of = f", part '{part['value']}' of '{part['column']}'" if part else ""
+    spent = rounded(str(ledger["spent"]), 6, up=True)
+    left, total = (rounded(str(ledger[name]), 6, up=False) for name in ("left", "total"))
+    entry = f"entry {ledger['entry']} of the data set '{ledger['data_set']}'{of}"
+    return f"{entry}: {what} {spent} spent of {total}, {left} left after it"
+
+
+def _strategy(manifest: Mapping[str, Any]) -> str:
+    """Where it is from, and what is measured."""
+    program, solution = manifest.get("program"), manifest.get("solution", {})
+    name = program.get("name", "") if isinstance(program, Mapping) else str(program or "")
+    words = name or (f"template {solution['template']}" if solution.get("template") else "")
+    rows = f"{manifest['strategy']['rows']:,} measured queries"
+    return f"{words}: {rows}" if words else rows
+
+
+def _refined_words(manifest: Mapping[str, Any]) -> str:
+    """By which rules, and what that costs; "" of a release that is not refined."""
+    if (about := manifest.get("refined")) is None:
+        return ""
+    totals = "".join(f", {total['of']}: {total['value']:.12g}" for total in about["totals"])
+    whole = about["whole"]
+    near = "" if whole is None else f"{whole['within_one']:,} of them rounded up or down"
+    if whole is not None and whole["others"]:
+        off = rounded(float(whole["largest_distance_of_others"]), 3, up=True)
+        near += f", {whole['others']:,} off by up to {off}"
+    return f"non-negative{totals}{f', whole ({near})' if near else ''}; {about['note']}"
+
+
+def _optimum(manifest: Mapping[str, Any]) -> str:
+    """How near the answers, before they are made whole, are to the best ones."""
+    if (about := manifest.get("refined")) is None:
+        return ""
+    far = about["standard_errors_from_best"]
+    if far is None:
+        return f"not proved: {about['status']}"
+    words = f"gap {rounded(float(about['gap']), 2, up=True, layout='e')}, {about['grade']}"
+    near = rounded(float(far), 2, up=True, layout="e")
+    return f"{words}: each answer within {near} standard errors of its best value"

@@ -11,28 +11,7 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from mmopt.errors import counted
 from mmopt.numerics.outward import rounded
-
-__all__ = [
-    "bold",
-    "by_reason",
-    "cell",
-    "clipped",
-    "counted",
-    "duration",
-    "few",
-    "figure",
-    "gap",
-    "left_out",
-    "memory",
-    "pairs_table",
-    "paragraphs",
-    "percent",
-    "rows_table",
-    "shortened",
-    "storage",
-]
 
 
 def cell(value: object, style: str = "") -> Text:

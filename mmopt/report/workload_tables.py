@@ -9,8 +9,6 @@ from rich.text import Text
 from mmopt.report.table_style import bold, figure, rows_table, shortened
 from mmopt.workloads import Bins, Categories, Domain, Workload
 
-__all__ = ["NORMALISED", "domain_table", "queries_table"]
-
 NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"
 
 # Labels are made for examples only; a larger workload is described without them.

@@ -118,28 +118,31 @@ path in place of line and column: ``workload[2].product.age``.
 
 Files here:
 
-- ``workload_file.py``: the file as a whole: ``load_request``
+- ``workload_file.py``: a workload file as a whole, read and drafted
 - ``domain_keys.py``: the keys ``domain`` and ``data``
-- ``attribute_keys.py``: how table values become cells
-- ``bin_keys.py``: bins of numbers and dates
-- ``query_words.py``: what a word means for an attribute: a block, or cells
-- ``block_keys.py``: blocks of queries on one attribute
-- ``query_keys.py``: marginals and products
-- ``draft.py``: a first workload file, with open places
+- ``attribute_keys.py``: the cells of one attribute, and words of queries on it, as a workload file says them
+- ``query_keys.py``: the queries of a workload file: blocks, products, marginals
 - ``python_values.py``: dictionaries and lists of Python as nodes
-- ``python_calls.py``: ``Domain.of``, ``Domain.product`` and their like
-- ``accepted_workloads.py``: what calls take for a workload: its file, its dictionary, a matrix
-- ``unnamed_program.py``: what is solved when no program is named
-- ``yaml_text.py``: the text, read and split into lines
-- ``yaml_tree.py``: from text to nodes
+- ``accepted_workloads.py``: workloads as callers pass them, and the program solved when none is named
+- ``yaml_tree.py``: the text of a workload file, and its nodes with their places
 - ``yaml_nodes.py``: nodes with their places, and small readers of them
 """
 
-from mmopt.privacy.privacy_parameters import Privacy
-from mmopt.request.accepted_workloads import WorkloadLike, as_domain, as_request, as_workload, refuse_workload
-from mmopt.request.python_calls import read_attributes, read_entry, read_product
-from mmopt.request.unnamed_program import default_program
-from mmopt.request.workload_file import Neighbours, Request, TableOptions, load_request, parse_request
+from mmopt.privacy.guarantee import Privacy
+from mmopt.request.accepted_workloads import (
+    WorkloadLike,
+    as_domain,
+    as_request,
+    as_workload,
+    default_program,
+    read_attributes,
+    read_entry,
+    read_product,
+    refuse_workload,
+)
+from mmopt.request.domain_keys import TableOptions
+from mmopt.request.workload_file import Request, load_request, parse_request
+from mmopt.strategies import Neighbours
 
 __all__ = [
     "Neighbours",

@@ -1,4 +1,11 @@
-"""What is taken for a workload wherever one is expected, and what is said of anything else."""
+"""Workloads as callers pass them, and the program solved when none is named.
+
+What ``Domain.of``, ``Domain.product`` and their like are called with, read as in a workload file.
+
+The program that is solved when none is named.
+
+What is taken for a workload wherever one is expected, and what is said of anything else.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +16,75 @@ from typing import Any, TypeAlias
 
 import scipy.sparse
 
-from mmopt.errors import OptionError, WorkloadError
-from mmopt.request.workload_file import Request, load_request
+from mmopt.errors import Location, OptionError, WorkloadError, suggest
+from mmopt.privacy import Privacy
+from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
+from mmopt.request.domain_keys import DomainNode, Rules, read_domain
+from mmopt.request.python_values import domain_node, node_of, path, united
+from mmopt.request.query_keys import ENTRY_OPTIONS
+from mmopt.request.workload_file import Request, load_request, read_request
+from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
 from mmopt.resources import programs_folder
 from mmopt.strategies.baselines import is_baseline
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix
 from mmopt.workloads.frame_labels import is_frame
 
-__all__ = ["WorkloadLike", "as_domain", "as_request", "as_workload", "refuse_workload"]
+
+def read_attributes(attributes: object, more: Mapping[str, object]) -> Domain:
+    """The domain of ``Domain.of``."""
+    return read_domain(domain_node(united(attributes, more, "attributes")), Rules())[0]
+
+
+def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> Workload:
+    """The queries of ``Domain.product``: options by their names, all other keywords are attributes."""
+    options = {key: value for key, value in more.items() if key in ENTRY_OPTIONS}
+    named = {key: value for key, value in more.items() if key not in options}
+    for key in named:
+        if key not in domain.names:
+            hint = suggest(key, (*domain.names, *ENTRY_OPTIONS))
+            raise WorkloadError(f"product.{key}: the domain has no attribute '{key}'", hint=hint)
+    return read_entry(domain, "product", united(blocks, named, "a block by attribute"), options)
+
+
+def read_entry(domain: Domain, form: str, value: Any, options: Mapping[str, object]) -> Workload:
+    """The queries of one entry of a workload; an option that is None is none."""
+    where = Location(form, 0, 0)
+    given = {key: option for key, option in options.items() if option is not None}
+    entry = _map(
+        where, {form: node_of(value, form), **{k: node_of(v, path(form, k)) for k, v in given.items()}}
+    )
+    workload = ListNode(where, entry.count + 1, (entry,))
+    top = _map(where, {"domain": DomainNode(where, 1, domain), "workload": workload})
+    return read_request(top, form, "").workload
+
+
+def _map(where: Location, values: Mapping[str, YamlNode]) -> Map:
+    """A mapping whose keys stand where their values do."""
+    entries = tuple((Scalar(node.where, 1, key, key), node) for key, node in values.items())
+    return Map(where, 1 + sum(1 + node.count for node in values.values()), entries)
+
+
+def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
+    """The program used when none is named, and why.
+
+    pure : for Laplace noise, which epsilon without delta asks for.
+    """
+    if pure:
+        return "p_identity", "epsilon without delta asks for Laplace noise"
+    if workload.has_all_targets:
+        return "fitness_for_use", "every query has a target (max_variance)"
+    return "l2_strategy", "not every query has a target, so total error is what can be least"
+
+
+def default_words(workload: Workload, privacy: Privacy | None) -> str:
+    """What is solved when no program is named, and why, in words."""
+    name, why = default_program(workload, privacy is not None and privacy.is_pure)
+    if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):
+        return f"{name}: {why}"
+    least = "privacy cost for the targets" if workload.has_all_targets else "predicted error"
+    return f"{name} (Gaussian noise) or p_identity (Laplace noise): the one of least {least}"
+
 
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix
 """What ``as_workload`` takes."""

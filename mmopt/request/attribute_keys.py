@@ -1,10 +1,26 @@
-"""How table values become cells of one attribute: values, bins, range with width, categories."""
+"""The cells of one attribute, and words of queries on it, as a workload file says them.
+
+Bins of one attribute: edges, or a range with a width; of numbers or of dates, with open ends.
+
+How table values become cells of one attribute: values, bins, range with width, categories.
+
+What a word of the file means for an attribute: a block of queries, or cells.
+
+Cells are named by a label, a table value, or a run such as 18-64.
+"""
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
 
-from mmopt.request.bin_keys import check_count, read_bins, read_range
+from mmopt.errors import placed, suggest
 from mmopt.request.yaml_nodes import (
     Map,
     Scalar,
@@ -13,12 +29,212 @@ from mmopt.request.yaml_nodes import (
     fail,
     items,
     mapping,
+    number,
     one_of,
+    scalar,
+    too_large,
 )
-from mmopt.workloads import Bins, Categories, Values
-from mmopt.workloads.encodings import TableValue, label_of
+from mmopt.workloads import Bins, Categories, Factor, Values
+from mmopt.workloads.encodings import LAST_DAY, TableValue, date_of, label_of, later, period_days
+from mmopt.workloads.query_product import (
+    all_range,
+    haar,
+    hierarchy,
+    identity,
+    padded,
+    prefix,
+    total,
+    width_range,
+)
 
-__all__ = ["FORMS", "Encoding", "read_encoding"]
+MAX_CELLS = 100_000
+"""Most cells of one attribute."""
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LIKE_A_DATE = re.compile(r"\d{4}[-/.]\d.*|\d{1,2}[-/.]\d{1,2}[-/.]\d.*")
+_WIDTH = re.compile(r"(?:([1-9]\d{0,5}) )?(day|week|month|quarter|year)s?")
+_DATE_HINT = "a date is written 2020-01-31"
+_OPEN_HINT = "an open end belongs to the first or the last of the edges of bins: [open, 18, 65, open]"
+
+
+def read_bins(node: YamlNode, what: str) -> Bins:
+    """Half-open bins between edges, numbers or dates; the first and the last edge may be ``open``."""
+    nodes = items(node, what, "write the edges: [0, 18, 65, 115] means [0, 18), [18, 65), [65, 115)")
+    check_count(node, len(nodes), what)
+    if len(nodes) < 2:
+        fail(node, f"{what}: one edge found, expected at least two")
+    edges = [_open(item, i, len(nodes), what) for i, item in enumerate(nodes)]
+    closed = [item for item, edge in zip(nodes, edges, strict=True) if edge is None]
+    if not closed:
+        fail(node, f"{what} are open at both ends and have no edge between", "leave the attribute out")
+    dates = _are_dates(closed, what)
+    read = _day if dates else number
+    values = [
+        read(item, f"an edge of the {what}") if edge is None else edge
+        for item, edge in zip(nodes, edges, strict=True)
+    ]
+    for low, high, item in zip(values, values[1:], nodes[1:], strict=False):
+        if not low < high:
+            earlier, this = (date_of(edge).isoformat() if dates else _show(edge) for edge in (low, high))
+            fail(
+                item,
+                f"{what} must increase, found {this} after {earlier}",
+                "half-open bins [a, b) share their edges; each edge is written once",
+            )
+    with placed(node.where):
+        return Bins(tuple(values), dates)
+
+
+def read_range(node: YamlNode, width: YamlNode | None, name: str) -> tuple[tuple[str, ...], Bins]:
+    """Labels and bins of one width from low to high."""
+    what = f"range of {name}"
+    ends = items(node, what)
+    if len(ends) != 2:
+        fail(node, f"{what} must be [low, high], found {describe(node)}")
+    for end in ends:
+        if isinstance(end, Scalar) and end.value == "open":
+            fail(end, f"an end of the {what} is open: a range has two ends", _OPEN_HINT)
+    dates = _are_dates(ends, what)
+    if width is None:
+        each = "width: month gives one cell per month" if dates else "width: 1 gives one cell per integer"
+        fail(node, f"{name} has a range without a width", each)
+    if dates:
+        bins = _dates(node, ends, width, what)
+        return bins.labels(), bins
+    return _numbers(node, ends, width, what)
+
+
+def check_count(node: YamlNode, count: int, what: str) -> None:
+    """TooLargeError for more cells than one attribute may have."""
+    if count > MAX_CELLS:
+        too_large(
+            node, f"{what}: {count:,} cells, at most {MAX_CELLS:,} are possible", "use fewer or wider cells"
+        )
+
+
+def _open(node: YamlNode, place: int, count: int, what: str) -> float | None:
+    """The infinity that an open edge stands for, None for another edge."""
+    value = node.value if isinstance(node, Scalar) else None
+    ends = {0: -math.inf, count - 1: math.inf}
+    if value == "open" and place not in ends:
+        fail(node, f"{what}: an edge between others is open", _OPEN_HINT)
+    if value == "open" or (isinstance(value, float) and value == ends.get(place)):
+        return ends[place]
+    return None
+
+
+def _are_dates(nodes: Sequence[YamlNode], what: str) -> bool:
+    """Whether the edges are dates; else they are read as numbers. A mix is refused."""
+    first: dict[bool, YamlNode] = {}
+    for node in nodes:
+        value = node.value if isinstance(node, Scalar) else None
+        is_date = isinstance(value, str) and bool(_LIKE_A_DATE.fullmatch(value))
+        if is_date or (isinstance(value, int | float) and not isinstance(value, bool)):
+            first.setdefault(is_date, node)
+    if len(first) == 2:
+        earlier, other = first.values()
+        fail(
+            other,
+            f"{what}: dates and numbers are mixed, {describe(earlier)} and {describe(other)}",
+            _DATE_HINT,
+        )
+    return True in first
+
+
+def _day(node: YamlNode, what: str) -> float:
+    """A date, as days since 1970-01-01."""
+    word = node.text if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+    if not _DATE.fullmatch(word):
+        fail(node, f"{what} must be a date, found {describe(node)}", _DATE_HINT)
+    try:
+        days = period_days(word)
+    except ValueError as error:
+        fail(node, f"{what} is {word}, which is no date: {error}")
+    assert days is not None
+    return float(days[0])
+
+
+def _dates(node: YamlNode, ends: Sequence[YamlNode], width: YamlNode, what: str) -> Bins:
+    low, high = (int(_day(end, f"an end of the {what}")) for end in ends)
+    parts = _WIDTH.fullmatch(width.text) if isinstance(width, Scalar) else None
+    if parts is None:
+        fail(
+            width,
+            f"width of the {what} must be day, week, month, quarter or year, found {describe(width)}",
+            "several of them are written '10 days'",
+        )
+    if not low < high:
+        texts = ", ".join(date_of(day).isoformat() for day in (low, high))
+        fail(node, f"{what} must be [low, high] with low < high, found [{texts}]")
+    often, unit = int(parts[1] or 1), parts[2]
+    step = f"{often} {unit}{'s' * (often > 1)}"
+    edges = [low]
+    try:
+        while edges[-1] < high:
+            edges.append(later(low, len(edges) * often, unit))
+    except ValueError as error:
+        fail(
+            width,
+            f"{what}: steps of {step} from {date_of(low)} lead to no date: {error}",
+            "start on a day up to 28, end before 9999, or choose another width",
+        )
+    check_count(node, len(edges) - 1, what)
+    if edges[-1] > high:
+        better = [date_of(day).isoformat() for day in edges[-2:] if low < day <= LAST_DAY]
+        fail(
+            width,
+            f"{what}: {date_of(low)} to {date_of(high)} is {len(edges) - 2} times {step} and "
+            f"{high - edges[-2]} days, expected a whole number of widths",
+            " or ".join([f"end the range at {end}" if not i else end for i, end in enumerate(better)])
+            + ", or choose another width"
+            if better
+            else "choose another width",
+        )
+    with placed(node.where):
+        return Bins(tuple(map(float, edges)), dates=True)
+
+
+def _numbers(
+    node: YamlNode, ends: Sequence[YamlNode], width_node: YamlNode, what: str
+) -> tuple[tuple[str, ...], Bins]:
+    low, high = (_exact(number(end, f"an end of the {what}")) for end in ends)
+    width = _exact(number(width_node, f"width of the {what}"))
+    if width <= 0:
+        fail(width_node, f"width of the {what} must be greater than 0, found {_show(width)}")
+    if not low < high:
+        fail(node, f"{what} must be [low, high] with low < high, found [{_show(low)}, {_show(high)}]")
+    count = (high - low) / width
+    if count > MAX_CELLS:
+        check_count(node, math.ceil(count), what)
+    if count.denominator != 1:
+        below, above = low + math.floor(count) * width, low + math.ceil(count) * width
+        better = [_show(end) for end in (below, above) if end > low]
+        fail(
+            width_node,
+            f"{what}: {_show(low)} to {_show(high)} is {float(count):.6g} widths of {_show(width)}, "
+            "expected a whole number",
+            f"end the range at {' or '.join(better)}, or choose another width",
+        )
+    edges = tuple(float(low + i * width) for i in range(int(count) + 1))
+    if any(a >= b for a, b in itertools.pairwise(edges)):
+        fail(
+            width_node,
+            f"{what}: a width of {_show(width)} is below the precision of numbers near {_show(high)}",
+        )
+    encoding = Bins(edges)
+    if width == 1 and low.denominator == 1:
+        return tuple(str(int(low) + i) for i in range(int(count))), encoding
+    return encoding.labels(), encoding
+
+
+def _exact(value: float) -> Fraction:
+    """The decimal number that the file spells: 0.1 is one tenth, so that widths divide without rounding."""
+    return Fraction(Decimal(repr(value)))
+
+
+def _show(value: Fraction | float) -> str:
+    return f"{float(value):.12g}"
+
 
 FORMS = ("values", "bins", "range", "categories")
 
@@ -107,3 +323,195 @@ def _check_new(item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNod
             fail(item, f"{what}: {found} stands twice, first in {first.where.inside(column=True)}")
         fail(item, f"{what}: {found} and {earlier} are the same value of a table")
     seen[value] = item
+
+
+RUN = re.compile(r"(-?[0-9]{1,18})-(-?[0-9]{1,18})")
+"""An inclusive run of integers: 18-64, -5--1."""
+
+_MOST_LISTED = 12  # known names that a hint lists in full
+
+
+class CellWords:
+    """The cells of one attribute and the words for them.
+
+    Parameters
+    ----------
+    name : the attribute's name.
+    labels, encoding : as in ``mmopt.workloads.Attribute``; labels beyond the encoding's are of cells that
+        hold no declared value.
+    """
+
+    def __init__(self, name: str, labels: tuple[str, ...], encoding: Encoding) -> None:
+        self.name = name
+        self.labels = labels
+        self.encoding = encoding
+        self.by_label = {label: i for i, label in enumerate(labels)}
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.labels)
+
+    @property
+    def declared(self) -> int:
+        """Number of cells that hold declared values, the first ones."""
+        return self.encoding.size
+
+    def find(self, node: YamlNode, others: tuple[str, ...] = (), noun: str = "value") -> tuple[int, ...]:
+        """The cells that a word means.
+
+        Parameters
+        ----------
+        node : a label or value of one cell, or a run of integers, both ends included; of bins of dates a
+            day, month, quarter or year that is made up of cells.
+        others : further words that the caller would have understood (groups), for the suggestion.
+        noun : what the word could have been, for the message.
+        """
+        word = scalar(node, f"a value of attribute '{self.name}'")
+        if (cell := self._one(word)) is not None:
+            return (cell,)
+        if isinstance(self.encoding, Bins) and self.encoding.dates:
+            return self._period(word, self.encoding, others, noun)
+        if isinstance(word.value, str) and (run := RUN.fullmatch(word.value)):
+            return self._run(word, int(run.group(1)), int(run.group(2)))
+        value = word.value
+        if isinstance(value, int) and not isinstance(value, bool) and isinstance(self.encoding, Bins):
+            alone = [i for i, ends in self._integers.items() if ends == (value, value)]
+            if alone:
+                return (alone[0],)
+        fail(word, f"attribute '{self.name}' has no {noun} {_spelled(word)}", self._hint(word, others))
+
+    def find_one(self, node: YamlNode) -> int | None:
+        """The one cell that a label or value means, or None."""
+        return self._one(node) if isinstance(node, Scalar) and node.value is not None else None
+
+    def _one(self, word: Scalar) -> int | None:
+        assert word.value is not None
+        cell = self.by_label.get(label_of(word.value))
+        if cell is None and isinstance(self.encoding, Values) and _numeric(word.value):
+            # 1 and 1.0 are the same table value.
+            cell = self._by_number.get(word.value)
+        return cell
+
+    @cached_property
+    def _by_number(self) -> dict[object, int]:
+        assert isinstance(self.encoding, Values)
+        return {value: i for i, value in enumerate(self.encoding.values) if _numeric(value)}
+
+    @cached_property
+    def _integers(self) -> dict[int, tuple[int, int]]:
+        """First and last integer of each cell that holds a run of integers."""
+        if isinstance(self.encoding, Bins):
+            pairs = [*enumerate(itertools.pairwise(self.encoding.edges))]
+            if any(math.isfinite(edge) and not edge.is_integer() for edge in self.encoding.edges):
+                return {}
+            return {i: (int(a), int(b) - 1) for i, (a, b) in pairs if math.isfinite(b - a)}
+        if isinstance(self.encoding, Values):
+            values = enumerate(self.encoding.values)
+            return {i: (v, v) for i, v in values if isinstance(v, int) and not isinstance(v, bool)}
+        return {}
+
+    def _run(self, word: Scalar, first: int, last: int) -> tuple[int, ...]:
+        if not self._integers:
+            fail(
+                word,
+                f"the run {word.text} needs a cell per integer or bins with integer edges, "
+                f"attribute '{self.name}' has neither",
+                self._hint(word, ()),
+            )
+        if first > last:
+            fail(word, f"the run {word.text} goes down, expected {last}-{first}")
+        for end, side, known in (
+            (first, "starts", sorted({low for low, _ in self._integers.values()})),
+            (last, "ends", sorted({high for _, high in self._integers.values()})),
+        ):
+            if end not in known:
+                nearest = min(known, key=lambda value, end=end: abs(value - end))  # type: ignore[misc]
+                fail(
+                    word,
+                    f"the run {word.text} {side} at {end}, where no cell of attribute '{self.name}' {side}",
+                    f"the nearest cell {side} at {nearest}; both ends of a run are included",
+                )
+        return tuple(i for i, (low, high) in self._integers.items() if first <= low and high <= last)
+
+    def _period(self, word: Scalar, bins: Bins, others: tuple[str, ...], noun: str) -> tuple[int, ...]:
+        """The cells that make up a period of the calendar."""
+        try:
+            period = period_days(word.text)
+        except ValueError as error:
+            fail(word, f"{word.text} is no date: {error}")
+        if period is None:
+            fail(word, f"attribute '{self.name}' has no {noun} {_spelled(word)}", self._hint(word, others))
+        first, end = (bisect.bisect_left(bins.edges, day) for day in period)
+        if first >= end or [bins.edges[first], bins.edges[min(end, bins.size)]] != list(period):
+            fail(
+                word,
+                f"{word.text} is not made up of cells of attribute '{self.name}'",
+                f"the cells are {', '.join(bins.labels()[:3])}{', …' if bins.size > 3 else ''}",
+            )
+        return tuple(range(first, end))
+
+    def _hint(self, word: Scalar, others: tuple[str, ...]) -> str:
+        value, encoding = word.value, self.encoding
+        if isinstance(encoding, Categories):
+            for i, members in enumerate(encoding.members):
+                if value in members:
+                    return f"it belongs to the category '{self.labels[i]}': name the category"
+        if isinstance(encoding, Bins) and isinstance(value, int | float) and not isinstance(value, bool):
+            for i, (low, high) in enumerate(itertools.pairwise(encoding.edges)):
+                if low <= value < high:
+                    return f"it lies inside the cell '{self.labels[i]}'"
+            first, last = encoding.edges[0], encoding.edges[-1]
+            if math.isinf(first):
+                return f"the cells end below {last:.12g}"
+            return f"the cells go from {first:.12g}" + f" to below {last:.12g}" * math.isfinite(last)
+        # Comparing with thousands of labels takes seconds; those of a long range are not misspelt words.
+        known = (*others, *self.labels[:1000])
+        hint = suggest(word.text, known)
+        if hint.startswith("known") and len(known) > _MOST_LISTED:
+            return f"known: {', '.join(known[: _MOST_LISTED - 2])}, …, {self.labels[-1]}"
+        return hint
+
+
+def _numeric(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _spelled(word: Scalar) -> str:
+    return f"'{word.text}'" if isinstance(word.value, str) else word.text
+
+
+BLOCK_WORDS: dict[str, Callable[[int], Factor]] = {
+    "identity": identity,
+    "total": total,
+    "prefix": prefix,
+    "all_range": all_range,
+    "haar": haar,
+    "hierarchy": hierarchy,
+}
+"""Blocks of queries on one attribute that need its size only."""
+
+OF_ALL_CELLS = ("identity", "total")
+"""Blocks that count cells beside the declared ones too; the others rest on an order, which those have not."""
+
+BLOCK_NUMBERS: dict[str, Callable[[int, int], Factor]] = {
+    "width_range": width_range,
+    "hierarchy": hierarchy,
+}
+"""Blocks that take an integer too: ``{width_range: 5}``."""
+
+
+def block_of(word: str, number: tuple[int, ...], cells: CellWords) -> Factor:
+    """A block that is held by its size, and by a number if it takes one.
+
+    WorkloadError for a number or a size that it does not take.
+    """
+    if word in OF_ALL_CELLS:
+        return BLOCK_WORDS[word](cells.size)
+    block = BLOCK_NUMBERS[word](cells.declared, *number) if number else BLOCK_WORDS[word](cells.declared)
+    return padded(block, cells.size)
+
+
+def is_block_word(text: str) -> bool:
+    """Whether the word means a block of queries, so that no value, group or list may have it as its name."""
+    return text in BLOCK_WORDS or text in BLOCK_NUMBERS

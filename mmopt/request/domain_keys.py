@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmopt.errors import placed, suggest
-from mmopt.request.attribute_keys import FORMS, read_encoding
-from mmopt.request.query_words import RUN, CellWords, is_block_word
+from mmopt.request.attribute_keys import FORMS, RUN, CellWords, is_block_word, read_encoding
 from mmopt.request.yaml_nodes import (
     ListNode,
     Map,
@@ -20,17 +19,6 @@ from mmopt.request.yaml_nodes import (
     text,
 )
 from mmopt.workloads import Attribute, Domain
-
-__all__ = [
-    "DomainNode",
-    "Rules",
-    "TableOptions",
-    "check_name",
-    "is_delimiter",
-    "read_domain",
-    "read_members",
-    "read_rules",
-]
 
 _KEYS = (*FORMS, "width", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")

@@ -18,8 +18,6 @@ from mmopt.workloads import Domain
 from mmopt.workloads.encodings import label_of
 from mmopt.workloads.frame_labels import Plain, listed, plain_value
 
-__all__ = ["FILE_KEYS", "domain_node", "file_node", "node_of", "path", "united"]
-
 FILE_KEYS = "the keys of a workload file"
 
 

@@ -12,27 +12,6 @@ from typing import NoReturn, TypeVar
 
 from mmopt.errors import Location, TooLargeError, WorkloadError, suggest
 
-__all__ = [
-    "OPEN",
-    "ListNode",
-    "Map",
-    "Scalar",
-    "YamlNode",
-    "describe",
-    "fail",
-    "integer",
-    "items",
-    "mapping",
-    "number",
-    "one_of",
-    "positive",
-    "read_choice",
-    "record",
-    "scalar",
-    "text",
-    "too_large",
-]
-
 Value = TypeVar("Value")
 
 OPEN = "FILL-IN"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["Frame"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Displayed):

@@ -1,17 +1,25 @@
-"""The file of a saved result: one .npz of plain arrays, one of which is the JSON of everything else.
+"""The file of a saved result: arrays and JSON in one .npz, written whole or not at all.
+
+JSON as this package reads what it saved: every reader makes the same of a text, or it is refused.
+
+A file that is written whole or not at all.
+
+The file of a saved result: one .npz of plain arrays, one of which is the JSON of everything else.
 
 Nothing is pickled, so that opening a file runs nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
+import os
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +27,60 @@ import numpy as np
 
 from mmopt.errors import ResultError
 from mmopt.limits import MEMORY_LIMIT
-from mmopt.numerics.split_arrays import Array
-from mmopt.results.json_text import parsed
-from mmopt.results.whole_file import write_whole
+from mmopt.numerics.arrays import Array
 
-__all__ = ["UNREADABLE", "read", "write"]
+DEEPEST = 100  # levels; the package writes about ten
+
+
+def parsed(text: str, read: Callable[[dict[str, Any]], Any] = lambda found: found) -> Any:
+    """The value of a JSON text. ``read`` makes a value of each object.
+
+    Raises
+    ------
+    ValueError : no JSON; a name that an object has twice, of which readers take the first or the last; a
+        number that is not finite; more than ``DEEPEST`` levels.
+    """
+
+    def of_pairs(pairs: list[tuple[str, Any]]) -> Any:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError(f"an object has a name twice, of {', '.join(found)}")
+        return read(found)
+
+    try:
+        value = json.loads(text, object_pairs_hook=of_pairs, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for some in inside for each in some if isinstance(each, dict | list)]
+    if level:
+        raise ValueError("it is nested too deeply")
+    return value
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write the bytes, in place of what the file had; a folder that is missing is made.
+
+    Raises
+    ------
+    ResultError : that is not possible; what the file had stays.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # there is none, or no such folder
+            part.unlink()
+        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None
 
 
 FORMAT = 1

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.spanned_cells import Measure
-from mmopt.numerics.split_arrays import Array, Level
-from mmopt.results.component_storage import Value
-from mmopt.stop_reasons import Stop
+from mmopt.numerics.split_arrays import Level, Measure
+from mmopt.results.saved_fields import Value
 from mmopt.strategies import (
     ADD_REMOVE,
     ComponentStrategy,
@@ -21,8 +21,6 @@ from mmopt.strategies import (
     Strategy,
     StrategyOfFew,
 )
-
-__all__ = ["error_rows", "finite", "levels", "rows", "summary"]
 
 Solution = Any  # of either kind; their files import this one
 

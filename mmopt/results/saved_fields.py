@@ -1,27 +1,254 @@
-"""One way from a dataclass of results to its file and back: fields as declared, as arrays and JSON."""
+"""Dataclasses of results to files and back, values by component among them.
+
+How a solve ended, in three parts that do not imply each other, and what its figures rest on.
+
+Values by component as plain numbers and arrays, and back: rows of the table in ``saved_fields``.
+
+The cells are kept by the symmetries of the attributes that they come from: everything else of their space is
+made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted. Of cells
+that are not listed the sizes of the components are kept: ``verify`` finds the rest from the workload.
+
+One way from a dataclass of results to its file and back: fields as declared, as arrays and JSON.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from mmopt.errors import Error, ResultError
+from mmopt.limits import Stop
 from mmopt.notebook import Displayed
-from mmopt.numerics.spanned_cells import Measure
-from mmopt.numerics.split_arrays import Array, Level, Split
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Space, Split
 from mmopt.results import npz_file
-from mmopt.results.component_storage import READERS, plain_level, plain_measure, plain_split
-from mmopt.results.solve_status import GRADES, Status
 from mmopt.results.verification import as_text
+from mmopt.sectors.profiles import Mixture
 from mmopt.strategies import FORMS, StrategyForm
+from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
 
-__all__ = ["Saved", "build", "check_kinds", "pack", "plain", "restored", "unpack"]
+Grade = Literal["claimed", "estimated", "proved"]
+"""What a figure rests on.
+
+proved : evaluated with an error bound and rounded to the safe side; a bound besides by a certificate that is
+    shipped, and its proof with it. estimated : evaluated without an error bound. claimed : by a certificate
+    of the program's author, which feasible points have not refuted; or for givens that the caller passed in
+    place of the workload's queries or targets.
+
+A point is feasible at τ = 1e-10 when every line holds after each of its terms is changed by at most the part
+τ (like terms joined, an atom one term): an equality |r| <= τ Σ|terms|, an inequality g <= τ Σ|terms|, a psd
+line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. What is missed is charged to the
+objective at the multipliers, and the objective is then proved only where every line is proved to hold.
+
+A bound is one of the queries: what the rounding of their root may be worth is taken off, by the backward
+error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by
+orbit and singular values are taken to be right to 32 ε d^1.5. What it may be
+worth is added to an objective, which is estimated where that is more than 1e-6 of it or unknown; the bound
+of a program over given design queries is that of the root as rounded. A query counts as supported when at
+most 1e-9 of its length is beside what the strategy measures.
+"""
+
+GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first
+
+# All that ``Status.stop`` may say.
+_WORDS = (Stop.REACHED, Stop.EVERY_STEP, Stop.LIFTED, Stop.FINISHED, Stop.CLOSED, Stop.CERTIFIED)
+_LIMIT = "|".join((Stop.MISSED, Stop.TIME, Stop.ITERATIONS, Stop.INTERRUPTED))
+_RANK = rf"({Stop.NO_RANK} (\(residual \S+\)|at a feasible point)|{Stop.RANK} in \d+ of \d+ starts)"
+_STOPS = re.compile(
+    rf"{'|'.join(_WORDS)}|({_LIMIT})|(({_LIMIT}), )?{_RANK}"
+    rf"|{Stop.LOCAL}, \d+ starts?(, \d+ followed)?(, spread \S+)?"
+)
+
+
+def weakest(*grades: Grade) -> Grade:
+    """What a figure rests on that is made of several."""
+    return min(grades, key=GRADES.index)
+
+
+def is_stop(text: str) -> bool:
+    """Whether a solve can have ended with this word."""
+    return _STOPS.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class Status:
+    """Why it stopped; whether the point is feasible; whether the bound is valid.
+
+    stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted"; for a program of
+        class rank "rank reached in 3 of 5 starts" or "rank not reached (residual 3.1e-02)", with the least
+        residual of all rounds ("at a feasible point" where that is none), perhaps after one of the limits:
+        "time limit, rank not reached (…)".
+        "certified" for a strategy that was given.
+    feasible : whether every constraint holds after the repair (to rounding).
+    violation : largest relative violation of the solver's point before the repair.
+    bound_valid : whether the bound is proved, not claimed; False without one. Files of version 0.1.0 say
+        here whether there is a bound.
+    raw : the solver's own word, for its documentation only.
+    """
+
+    stop: str
+    feasible: bool
+    violation: float
+    bound_valid: bool
+    raw: str
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.stop.startswith(Stop.INTERRUPTED)
+
+    def __str__(self) -> str:
+        point = "feasible" if self.feasible else "not feasible"
+        return f"{self.stop}; {point} (before repair off by {self.violation:.1e})"
+
+
+Value = Array | Split | Level | Measure | Kronecker
+Fields = dict[str, Any]
+
+MATRIX, VECTOR, MEASURE = "matrix by component", "vector by orbit", "measure of cells"
+
+
+def plain_split(value: Split) -> Fields:
+    """A matrix by component as a mapping of numbers, texts and arrays."""
+    return {
+        "kind": MATRIX,
+        "rows": _plain_space(value.rows),
+        "columns": _plain_space(value.columns),
+        "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
+    }
+
+
+def plain_level(value: Level) -> Fields:
+    """A vector by orbit of cells likewise."""
+    return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
+
+
+def plain_measure(value: Measure) -> Fields:
+    """A measure on cells that are not listed likewise: products, one factor an attribute."""
+    mixture = value.mixture
+    return {
+        "kind": MEASURE,
+        "space": _plain_space(value.space),
+        "weights": np.asarray(mixture.weights),
+        "factors": {str(i): np.asarray(own) for i, own in enumerate(mixture.factors)},
+    }
+
+
+def _require(holds: Any) -> None:
+    if not holds:
+        raise ResultError("its values by component do not fit together")
+
+
+def _matrix(fields: Mapping[str, Any]) -> Split:
+    rows, columns = _space(fields["rows"]), _space(fields["columns"])
+    flat = np.asarray(fields["parts"], dtype=float)
+    _require(rows.count == columns.count and np.array_equal(rows.multiplicities, columns.multiplicities))
+    sizes = [r * c for r, c in zip(rows.dims, columns.dims, strict=True)]
+    _require(flat.shape == (sum(sizes),))
+    parts = zip(_cut(flat, sizes), rows.dims, columns.dims, strict=True)
+    return Split(rows, columns, tuple(part.reshape(r, c) for part, r, c in parts))
+
+
+def _vector(fields: Mapping[str, Any]) -> Level:
+    space, values = _space(fields["space"]), np.asarray(fields["values"], dtype=float)
+    _require(space.sizes is not None and values.shape == space.sizes.shape)
+    return Level(space, values)
+
+
+def _measure(fields: Mapping[str, Any]) -> Measure:
+    factors = fields["factors"]
+    own = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
+    return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), own))
+
+
+def _plain_space(space: Space) -> Fields:
+    if isinstance(space, Cells):
+        attributes = space.joint.attributes
+        return {
+            "attributes": np.array([len(a.classes) for a in attributes]),
+            "classes": _joined([a.classes for a in attributes]),
+            "counts": np.array([len(a.mirror) for a in attributes]),
+            "mirrors": _joined([a.mirror for a in attributes]),
+            "keys": np.array([c.key for c in space.chosen]).reshape(-1, len(attributes)),
+            "dims": np.array(space.dims, dtype=np.int64),
+            "kept": _joined([c.kept for c in space.chosen]),
+        }
+    found: Fields = {
+        "multiplicities": np.asarray(space.multiplicities),
+        "dims": np.array(space.dims, dtype=np.int64),
+        "total": space.total,
+    }
+    if space.labels is not None:
+        found["labels"] = _joined(space.labels)
+    if space.sizes is not None:
+        found["sizes"] = np.asarray(space.sizes)
+    return found
+
+
+def _space(fields: Mapping[str, Any]) -> Space:
+    dims = tuple(int(d) for d in fields["dims"])
+    _require(all(d >= 0 for d in dims))
+    if "attributes" in fields:
+        return _cells(fields, dims)
+    multiplicities, total = np.asarray(fields["multiplicities"], dtype=float), fields["total"]
+    _require(multiplicities.shape == (len(dims),) and (multiplicities >= 1).all())
+    _require(total is None or isinstance(total, int))
+    labels = sizes = None
+    if "sizes" in fields:
+        sizes = np.asarray(fields["sizes"], dtype=float)
+        flat = np.asarray(fields["labels"])
+        _require(sizes.ndim == 1 and (sizes >= 1).all() and flat.shape == (sum(dims),))
+        _require(flat.dtype.kind == "i" and ((flat >= 0) & (flat < len(sizes))).all())
+        labels = tuple(_cut(flat, dims))
+    return Space(multiplicities, dims, labels, sizes, total)
+
+
+def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
+    classes = _cut(fields["classes"], fields["attributes"])
+    mirrors = _cut(fields["mirrors"], fields["counts"])
+    attributes = []
+    for own, mirror in zip(classes, mirrors, strict=True):
+        numbers = np.arange(len(mirror))
+        _require(own.dtype.kind == mirror.dtype.kind == "i" and np.array_equal(np.unique(own), numbers))
+        _require(np.array_equal(np.sort(mirror), numbers) and np.array_equal(mirror[mirror], numbers))
+        sizes = np.bincount(own)
+        _require(np.array_equal(sizes, sizes[mirror]))
+        attributes.append(AttributeSymmetry(own, mirror))
+    joint = Joint(tuple(attributes))
+    chosen = []
+    for key, kept in zip(fields["keys"], _cut(fields["kept"], dims), strict=True):
+        parts = zip(attributes, key, strict=True)
+        _require(all(0 <= k < len(a.parts) for a, k in parts))
+        own_key = tuple(int(k) for k in key)
+        _require(kept.dtype.kind == "i" and (np.diff(kept) > 0).all())
+        _require(not len(kept) or (kept[0] >= 0 and kept[-1] < joint.dim(own_key)))
+        chosen.append(Chosen(own_key, kept))
+    return joint.space(chosen)
+
+
+def _joined(arrays: Any) -> Any:
+    return np.concatenate(list(arrays)) if arrays else np.zeros(0)
+
+
+def _cut(flat: Any, sizes: Any) -> list[Any]:
+    """Pieces of these sizes, which have to add up."""
+    _require(np.ndim(flat) == 1 and len(flat) == int(np.sum(sizes, initial=0)))
+    return np.split(np.asarray(flat), np.cumsum(sizes, dtype=np.int64)[:-1])
+
+
+READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = MappingProxyType(
+    {MATRIX: _matrix, VECTOR: _vector, MEASURE: _measure}
+)
+"""What a mapping of this kind is restored by; ResultError or one of ``UNREADABLE`` where it does not fit."""
+
 
 PROGRAM = "solution of a program"  # a file that names no kind
 

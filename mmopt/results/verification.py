@@ -9,8 +9,6 @@ from typing import Any
 
 from mmopt.notebook import Tabular
 
-__all__ = ["Check", "Figure", "Verification", "as_text", "shown"]
-
 Figure = float | str | None
 # Rows about a strategy, which are not shown of a solution that is none: they hold of every cell by itself
 OF_STRATEGIES = ("strategy", "sensitivity", "own_sensitivity", "error", "error_bound", "rmse", "has_strategy")

@@ -10,14 +10,13 @@ and W = L B the queries.
 - Multipliers of the cells, d ≥ 0, enter a bound by their moments Q = B diag(d) Bᵀ alone: ‖L Q^½‖∗² / Σd.
   Products of measures of the attributes, mixtures of these and single cells have moments in closed form.
 
-``row_space.py``: this space, values of an attribute swapped where they can be; ``choose_space.py``: whether
-it is a way to look at a workload. ``measures.py``: mixtures of products of measures; ``sector_cells.py``: the
-cells of a row space, as a space that programs are evaluated on.
-
-- ``plain/``: what it is made of: functions of attributes, the queries, squared lengths
-- ``largest/``: the largest squared length, proved
-- ``search/``: measures and strategies, better and better
-- ``bounds/``: lower bounds of the total error
-- ``residual/``: strategies by sectors, of row spaces too large for one matrix too
-- ``measured/``: variances and answers of queries
+- ``row_space.py``: this space, values of an attribute swapped where they can be
+- ``functions_of_few.py``: what it is made of: functions of attributes, and the queries in them
+- ``profiles.py``: measures on the cells, their moments, and squared lengths of columns
+- ``largest.py``: the largest squared length, proved
+- ``mixtures.py``, ``best_design.py``: measures and strategies, better and better
+- ``bounds.py``: lower bounds on the total error
+- ``residual.py``: strategies by sets of attributes, also where the space is too large for one matrix
+- ``measured.py``: variances and answers of queries
+- ``sector_cells.py``: the cells of a row space, on which programs are evaluated without listing them
 """

@@ -15,26 +15,35 @@ import numpy.typing as npt
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.largest.largest_length import Largest, largest_of_tables
-from mmopt.sectors.measures import Mixture
-from mmopt.sectors.plain.attribute_bases import (
+from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,
+    ProductCoefficients,
+    SectorComponent,
     basis_of,
     coefficients,
+    component_root,
+    copies,
     orthonormal_functions,
+    require_blocks,
 )
-from mmopt.sectors.plain.functions_of_few import ProductCoefficients, SectorComponent, copies, require_blocks
-from mmopt.sectors.plain.mixture_moments import mixture_moments
-from mmopt.sectors.plain.moments_rounding import basis_rounding, component_rounding, products_rounding
-from mmopt.sectors.plain.profile_functions import ProfileFunctions, component_moments
-from mmopt.sectors.plain.profile_tables import ProfileTables, add_component, at_cells, means_given
-from mmopt.sectors.plain.sector_roots import component_root
+from mmopt.sectors.largest import Largest, largest_of_tables
+from mmopt.sectors.profiles import (
+    Mixture,
+    ProfileFunctions,
+    ProfileTables,
+    add_component,
+    at_cells,
+    basis_rounding,
+    component_moments,
+    component_rounding,
+    means_given,
+    mixture_moments,
+    products_rounding,
+)
 from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.workload import Workload
-
-__all__ = ["Profiles", "RowSpace", "asked_of", "row_space_of"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -92,7 +101,7 @@ class RowSpace:
     def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
         """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
 
-        The exact basis is any orthonormal one near the computed one. See ``moments_rounding.py``: products
+        The exact basis is any orthonormal one near the computed one. See ``profiles.py``: products
         of at most 2w moments of one attribute, and sums of them.
         """
         order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)

@@ -1,4 +1,8 @@
-"""The cells of a row space as a space that programs are evaluated on: neither they nor orbits are listed.
+"""The cells of a row space, on which programs are evaluated without listing them.
+
+Whether the space of a workload's queries is a way to look at it.
+
+The cells of a row space as a space that programs are evaluated on: neither they nor orbits are listed.
 
 Its coordinates are the functions of the cells that the queries are made of, by component.
 
@@ -10,6 +14,7 @@ longest ‖b(x)‖².
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,18 +22,59 @@ from functools import cached_property
 
 import numpy as np
 
+from mmopt.errors import whole
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import GROW
-from mmopt.numerics.spanned_cells import Moments, Spanned
-from mmopt.sectors.bounds.moment_roots import moments_of
-from mmopt.sectors.measures import Mixture
-from mmopt.sectors.residual.residual_bases import best_residual_strategy
-from mmopt.sectors.residual.residual_parts import residual_parts
+from mmopt.numerics.split_arrays import Moments, Spanned
+from mmopt.sectors.bounds import moments_of
+from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.residual import best_residual_strategy, residual_parts
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Workload
 
-__all__ = ["SECONDS_OF_LARGEST", "SectorCells"]
+MOST_OF_A_ROW_SPACE = 4
+"""Attributes that a query may look at: its functions are formed."""
+# A row space of more than this part of the cells saves nothing: matrices are as large, its maxima dearer.
+LARGEST_WORTHWHILE = 0.25
+MOST_SECTORS = 10**6
+"""Up to which they are counted for a message."""
+
+
+def why_not_of_few(workload: Workload, most: int = MOST_OF_A_ROW_SPACE) -> str:
+    """Why the space of the queries is no way to look at a workload; "" where it is one.
+
+    most : attributes that a query may look at.
+    """
+    if workload.products is None:
+        return "its queries are a matrix"
+    asked = _looked_at(workload)
+    order = max(map(len, asked))
+    if order > most:
+        why = f"a query looks at {order} attributes, more than {most}"
+        if sum(2 ** len(own) for own in asked) > MOST_SECTORS:
+            return why
+        functions = _functions(workload, asked)
+        gigabytes = whole(round(8 * functions**2 / 2**30))
+        return f"{why}, and {whole(functions)} functions span its queries, a matrix of {gigabytes} GiB"
+    functions = _functions(workload, asked)
+    if functions > LARGEST_WORTHWHILE * workload.n:
+        return f"its queries span {functions:,} functions of {workload.n:,} cells"
+    return ""
+
+
+def _functions(workload: Workload, asked: set[tuple[int, ...]]) -> int:
+    """Functions of the cells by which all queries of these attributes are spanned."""
+    shape = workload.domain.shape
+    sectors = {s for own in asked for n in range(len(own) + 1) for s in itertools.combinations(own, n)}
+    return sum(math.prod(shape[i] - 1 for i in own) for own in sectors)
+
+
+def _looked_at(workload: Workload) -> set[tuple[int, ...]]:
+    """The attributes that each product looks at."""
+    products = workload.products or ()
+    return {tuple(i for i, f in enumerate(p.factors) if f.kind != "total") for p in products}
+
 
 SECONDS_OF_LARGEST = 60.0
 LEAST_SECONDS = 1.0  # when the time is over

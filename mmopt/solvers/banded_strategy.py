@@ -25,8 +25,6 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import rank
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 
-__all__ = ["PROGRAMS", "Banded", "needs", "points", "takes"]
-
 PROGRAMS = ("banded_strategy",)
 
 MOST_STEPS = 20_000  # steps, unless an option says otherwise

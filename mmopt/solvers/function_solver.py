@@ -50,11 +50,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import Error, OptionError, SolverError
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.solvers.conic_problem import Cones, ConicProblem
-from mmopt.stop_reasons import Stop
-
-__all__ = ["KINDS", "Answer", "answers", "imported", "name_of", "reference"]
 
 KINDS = ("zero", "nonnegative", "second-order", "psd", "exponential", "power")
 assert len(KINDS) == len(fields(Cones))

@@ -14,12 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.split_arrays import Array
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-from mmopt.stop_reasons import Stop
-
-__all__ = ["PROGRAMS", "Approximation", "approach", "needs", "points", "project", "reconstruction"]
-
 
 STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap
 

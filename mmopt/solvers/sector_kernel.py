@@ -1,10 +1,19 @@
-"""The kernel of queries of few of many attributes: the best measure of the cells (``sectors.search``).
+"""Kernels for queries of few attributes: measures of the cells, weights of sets.
+
+The kernel of strategies by sets of attributes: weights of the sets, and what proves a bound.
+
+With the rows of each set fixed, Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝ √E_S. For the largest of the
+queries' Σ_S v_S / x_S next to their targets E is that of weights of the queries, which are multiplied by the
+variances that they have, to a power, again and again. Measure and weights of the bound are those that the
+rows were found with (``strategies.set_cells``).
+
+The kernel of queries of few of many attributes: the best measure of the cells (``sectors.best_design``).
 
 A design is the best measure so far, with its bound t², and the best strategy. The largest column of a
 strategy is only found here: what is proved is what the program's lines come to, ``diag(X)`` by
-``RowSpace.largest`` and the certificate by ``sectors.bounds.moment_roots``. Programs with a target for each
+``RowSpace.largest`` and the certificate by ``sectors.bounds``. Programs with a target for each
 query, and that of the largest variance, search for shares of the queries besides
-(``sectors.search.target_designs``). Strategies by sets of attributes are in closed form (``set_kernel.py``).
+(``sectors.best_design``). Strategies by sets of attributes are in closed form (``sector_kernel.py``).
 """
 
 from __future__ import annotations
@@ -16,22 +25,77 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.limits import hard_limit
+from mmopt.limits import Stop, hard_limit, time_left
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.spanned_cells import Measure, Spanned
-from mmopt.numerics.split_arrays import Level, Split
-from mmopt.sectors.measures import Mixture
+from mmopt.numerics.split_arrays import Level, Measure, Spanned, Split
+from mmopt.sectors.best_design import Design
+from mmopt.sectors.bounds import best_measure_bound
+from mmopt.sectors.profiles import Mixture
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-from mmopt.stop_reasons import Stop
-from mmopt.strategies.measured_parts import definite_parts
-from mmopt.strategies.set_cells import SetCells
+from mmopt.strategies.sector_strategy import definite_parts
+from mmopt.strategies.set_cells import SetCells, that_fit
 
 if TYPE_CHECKING:
-    from mmopt.sectors.search.asked_shares import AskedShares
-    from mmopt.sectors.search.best_design import Design
+    from mmopt.sectors.best_design import Design
+    from mmopt.sectors.mixtures import AskedShares
     from mmopt.sectors.sector_cells import SectorCells
+LEAST_SHARE = 1e-9  # of a set: one whose error is nothing beside the others is measured too
+STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
+FALL, POWER = 1e-4, 0.5
 
-__all__ = ["PROGRAMS", "TOLERANCE", "needs", "points", "takes"]
+
+def least_total(cells: SetCells, root: Split) -> Design:
+    """The best weights of the sets for the queries' total error."""
+    shares, total = _shares(np.array([float(part[0, 0]) ** 2 for part in root.parts]))
+    products = that_fit(cells.products, cells.unit.sizes)
+    measures = best_measure_bound(products, cells.measures, cells.gram_rounding)[1]
+    return _design(measures, shares, total)
+
+
+def least_largest(cells: SetCells, queries: Split, targets: Array, beside: float) -> Design:
+    """Weights of the sets at which the largest variance next to its target (m,) is small.
+
+    beside : the weight that all variances have besides; their sum, so weighted, is added to the largest.
+    """
+    squares = [np.square(part[:, 0]) for part in queries.parts]
+    labels = queries.rows.labels
+    assert labels is not None
+    weights = cells.weights if len(cells.weights) else np.full(len(targets), 1.0 / len(targets))
+    best, first, since = (np.inf, np.ones(0)), weights, 0
+    for _ in range(STEPS):
+        y = weights / targets + beside
+        errors = np.array([float(own @ y[label]) for own, label in zip(squares, labels, strict=True)])
+        shares, _ = _shares(errors)
+        variances = np.zeros(len(targets))
+        for own, label, share in zip(squares, labels, shares, strict=True):
+            variances[label] += own / share
+        ratios = variances / targets
+        largest = float(ratios.max()) + beside * float(variances.sum())
+        since = 0 if largest < best[0] * (1.0 - FALL) else since + 1
+        if largest < best[0]:
+            best = largest, shares
+        if since > PATIENCE or time_left() <= 0:
+            break
+        weights = weights * (ratios / float(weights @ ratios)) ** POWER
+        weights = weights / weights.sum()
+    return _design(cells.measures, best[1], best[0], first)
+
+
+def _shares(errors: Array) -> tuple[Array, float]:
+    """The best x (K,) of sum 1 for Σ E_S / x_S, and its value."""
+    roots = np.sqrt(errors)
+    roots = np.maximum(roots, LEAST_SHARE * roots.sum())
+    return roots / roots.sum(), float(roots.sum()) ** 2
+
+
+def _design(
+    measures: Sequence[Array], shares: Array, value: float, of_queries: Array | None = None
+) -> Design:
+    """A design whose bound the program's own evaluation finds: what stands for it here is its value."""
+    measure = Mixture(np.ones(1), tuple(own[None] for own in measures))
+    parts: Sequence[Array] = tuple(shares.reshape(-1, 1, 1))
+    return Design(measure, value, tuple(parts), value, value, of_queries)
+
 
 RELATIVE = ("fitness_penalty", "fitness_hybrid")
 """Programs of alpha + beta, twice the root of the product at the best scale, and multipliers of ratios."""
@@ -188,9 +252,8 @@ def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[flo
 def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[Design]:
     """The search that the program asks for; from a known strategy too where there is time to find it."""
     # numpy alone, but off the usual way
-    from mmopt.sectors.search.asked_shares import with_root
-    from mmopt.sectors.search.best_design import designs
-    from mmopt.sectors.search.target_designs import target_designs
+    from mmopt.sectors.best_design import designs, target_designs
+    from mmopt.sectors.mixtures import with_root
 
     cells = _cells(env)
     if isinstance(cells, SetCells):
@@ -202,7 +265,6 @@ def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterato
 
 
 def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
-    from mmopt.solvers.set_kernel import least_largest, least_total
 
     if program == "l2_strategy":
         return least_total(cells, env["W"])
@@ -213,7 +275,7 @@ def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
 
 def _asked(program: str, env: Mapping[str, Any]) -> AskedShares:
     """The queries with targets, and the weight of all variances."""
-    from mmopt.sectors.search.asked_shares import AskedShares
+    from mmopt.sectors.mixtures import AskedShares
 
     queries = env["W" if program == LARGEST else "L"]
     sizes = queries.rows.sizes

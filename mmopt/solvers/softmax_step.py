@@ -10,7 +10,7 @@ maximum's own weighting of the privacy costs and q that of the variances. This d
 Newton's method follows it from soft maxima that are easy to the sharp ones asked for. (The paper's own
 method is Newton's with conjugate gradients on the covariance: Xiao et al., PVLDB 2021, Algorithms 1-3.)
 
-In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.second_order``.
+In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.ascent``.
 Where a cell or query could cost nothing weights would fall without end, and with them digits: a logarithmic
 barrier holds them, as there.
 """
@@ -27,14 +27,10 @@ import numpy as np
 import scipy.linalg
 from scipy.special import logsumexp
 
-from mmopt.numerics.split_arrays import Array
-from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned
-from mmopt.solvers.nuclear.second_order import exponentials
-from mmopt.solvers.nuclear.weighted_spectrum import spectrum
+from mmopt.numerics.arrays import Array
+from mmopt.solvers.nuclear.ascent import exponentials
+from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned, spectrum
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-
-__all__ = ["PROGRAMS", "LogWeights", "Soft", "direction", "needs", "points", "search", "state"]
-
 
 HESSIAN_ROWS = 512  # of the Hessian, formed at a time
 HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding

@@ -21,21 +21,6 @@ from mmopt.resources import version_of
 if TYPE_CHECKING:
     from mmopt.solvers.conic_problem import ConicProblem
 
-__all__ = [
-    "LBFGS",
-    "SOLVERS",
-    "Forecast",
-    "SolverRow",
-    "forecast",
-    "function_row",
-    "memory_limit",
-    "missing_cones",
-    "quickest",
-    "refuse_too_large",
-    "solver_row",
-    "too_large",
-]
-
 
 LINEAR = frozenset({"zero", "nonnegative"})
 SOC = LINEAR | {"second-order"}
@@ -116,7 +101,7 @@ def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
         return function_row(imported(name), name)
     row = next((r for r in SOLVERS if r.name == name.lower()), None)
     if row is None:
-        from mmopt.solvers.cvxpy_solvers import cvxpy_row, unknown_solver
+        from mmopt.solvers.conic_solvers import cvxpy_row, unknown_solver
 
         row = cvxpy_row(name)
         if row is None:

@@ -2,19 +2,14 @@
 
 Each form is a row of ``FORMS`` and a file.
 
-- ``strategy_form.py``: what a form has to say, and all that follows from it
+- ``dense_strategy.py``: the protocol of strategies, and a strategy as a matrix
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
-- ``dense_strategy.py``: a matrix
 - ``component_strategy.py``: a strategy that splits into components
-- ``strategy_on_sectors.py``: from a program's parts to a strategy on a row space
-- ``product_strategy.py``: a Kronecker product, one strategy per attribute
-- ``union_strategy.py``: products side by side
+- ``sector_strategy.py``: a strategy on the row space of queries of few attributes
+- ``product_strategy.py``: kronecker products of strategies, and unions of them
 - ``marginals_strategy.py``: weighted marginals
-- ``sector_strategy.py``: one on the row space of queries of few attributes; ``measured_parts.py``: made of
-  the components that a program knows
 - ``sectorwise_strategy.py``: sets of attributes one by one, of row spaces of any size
-- ``set_cells.py``: these as a space that programs are evaluated on
-- ``sets_for_targets.py``: such sets for queries with targets
+- ``set_cells.py``: strategies by sets of attributes as a space for programs, and for targets
 - ``baselines/``: what people use without optimising
 """
 
@@ -22,14 +17,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy, StrategyOfFew
-from mmopt.strategies.dense_strategy import Strategy, as_dense
+from mmopt.strategies.dense_strategy import (
+    Strategy,
+    StrategyForm,
+    as_dense,
+    largest_ratio,
+    normalise,
+    privacy_cost,
+)
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
-from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
+from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy, one_attribute, products_of
 from mmopt.strategies.sector_strategy import SectorStrategy
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
-from mmopt.strategies.strategy_form import StrategyForm, largest_ratio, normalise, privacy_cost
-from mmopt.strategies.union_strategy import UnionStrategy
 
 __all__ = [
     "ADD_REMOVE",

@@ -9,28 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import (
-    MOST_CELLS,
-    Array,
-    Ints,
-    columns_of,
-    frozen,
-    largest_singular_value,
-    require_memory,
-)
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, columns_of, frozen, largest_singular_value
 from mmopt.numerics.outward import not_below, root_up, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level, Split, lift
-from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, Strategy, as_dense
+from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, Strategy, StrategyForm, as_dense
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.strategies.sector_strategy import SectorStrategy
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
-from mmopt.strategies.strategy_form import StrategyForm
-from mmopt.symmetry.joint_components import Cells, Key
-from mmopt.symmetry.queries_on_components import check_fit, mean_roots, query_rows
+from mmopt.symmetry.components import Cells, Key
+from mmopt.symmetry.find_symmetries import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Workload
-
-__all__ = ["AnyStrategy", "ComponentStrategy"]
 
 # Components of more than this part of the cells are dearer than the matrix for queries looked at one by one.
 LARGE_SHARE = 1 / 8

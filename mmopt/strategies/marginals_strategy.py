@@ -16,24 +16,14 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import EPS, Array, owned, require_memory
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import EPS, Array, owned
 from mmopt.numerics.outward import check_norm
+from mmopt.strategies.dense_strategy import StrategyForm
 from mmopt.strategies.product_strategy import products_of
-from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, total
 from mmopt.workloads.blocks.kronecker_products import kron
-from mmopt.workloads.queries_of_tables import answers_of_product
-
-__all__ = [
-    "MarginalStrategy",
-    "attributes_of",
-    "energies",
-    "subsets",
-    "subsets_of",
-    "supersets",
-    "volumes",
-]
+from mmopt.workloads.query_product import answers_of_product, identity, total
 
 CANCELLED_SHARE = (
     1e-6  # of the squared length of a query: what is left of less by a difference has too few digits

@@ -5,11 +5,11 @@ is the largest norm of Σ s_c a_c over them, a_c its columns:
 
 - add-remove: one row, ±a_c; the largest column.
 - rows k: up to k rows of one person, added or removed: k times that, which is reached in one cell. With a
-  ``column`` that names the person, of whose rows at most k are counted (``mmopt.data.person_rows``), it is
+  ``column`` that names the person, of whose rows at most k are counted (``mmopt.data.coded_rows``), it is
   the set of what one person can do, however many rows there are.
 - replace-one: a row that moves, a_c - a_d; where rules drop rows also ±a_c (``may_drop``).
 - participation: the rows of one person in a stream, whose steps are the cells in order, at most one in a
-  step, each added or removed, in at most k steps, any two at least b apart (``numerics.participation``).
+  step, each added or removed, in at most k steps, any two at least b apart (``numerics.outward``).
 """
 
 from __future__ import annotations
@@ -24,11 +24,8 @@ import numpy as np
 
 from mmopt.errors import OptionError, PrivacyError, counted
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import column_norms, largest_difference, times_up
-from mmopt.numerics.participation import most_steps, participation_norm
+from mmopt.numerics.outward import column_norms, largest_difference, most_steps, participation_norm, times_up
 from mmopt.workloads import Workload
-
-__all__ = ["ADD_REMOVE", "MOST_OF_A_PERSON", "Kind", "Neighbours", "NeighboursLike", "unit_of"]
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 

@@ -23,16 +23,15 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import EPS, Array, owned, require_memory
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import EPS, Array, owned
 from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
 from mmopt.numerics.pseudoinverse import has_full_rank
+from mmopt.strategies.dense_strategy import StrategyForm
 from mmopt.strategies.product_strategy import products_of
-from mmopt.strategies.strategy_form import StrategyForm
 from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.factor_blocks import total
 from mmopt.workloads.blocks.kronecker_products import kron
-
-__all__ = ["SectorwiseStrategy"]
+from mmopt.workloads.query_product import total
 
 OUTSIDE = 1e-18
 """Of a query's squared length: what may lie outside of what is measured, by rounding."""

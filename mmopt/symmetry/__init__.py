@@ -1,14 +1,9 @@
 """Symmetries of workloads: value symmetry, reflection, independent blocks, and matrices split by them.
 
-- ``find_symmetries.py``: ``symmetry(workload, with_targets)`` finds them and gives the workload by components
-  (``mmopt.numerics.split_arrays``)
-- ``value_swaps.py``: which values of an attribute may be swapped, and whether it may be reversed
-- ``attribute_queries.py``: the queries on one attribute, as symmetry looks at them
-- ``attribute_components.py``: the components of one attribute
-- ``joint_components.py``: those of several together
-- ``split_totals.py``: the Gram matrix by components, for total error
-- ``split_targets.py``: queries and targets by components
-- ``queries_on_components.py``: queries without these symmetries on given components
+- ``find_symmetries.py``: the symmetries of a workload found, and other queries on their components
+- ``attribute_queries.py``: the queries on one attribute, and the swaps of its values that leave them alone
+- ``components.py``: the components of one attribute, and of several together
+- ``split_workloads.py``: gram matrices and targets of a workload by components
 
 The theorem. Let a group of permutations of the cells leave the workload's Gram matrix alone (for accuracy
 targets: map the pairs of query and target to themselves, up to the signs of the queries). A convex program
@@ -24,6 +19,6 @@ every product alone, not only the sum.
 """
 
 from mmopt.symmetry.find_symmetries import SymmetricWorkload, symmetry
-from mmopt.symmetry.split_totals import representation_rounding, root_rounding
+from mmopt.symmetry.split_workloads import representation_rounding, root_rounding
 
 __all__ = ["SymmetricWorkload", "representation_rounding", "root_rounding", "symmetry"]

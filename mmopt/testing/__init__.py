@@ -3,13 +3,10 @@
 What only mmopt's own tests need stands in tests/, measurements in examples/.
 
 - ``conformance/``: whether a solver does what is promised of every one
-- ``certificate_trials.py``: whether a program's certificate is a lower bound
-- ``problem_registry.py``: the registry: problems by name
-- ``query_matrices.py``: its query matrices
-- ``known_optima.py``: published optima, and bounds in closed form
+- ``certificate_trials.py``: trials of certificates: random multipliers against random feasible points; the
+  examples of the atoms
+- ``problem_registry.py``: the registry of problems: query matrices by name, and their known optima
 - ``census_workloads.py``: workloads of census size
-- ``atom_examples.py``: the example of each atom, as a program
-- ``random_instances.py``: random workloads, givens, points and multipliers
 - ``script_commands.py``: what scripts in examples/ take of the command line
 """
 

@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
-
-__all__ = ["census", "domain_of", "marginals", "products_on"]
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, query_product as f
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -1,25 +1,123 @@
-"""The registry: problems by name, for conformance checks and for benchmarks. All queries have targets.
+"""The registry of problems: query matrices by name, and their known optima.
+
+Query matrices of the registry, a query a row: those of a size, and small ones that are hard in one way.
+
+The registry: problems by name, for conformance checks and for benchmarks. All queries have targets.
 
 A problem is a workload of about so many cells; most programs can be asked on every one of them. What is
-known of its optimum stands in ``known_optima.py``.
+known of its optimum stands in ``problem_registry.py``.
+
+What is known of the optimum of a program on a problem of the registry, and what that says of our value.
+
+Published and long computed numbers by problem and size, and two bounds in closed form that any workload has.
+All are on the scale that the formulations of a program share (``Solution.value``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
 from mmopt.errors import OptionError, suggest
-from mmopt.numerics.split_arrays import Array
-from mmopt.testing import query_matrices
-from mmopt.workloads import Attribute, Domain, Factor, Product, Workload
-from mmopt.workloads.blocks import factor_blocks as factors
+from mmopt.language import Program
+from mmopt.numerics.arrays import Array
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, query_product as factors
 
-__all__ = ["PROBLEMS", "Problem", "problem", "problems_named", "varied_targets"]
+# Figure 1 (b) of PVLDB 2012: students by gender and grade.
+EXAMPLE_4: tuple[tuple[int, ...], ...] = (
+    (1, 1, 1, 1, 1, 1, 1, 1),
+    (1, 1, 1, 1, 0, 0, 0, 0),
+    (0, 0, 0, 0, 1, 1, 1, 1),
+    (1, 1, 0, 0, 1, 1, 0, 0),
+    (0, 0, 1, 1, 0, 0, 1, 1),
+    (0, 0, 0, 0, 0, 0, 1, 1),
+    (1, 1, 0, 0, 0, 0, 0, 0),
+    (1, 1, 1, 1, -1, -1, -1, -1),
+)
+
+ONE_AND_TWO_WAY = tuple(kind for kind in itertools.product((0, 1), repeat=3) if 0 < sum(kind) < 3)
+
+
+def marginals(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
+    """The marginals over a product of attributes, each kind a 1 for every attribute that is kept."""
+
+    def one(kind: Sequence[int]) -> Array:
+        rows: Array = np.ones((1, 1))
+        for size, kept in zip(sizes, kind, strict=True):
+            rows = np.asarray(np.kron(rows, np.eye(size) if kept else np.ones((1, size))), dtype=float)
+        return rows
+
+    return np.vstack([one(kind) for kind in kinds])
+
+
+def windows(n: int, width: int) -> Array:
+    """Every range of ``width`` neighbouring cells, (n - width + 1, n): rank deficient for width > 1."""
+    first = np.arange(n - width + 1)[:, None]
+    cells = np.arange(n)
+    return ((first <= cells) & (cells < first + width)).astype(float)
+
+
+def random_ranges(n: int, m: int, rng: np.random.Generator) -> Array:
+    """m ranges between two uniform ends, (m, n)."""
+    low, high = np.sort(rng.integers(0, n, size=(m, 2)), axis=1).T
+    cells = np.arange(n)
+    return np.asarray((low[:, None] <= cells) & (cells <= high[:, None]), dtype=float)
+
+
+def rectangles(side: int, m: int, rng: np.random.Generator) -> Array:
+    """m products of two random ranges over a square grid, (m, side²), the second axis varying fastest."""
+    one, other = (random_ranges(side, m, rng) for _ in range(2))
+    return (one[:, :, None] * other[:, None, :]).reshape(m, side * side)
+
+
+def large_and_small(n: int) -> Array:
+    """Prefix sums whose rows differ in size by a factor of 100."""
+    return np.asarray(np.diag(10.0 ** np.linspace(-1, 1, n)) @ np.tri(n))
+
+
+def low_rank() -> Array:
+    """Three rows of a rank-two matrix and their sums: rank 3 over 7 cells, 8 queries."""
+    rows = np.array(
+        [[1, 1, 0, 0, 1, 0, 2], [0, 1, 1, 0, 0, 1, -1], [1, 0, 0, 1, 1, 1, 0]],
+        dtype=float,
+    )
+    mix = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1], [1, -1, 0], [1, 1, 1]])
+    return np.asarray(mix @ rows)
+
+
+def table_margins() -> Array:
+    """Both one-way marginals, the total and the cells of a 3 × 3 table."""
+    return marginals((3, 3), ((1, 0), (0, 1), (0, 0), (1, 1)))
+
+
+def signed() -> Array:
+    """Differences of neighbours and of halves, over 6 cells."""
+    return np.vstack([np.eye(6) - np.eye(6, k=1), [1, 1, 1, -1, -1, -1], [0.5, -2, 0, 3, 0, -1]])
+
+
+def zero_columns() -> Array:
+    """Prefix sums of five cells among eight; no query touches the others."""
+    out = np.zeros((5, 8))
+    out[:, [0, 2, 3, 5, 6]] = np.tri(5)
+    return out
+
+
+def duplicated_rows() -> Array:
+    """Prefix sums over five cells, two of them asked more than once."""
+    return np.repeat(np.tri(5), [1, 3, 1, 2, 1], axis=0)
+
+
+def duplicated_columns() -> Array:
+    """Prefix sums over five values, two of which have several cells."""
+    return np.repeat(np.tri(5), [1, 3, 1, 1, 2], axis=1)
+
 
 Random = np.random.Generator
 
@@ -93,7 +191,7 @@ def _root(n: int, power: int) -> int:
 def _cube(n: int, rng: Random) -> Workload:
     side = _root(n, 3)
     make = (factors.total, factors.identity)
-    return _products(*([make[kept](side) for kept in kind] for kind in query_matrices.ONE_AND_TWO_WAY))
+    return _products(*([make[kept](side) for kept in kind] for kind in ONE_AND_TWO_WAY))
 
 
 def _product(n: int, rng: Random) -> Workload:
@@ -114,14 +212,12 @@ def _predicates(n: int, rng: Random) -> Workload:
 
 def _rectangles(n: int, rng: Random) -> Workload:
     side = _root(n, 2)
-    return _random_targets(query_matrices.rectangles(side, 2 * side**2, rng), rng)
+    return _random_targets(rectangles(side, 2 * side**2, rng), rng)
 
 
 def _blocks(n: int, rng: Random) -> Workload:
     half = n // 2
-    return varied_targets(
-        scipy.linalg.block_diag(np.tri(half), query_matrices.windows(n - half, min(2, n - half)))
-    )
+    return varied_targets(scipy.linalg.block_diag(np.tri(half), windows(n - half, min(2, n - half))))
 
 
 def _repeated_cells(n: int, rng: Random) -> Workload:
@@ -159,7 +255,7 @@ PROBLEMS: tuple[Problem, ...] = (
         "ranges of n / 8 cells",
         8,
         "1-D, rank deficient, targets",
-        lambda n, rng: varied_targets(query_matrices.windows(n, max(2, n // 8))),
+        lambda n, rng: varied_targets(windows(n, max(2, n // 8))),
     ),
     _problem("predicates", "n random subsets of the cells", 7, RANDOM, _predicates),
     _problem(
@@ -167,14 +263,14 @@ PROBLEMS: tuple[Problem, ...] = (
         "2n random ranges",
         6,
         f"1-D, {RANDOM}",
-        lambda n, rng: _random_targets(query_matrices.random_ranges(n, 2 * n, rng), rng),
+        lambda n, rng: _random_targets(random_ranges(n, 2 * n, rng), rng),
     ),
     _problem(
         "permuted-ranges",
         "the same, cells shuffled",
         6,
         RANDOM,
-        lambda n, rng: varied_targets(query_matrices.random_ranges(n, 2 * n, rng)[:, rng.permutation(n)]),
+        lambda n, rng: varied_targets(random_ranges(n, 2 * n, rng)[:, rng.permutation(n)]),
     ),
     _problem("rectangles", "2n random rectangles", 9, f"2-D, {RANDOM}", _rectangles),
     _problem("blocks", "two disjoint groups of cells", 8, "blocks, targets", _blocks),
@@ -191,18 +287,138 @@ PROBLEMS: tuple[Problem, ...] = (
         "prefix sums of unequal size",
         5,
         "badly scaled, targets",
-        lambda n, rng: varied_targets(query_matrices.large_and_small(n)),
+        lambda n, rng: varied_targets(large_and_small(n)),
     ),
-    _small("example-4", "PVLDB 2012, Example 4", "rank deficient", lambda: query_matrices.EXAMPLE_4),
-    _small("marginals", "margins and cells of a 3 × 3 table", "marginals", query_matrices.table_margins),
-    _small("rank-deficient", "rank 3 over 7 cells", "rank deficient", query_matrices.low_rank),
-    _small("duplicated-rows", "queries asked again", "duplicated queries", query_matrices.duplicated_rows),
-    _small(
-        "duplicated-columns", "cells written again", "duplicated cells", query_matrices.duplicated_columns
-    ),
-    _small("signed", "differences", "signed", query_matrices.signed),
-    _small("zero-columns", "three cells that no query touches", "zero columns", query_matrices.zero_columns),
+    _small("example-4", "PVLDB 2012, Example 4", "rank deficient", lambda: EXAMPLE_4),
+    _small("marginals", "margins and cells of a 3 × 3 table", "marginals", table_margins),
+    _small("rank-deficient", "rank 3 over 7 cells", "rank deficient", low_rank),
+    _small("duplicated-rows", "queries asked again", "duplicated queries", duplicated_rows),
+    _small("duplicated-columns", "cells written again", "duplicated cells", duplicated_columns),
+    _small("signed", "differences", "signed", signed),
+    _small("zero-columns", "three cells that no query touches", "zero columns", zero_columns),
     _small("single-total", "one query of 12 cells", "rank deficient", lambda: np.ones((1, 12))),
     _small("single-cell", "one query of one cell", "one cell", lambda: [[3.0]]),
     _small("two-queries-of-one-cell", "rank 1", "one cell, duplicated queries", lambda: [[1.0], [2.0]]),
 )
+
+
+NEAR_SPREAD = 0.02
+"""A printed figure this far outside the spread of our draws is marked."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A known number: where it stands, what kind it is, relative tolerance.
+
+    exact: the value itself; upper: our value is at most it; lower: our value is at least it.
+    """
+
+    source: str
+    kind: str
+    value: float
+    tolerance: float
+
+
+def holds(figure: Figure, found: float) -> bool:
+    """Whether our value is what the figure says of it."""
+    return meets(figure, found, found)
+
+
+def meets(figure: Figure, low: float, high: float) -> bool:
+    """Whether a value that lies between ``low`` and ``high`` may be what the figure says of it."""
+    room = figure.tolerance * abs(figure.value)
+    above = high >= figure.value - room
+    below = low <= figure.value + room
+    return {"exact": above and below, "upper": below, "lower": above}[figure.kind]
+
+
+def starred(draws: Sequence[float], printed: float) -> str:
+    """The median of our draws over print, starred where print is outside of them and not near."""
+    is_within = min(draws) * (1 - NEAR_SPREAD) <= printed <= max(draws) * (1 + NEAR_SPREAD)
+    return f"{statistics.median(draws) / printed:.3f}{' ' if is_within else '*'}"
+
+
+Table = Mapping[tuple[str, str], tuple[str, float, Mapping[int, float]]]
+
+OPTIMUM = "PODS 2010, Program 5.2"
+FIT = "PVLDB 2021, Table 2"
+
+# (program, problem): where it stands, relative tolerance, value by number of cells.
+EXACT: Table = MappingProxyType(
+    {
+        ("l2_strategy", "prefix"): (
+            OPTIMUM,
+            1e-6,
+            {
+                4: 6.874144,
+                8: 17.866177,
+                16: 45.665357,
+                32: 114.559703,
+                64: 282.20142,
+                256: 1631.40304,
+                1024: 8944.32919,
+            },
+        ),
+        ("l2_strategy", "all-ranges"): (
+            OPTIMUM,
+            1e-6,
+            {16: 413.14022, 64: 11024.3815, 256: 276929.308, 1024: 6484329.00},
+        ),
+        ("l2_strategy", "example-4"): ("PVLDB 2012, Example 4", 1e-6, {8: 15.01802}),
+        ("l2_strategy", "cube"): ("PVLDB 2021, Table 10, CA", 1e-6, {8: 36.0}),
+        ("weighted_l2", "prefix"): (OPTIMUM, 1e-6, {4: 6.874144, 8: 17.866177, 16: 45.665357}),
+        ("query_weighting", "prefix"): ("PVLDB 2012, Program 1", 5e-5, {8: 22.931}),
+        ("query_weighting", "example-4"): ("PVLDB 2012, Example 4", 5e-5, {8: 15.808}),
+        ("eigen_design", "prefix"): ("PVLDB 2012, Program 2", 5e-5, {8: 20.888}),
+        ("eigen_design", "example-4"): ("PVLDB 2012, Example 4", 5e-5, {8: 15.474}),
+        ("fitness_for_use", "prefix"): (
+            FIT,
+            1e-5,
+            {2: 4 / 3, 4: 1.75860, 8: 2.28156, 16: 2.90525, 32: 3.63072, 64: 4.45787, 1024: 8.77027},
+        ),
+        # Table 10 prints the privacy cost itself: its square root.
+        ("fitness_for_use", "cube"): (
+            "PVLDB 2021, Table 10",
+            1e-5,
+            {8: 1.47731**2, 64: 1.86330**2, 216: 2.02964**2, 512: 2.12236**2},
+        ),
+        ("fitness_for_use", "identity-and-total"): (
+            "PVLDB 2021, Theorem 7",
+            1e-5,
+            {d: 2 * d / (1 + d) for d in range(5, 4097)},
+        ),
+    }
+)
+
+
+def known_figures(program: Program, problem: str, workload: Workload) -> tuple[Figure, ...]:
+    """What is known of the program's ``value`` there, the closed forms last; perhaps nothing.
+
+    Parameters
+    ----------
+    program : one of its formulations counts as the program itself.
+    problem : the name of the problem that the workload is of; "" for another workload.
+    """
+    base = program.formulation_of or program.name
+    found: list[Figure] = []
+    if (base, problem) in EXACT:
+        source, tolerance, values = EXACT[base, problem]
+        if workload.n in values:
+            found.append(Figure(source, "exact", values[workload.n], tolerance))
+    low = high = None
+    if base == "l2_strategy":
+        low = "PVLDB 2012, singular value bound", singular_value_bound(workload)
+        high = workload.eigenvalues.sum()
+    if base == "fitness_for_use" and workload.has_all_targets:
+        alone = np.square(workload.queries).max(axis=1) / workload.targets
+        low = "the hardest query alone", float(alone.max())
+        high = (workload.squared_norms() / workload.targets).max()
+    if low is not None and high is not None:
+        found.append(Figure(low[0], "lower", low[1], 1e-9))
+        found.append(Figure("noise on each cell", "upper", float(high), 1e-9))
+    return tuple(found)
+
+
+def singular_value_bound(workload: Workload) -> float:
+    """No strategy has less total error: the square of the sum of the singular values, over n (plainly)."""
+    return float(np.sqrt(workload.eigenvalues).sum() ** 2 / workload.n)

@@ -6,13 +6,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mmopt.cli.command_guard import REFUTED, run_alone
 from mmopt.cli.command_options import TimeLimit, Tolerance, names_in, options_for
-from mmopt.cli.command_output import note, show
+from mmopt.cli.command_output import REFUTED, note, run_alone, show
 from mmopt.errors import OptionError
 from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
 from mmopt.report.table_style import bold, by_reason, cell, duration, figure, gap, paragraphs, rows_table
-from mmopt.results.whole_file import write_whole
+from mmopt.results.npz_file import write_whole
 
 __all__ = [
     "COLOURS",

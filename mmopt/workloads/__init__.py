@@ -1,35 +1,27 @@
 """What is asked: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy.
 
 - ``domain.py``: attributes, their cells, and the one order of cells
-- ``encodings.py``: how table values become the cells of one attribute
-- ``calendar_periods.py``: days as numbers, and names of months and other periods
+- ``encodings.py``: the cell of a table value: by values, or by bins of numbers, days and periods
 - ``blocks/``: blocks of queries, kept implicit
-- ``workload.py``: ``Workload``: the queries, their weights and targets
+- ``workload.py``: ``Workload``: queries, weights, targets; sums and variants of workloads
 - ``query_group.py``: groups of queries, and those given as a matrix
-- ``query_product.py``: queries that are a Kronecker product of blocks
-- ``root_of_merged_cells.py``: roots, ranks and bases, on merged cells
-- ``workload_sum.py``: what ``+`` makes of two workloads
-- ``python_forms.py``: domains and workloads written in Python as in a workload file
+- ``query_product.py``: products of factors, one block on each attribute; their answers from small tables, and
+  their roots
+- ``python_forms.py``: domains and workloads written in Python, and arrays in files
 - ``frame_labels.py``: labels and entries of data frames, series and arrays
-- ``workload_variants.py``: workloads made from another one: sub-workloads, other weights, other bases
-- ``attribute_uses.py``: which attributes no query tells apart
-- ``queries_of_tables.py``: answers from tables over the attributes that a product looks at
+- ``tidy_columns.py``: what each query says of each attribute, as columns
 - ``query_labels.py``: readable texts for queries
-- ``tidy_columns.py``: what queries say of each attribute, as columns
-- ``matrix_files.py``: arrays in .npy and .csv files
 """
 
-from mmopt.workloads.attribute_uses import Use, attribute_uses
-from mmopt.workloads.blocks.factor_blocks import Factor
-from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
 from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import Bins, Categories, Values
 from mmopt.workloads.query_product import Product, Wish
-from mmopt.workloads.workload import Workload
-from mmopt.workloads.workload_variants import with_bases
+from mmopt.workloads.tidy_columns import Use, attribute_uses
+from mmopt.workloads.workload import Workload, with_bases
 
 __all__ = [
     "Attribute",

@@ -20,8 +20,6 @@ from mmopt.notebook import Displayed
 from mmopt.workloads.encodings import Bins, Categories, Values, refuse_repeated
 from mmopt.workloads.python_forms import DomainForms
 
-__all__ = ["Attribute", "Domain"]
-
 UNSAID = Values(())
 LABEL_SIZE = 16  # of its memory in doubles
 LARGEST_DOMAIN = 10**300  # cells; their number is a double, and so are small multiples of it

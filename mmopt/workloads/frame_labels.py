@@ -20,8 +20,6 @@ from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import TableValue, Values, label_of, refuse_repeated
 
-__all__ = ["Plain", "check_labels", "is_frame", "labelled", "listed", "plain_value"]
-
 Plain = TableValue | None
 
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, require_memory
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.matrix_blocks import (
     AnyMatrix,
@@ -26,8 +27,6 @@ from mmopt.workloads.blocks.matrix_blocks import (
 )
 from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Domain
-
-__all__ = ["Explicit", "Group", "no_targets", "undetermined"]
 
 
 class Group(ABC):

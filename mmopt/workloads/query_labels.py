@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins, Values
 
-__all__ = ["cell_label", "group_label", "join", "range_labels"]
-
 
 def cell_label(attribute: Attribute, cell: int) -> str:
     """The query for one cell."""

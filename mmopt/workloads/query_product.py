@@ -1,30 +1,136 @@
-"""A Kronecker product of factors, one per attribute: the queries that a workload file calls a product."""
+"""Products of factors, one block on each attribute; their answers from small tables, and their roots.
+
+Query blocks on one attribute, kept implicit.
+
+A factor stands for a dense matrix (rows, size): one query a row, one cell of the attribute a column. The
+structured kinds know their Gram matrix, a root of it and their products with vectors in closed form.
+
+A Kronecker product of factors, one per attribute: the queries that a workload file calls a product.
+
+Answers of products from tables over the attributes that each looks at, whatever the number of cells.
+
+Roots, ranks and bases of a list of query blocks, on merged cells.
+
+With E (c, n) the indicator of the classes of cells that no query tells apart, W = W_c E where W_c (m, c) has
+the column of one representative per class. All factorisations below are of c columns.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
+import scipy.linalg
 
 from mmopt.errors import WorkloadError, whole
-from mmopt.numerics.arrays import EPS, Array, Ints, require_memory
-from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Kron, kron
-from mmopt.workloads.blocks.matrix_blocks import positive, spelled_out
-from mmopt.workloads.blocks.modified_blocks import Scaled, unit_rows
-from mmopt.workloads.blocks.range_blocks import Total
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, stacked_root, svd
+from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
+from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor, refine
+from mmopt.workloads.blocks.kronecker_products import Kron, Union, kron
+from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, positive, spelled_out
+from mmopt.workloads.blocks.modified_blocks import Padded, Reordered, Scaled, unit_rows
+from mmopt.workloads.blocks.range_blocks import AllRange, Haar, Hierarchy, Identity, Prefix, Total, WidthRange
 from mmopt.workloads.domain import Domain
 from mmopt.workloads.encodings import describe_number, refuse_repeated
-from mmopt.workloads.query_group import Group
+from mmopt.workloads.query_group import Explicit, Group
 from mmopt.workloads.query_labels import join
 
-__all__ = ["LEAST_MISSED", "Product", "Wish", "check_products", "wishes", "with_shared_factors"]
+identity = Identity
+"""identity(n): one query per cell."""
+
+total = Total
+"""total(n): one query, all cells."""
+
+prefix = Prefix
+"""prefix(n): n queries; query i counts cells 0 to i."""
+
+all_range = AllRange
+"""all_range(n): n (n + 1) / 2 queries, one per range of neighbouring cells; by first cell, then by last."""
+
+width_range = WidthRange
+"""width_range(n, width): n - width + 1 queries, one per range of ``width`` neighbouring cells, by first cell.
+
+WorkloadError for a width below 1 or above n.
+"""
+
+haar = Haar
+"""haar(n): the n rows of the Haar wavelet: the total, then differences of halves, coarse to fine.
+
+WorkloadError unless n is a power of two.
+"""
+
+hierarchy = Hierarchy
+"""hierarchy(n, branching=2): the total, its ``branching`` parts, their parts, down to single cells; any n.
+
+WorkloadError for a branching below 2.
+"""
+
+predicates = Dense.read
+"""predicates(matrix, labels=()): explicit queries (rows, size), one label each.
+
+The labels are "predicate 0", "predicate 1", … if none are given.
+
+Raises
+------
+WorkloadError : not a finite 2-D matrix with a row and a column, an all-zero row, or a number of labels that
+    is not the number of rows.
+"""
+
+sparse_predicates = Sparse.read
+"""sparse_predicates(matrix, labels=()): the same from a scipy sparse matrix, kept sparse; errors likewise."""
+
+
+def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
+    """The block over the cells in another order: its first column is cell ``order[0]``, and so on.
+
+    Ranges of a reordered attribute, for instance. WorkloadError unless ``order`` has every cell once.
+    """
+    given = np.asarray(order)
+    if given.dtype.kind not in "iu" or given.shape != (block.size,):
+        raise WorkloadError(
+            f"the order of the cells is an array of shape {given.shape} and type {given.dtype.name}, "
+            f"expected {block.size:,} integers"
+        )
+    missing = np.setdiff1d(np.arange(block.size), given)
+    if len(missing):
+        raise WorkloadError(
+            f"the order of the cells lacks {missing[0]}, "
+            f"expected each number from 0 to {block.size - 1:,} once"
+        )
+    return Reordered(block, given.astype(np.int64))
+
+
+def padded(block: Factor, size: int) -> Factor:
+    """The block over the first of ``size`` cells, none of whose queries counts the others.
+
+    For cells beside the declared ones. WorkloadError for fewer cells than the block has.
+    """
+    if size < block.size:
+        raise WorkloadError(f"a block over {block.size:,} cells does not fit into {size:,}")
+    return block if size == block.size else Padded(block, size)
+
+
+def union(*factors: Factor) -> Factor:
+    """The queries of all factors, one factor after the other; WorkloadError if their sizes differ."""
+    if not factors:
+        raise WorkloadError("a union needs at least one query block, found none")
+    for factor in factors:
+        if factor.size != factors[0].size:
+            raise WorkloadError(
+                f"a union joins query blocks of {factors[0].size} and {factor.size} cells, "
+                "expected equal sizes"
+            )
+    return Union(factors)
+
 
 SHOWN_FACTORS = 8  # in full; of more only those that are no totals, by their place
 LEAST_MISSED = 1e-8
@@ -273,3 +379,163 @@ def with_shared_factors(products: Sequence[Product]) -> tuple[Product, ...]:
         is_shared = all(map(operator.is_, factors, product.factors))
         found.append(product if is_shared else replace(product, factors=factors))
     return tuple(found)
+
+
+def answers_of_product(product: Product, table: Callable[[tuple[int, ...]], Array]) -> Array:
+    """The unweighted answers (m,) of a product: the data are asked for by ``product.looked_at`` alone.
+
+    table : the sums of the data vector over all attributes but these, an array of these attributes' sizes.
+    """
+    axes = product.looked_at
+    data = np.asarray(table(axes), dtype=np.float64)
+    if not axes:
+        return np.array([float(data.sum())])
+    return Kron([product.factors[axis] for axis in axes]).apply(data.ravel())
+
+
+Block = Product | Explicit
+Numbers = TypeVar("Numbers", Array, Ints)
+TOO_LARGE_HINT = "work with the workload's factors, or with fewer cells"
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Query blocks on classes of cells that none of their queries tells apart, numbered by their first cell.
+
+    ``classes`` (n,) with -1 for untouched cells; ``first`` (c,) and ``sizes`` (c,): first cell and number of
+    cells of each class.
+    """
+
+    blocks: Sequence[Block]
+    classes: Ints
+    first: Ints
+    sizes: Ints
+
+    @staticmethod
+    def of(blocks: Sequence[Block]) -> Merged:
+        """The classes of these blocks."""
+        classes = refine([block.classes() for block in blocks])
+        found, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+        touched = found >= 0
+        return Merged(blocks, classes, first[touched], sizes[touched])
+
+    @property
+    def count(self) -> int:
+        """Number of classes, c."""
+        return len(self.first)
+
+    def expand(self, matrix: Numbers) -> Numbers:
+        """M E: columns (·, c) copied to each cell of their class, 0 for untouched cells; read-only."""
+        require_memory((matrix.shape[0], len(self.classes)), "matrix", TOO_LARGE_HINT)
+        if np.array_equal(self.classes, np.arange(self.count)):
+            return frozen(matrix)
+        padded = np.concatenate([matrix, np.zeros((matrix.shape[0], 1), dtype=matrix.dtype)], axis=1)
+        return frozen(padded[:, self.classes])  # class -1 reads the last column
+
+    def root(self, weighted: bool) -> Array:
+        """R (r, c) with RᵀR = W_cᵀ W_c, r <= min(m, c), by QR.
+
+        Weighted as the workload says; otherwise scaled so that no query counts for more than a unit vector
+        (each row of a matrix to norm 1, each product to largest norm 1), which leaves the row space as it is.
+        """
+        rows = min(sum(block.m for block in self.blocks), 2 * self.count)
+        require_memory((rows, self.count), "root of the Gram matrix", TOO_LARGE_HINT)
+        return stacked_root(self._scaled_roots(weighted), self.count)
+
+    def _scaled_roots(self, weighted: bool) -> Iterator[Array]:
+        for block in self.blocks:
+            if isinstance(block, Product):
+                scale = block.weight if weighted else 1.0 / float(block.squared_norms().max())
+                scaled = block.weighed() if weighted else block
+                yield np.sqrt(scale) * scaled.root(self.first)
+            else:
+                scales = block.weights if weighted else 1.0 / block.squared_norms()
+                for start, rows in block.chunks(max(1024, self.count)):
+                    own = scales[start : start + len(rows)]
+                    is_whole = np.array_equal(self.first, np.arange(rows.shape[1]))
+                    rows = rows if is_whole else rows[:, self.first]
+                    yield rows if (own == 1.0).all() else np.sqrt(own)[:, None] * rows
+
+    def basis(self) -> Array:
+        """Orthonormal rows (k, n) that span the queries; the scaled indicators of independent classes.
+
+        In coordinates where class C stands for the unit vector 1_C/√|C|. The rank k counts the singular
+        values above 8 max(r, c) ε times the largest, of queries scaled to at most unit norm.
+        """
+        roots = np.sqrt(self.sizes)
+        scaled = self.root(weighted=False) * roots
+        if has_independent_columns(scaled):
+            return owned(self.expand(np.eye(self.count) / roots))
+        values, rows = svd(scaled)
+        rank = int(counted(values, scaled.shape).sum())
+        found = np.eye(self.count) if rank == self.count else fix_signs(rows[:rank])
+        return owned(self.expand(found / roots))
+
+    def integer_basis(self, rank: int) -> Ints | None:
+        """``Workload.integer_basis``: indicators of the classes, or integer queries by QR with pivoting."""
+        if self.count == rank:
+            require_memory((self.count, len(self.classes)), "integer basis", TOO_LARGE_HINT)
+            return self.expand(np.eye(self.count, dtype=np.int64))
+        rows = self._integer_candidates()
+        chosen = None if rows is None else independent_rows(rows, rank)
+        return None if chosen is None else self.expand(chosen)
+
+    def _integer_candidates(self) -> Ints | None:
+        """Integer rows (·, c) with the row space of W_c, or None if some query is not integer.
+
+        A query that is one number times a row of -1, 0 and 1 counts as that row.
+        """
+        found: list[Array] = []
+        for block in self.blocks:
+            small = block.queries.spanning()
+            require_memory(small.shape, "matrix of independent queries")
+            found.append(small.matrix()[:, self.first])
+        require_memory((sum(map(len, found)), self.count), "matrix of independent queries")
+        rows = whole_rows(np.vstack(found))
+        if rows is None:
+            return None
+        _, first = np.unique(rows, axis=0, return_index=True)
+        return np.asarray(rows[np.sort(first)], dtype=np.int64)
+
+
+def eigen(root: Array, basis: Array | None) -> tuple[Array, Array]:
+    """Eigenvalues (r,) > 0 of RᵀR, descending, and eigenvectors (r, n) as rows, signed by ``fix_signs``.
+
+    In coordinates of the ``basis``, so that every vector lies in the row space even when a weight is tiny;
+    None for the identity.
+    """
+    values, rows = spectrum(root if basis is None else root @ basis.T)
+    vectors = rows if basis is None else rows @ basis
+    kept = values > 0
+    if not kept.all():
+        values, vectors = values[kept], vectors[kept]
+    return frozen(values), frozen(fix_signs(vectors))
+
+
+def fix_signs(rows: Array) -> Array:
+    """Each row times ±1 so that its largest entry in magnitude is positive (the first of near ties)."""
+    size = np.abs(rows)
+    lead = np.argmax(size >= (1 - 1e-6) * size.max(axis=1, keepdims=True), axis=1)
+    return rows * np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)[:, None]
+
+
+def whole_rows(rows: Array) -> Ints | None:
+    """The rows (k, c) as integers, or None if some are not.
+
+    A row that is one number times a row of -1, 0 and 1 counts as that row.
+    """
+    size = np.abs(rows)
+    largest = size.max(axis=1, keepdims=True)
+    flat = ((size == 0) | (size == largest)).all(axis=1, keepdims=True)
+    rows = np.where(flat, np.sign(rows), rows)
+    if not (rows == np.rint(rows)).all() or np.abs(rows).max() > 2**53:
+        return None
+    return rows.astype(np.int64)
+
+
+def independent_rows(rows: Ints, rank: int) -> Ints | None:
+    """``rank`` independent rows, chosen by QR with pivoting; None if the rank it finds is another one."""
+    triangle, pivots = scipy.linalg.qr(rows.T.astype(np.float64), mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(triangle))
+    found = int(counted(diagonal, rows.shape).sum())
+    return rows[np.sort(pivots[:rank])] if found == rank else None

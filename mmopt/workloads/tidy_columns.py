@@ -1,6 +1,10 @@
-"""What each query says of each attribute, as columns beside its label.
+"""What each query says of each attribute, as columns.
+
+What each query says of each attribute, as columns beside its label.
 
 From the factors of the products: what a row of a factor says is found once, however many queries it is in.
+
+What the queries need to know of each attribute of a row: where its column need not be read at all.
 """
 
 from __future__ import annotations
@@ -8,23 +12,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from mmopt.numerics.arrays import Array, Ints, require_memory
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import Array, Ints
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import Sparse
-from mmopt.workloads.blocks.placed_blocks import Padded
+from mmopt.workloads.blocks.modified_blocks import Padded
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
 from mmopt.workloads.workload import Workload
-
-__all__ = ["query_columns", "require_table", "tidy_columns"]
 
 Column = npt.NDArray[Any]
 
@@ -215,3 +218,25 @@ def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
 
 def _objects(texts: list[str | None]) -> Column:
     return np.array(texts, dtype=object)
+
+
+Use = Literal["queries", "filter", "none"]
+
+
+def attribute_uses(workload: Workload) -> dict[str, Use]:
+    """For each attribute what its column is read for.
+
+    "queries": some query tells its cells apart. "filter": none does, and a rule drops rows, so that the
+    column decides whether a row counts. "none": none does, and every row counts, whatever the column holds:
+    each query sums over all cells of the attribute, so all rows may be counted in its first cell. Those of a
+    workload that is given as a matrix are all for queries.
+    """
+    products = workload.products
+    told = None if products is None else {axis for product in products for axis in product.looked_at}
+    uses: dict[str, Use] = {}
+    for axis, attribute in enumerate(workload.domain.attributes):
+        if told is None or axis in told:
+            uses[attribute.name] = "queries"
+        else:
+            uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"
+    return uses

@@ -1,34 +1,159 @@
-"""The workload: the queries asked, their weights and targets. Never privacy.
+"""``Workload``: queries, weights, targets; sums and variants of workloads.
+
+``+`` of workloads over one domain, and what is said of two that have no sum.
+
+The workload: the queries asked, their weights and targets. Never privacy.
 
 All derived arrays are computed once, when first asked for, and are read-only.
+
+Workloads made from another one: its parts by name, other weights for them, other rows for a basis.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
+from scipy.linalg import polar
 
-from mmopt.errors import WorkloadError, whole
+from mmopt.errors import OptionError, WorkloadError, suggest, whole
+from mmopt.limits import require_memory
 from mmopt.notebook import Tabular
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, require_memory, rounding_of_root
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
-from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, spelled_out
-from mmopt.workloads.domain import Domain
+from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, positive, spelled_out
+from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.frame_labels import check_labels, labelled
 from mmopt.workloads.python_forms import WorkloadForms
 from mmopt.workloads.query_group import Explicit
-from mmopt.workloads.query_product import Product, check_products, with_shared_factors
-from mmopt.workloads.root_of_merged_cells import TOO_LARGE_HINT, Block, Merged, eigen
-from mmopt.workloads.workload_sum import Summand
+from mmopt.workloads.query_product import (
+    TOO_LARGE_HINT,
+    Block,
+    Merged,
+    Product,
+    check_products,
+    eigen,
+    with_shared_factors,
+)
 
-__all__ = ["Workload"]
+
+class Summand:
+    """What can be added to another of its kind: a Workload."""
+
+    __array_ufunc__ = None  # else numpy would add a workload to each entry of an array
+
+    def __add__(self, other: object) -> Workload:
+        """The queries of both, those of the first one first; ``sum`` adds up a list.
+
+        The sum of products keeps them. With a matrix on either side it is one matrix, of at most the memory
+        limit; labels of queries stay, names of groups do not.
+
+        Raises
+        ------
+        TooLargeError : products that do not fit in memory as a matrix.
+        WorkloadError : no Workload, one over another domain (the attribute that differs is named), a name
+            that stands in both, or a normalised one and a plain one.
+
+        >>> import mmopt
+        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
+        >>> sum(d.marginal(name) for name in d.names)
+        Workload(5 queries over 6 cells, 2 products)
+        """
+        if not isinstance(other, Summand):
+            raise WorkloadError(
+                f"a {type(other).__name__} cannot be added to a Workload, expected another Workload",
+                hint="write Workload.from_matrix(matrix) for a matrix, request.workload for a request",
+            )
+        first = cast("Workload", self)
+        return replace(first, blocks=_joined(first, cast("Workload", other)))
+
+    def __radd__(self, other: object) -> Workload:
+        if isinstance(other, int) and other == 0:  # where sum() starts
+            return cast("Workload", self)
+        return self.__add__(other)
+
+
+def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
+    """The blocks of both, in order; one matrix where there is one among them.
+
+    Raises
+    ------
+    WorkloadError : other domains, a name in both, or only one of them normalised.
+    """
+    _check_domains(first.domain, second.domain)
+    if first.is_normalised != second.is_normalised:
+        which = "first" if first.is_normalised else "second"
+        raise WorkloadError(
+            f"the {which} workload is normalised, the other is not: their weights have different meanings",
+            hint="add first, then normalise: (a + b).normalised()",
+        )
+    names = {block.name for block in first.blocks if isinstance(block, Product)} - {None}
+    for block in second.blocks:
+        if isinstance(block, Product) and block.name in names:
+            raise WorkloadError(
+                f"both workloads have queries of the name '{block.name}'",
+                hint="rename one of them, or leave the name out: unnamed queries may stand twice",
+            )
+    blocks = (*first.blocks, *second.blocks)
+    products = [block for block in blocks if isinstance(block, Product)]
+    if len(products) == len(blocks):
+        return with_shared_factors(products)
+    return (_stacked(blocks, first.domain),)
+
+
+def _stacked(blocks: Sequence[Block], domain: Domain) -> Explicit:
+    """The queries of blocks as one matrix: nothing splits or reduces a mixture of matrices and products."""
+    values = [b.rows(0, b.m) if isinstance(b, Product) else b.queries.values for b in blocks]
+    is_sparse = any(scipy.sparse.issparse(each) for each in values)
+    matrix = scipy.sparse.vstack(values, format="csr") if is_sparse else np.vstack(values)
+    is_named = any(isinstance(b, Product) or b.queries.names for b in blocks)
+    names = [label for b in blocks for label in b.labels(domain)] if is_named else []
+    targets, weights = (np.concatenate([getattr(b, each) for b in blocks]) for each in ("targets", "weights"))
+    return Explicit.read(matrix, targets, weights, names)
+
+
+def _check_domains(first: Domain, second: Domain) -> None:
+    """WorkloadError that says in which attribute two domains differ."""
+    if first.describe() == second.describe():
+        return
+    for name in (*first.names, *second.names):
+        if (name in first.names) != (name in second.names):
+            which = "first" if name in first.names else "second"
+            raise _other(f"only the {which} has the attribute '{name}'")
+    if first.names != second.names:
+        raise _other(f"their attributes stand as {', '.join(first.names)} and as {', '.join(second.names)}")
+    for one, other in zip(first.attributes, second.attributes, strict=True):
+        difference = _difference(one, other)
+        if difference:
+            raise _other(f"attribute '{one.name}' has {difference}")
+
+
+def _difference(one: Attribute, other: Attribute) -> str:
+    if one.size != other.size:
+        return f"{whole(one.size)} cells in the first and {whole(other.size)} in the second"
+    for cell, (mine, theirs) in enumerate(zip(one.labels, other.labels, strict=True)):
+        if mine != theirs:
+            return f"'{mine}' as cell {cell} of the first and '{theirs}' of the second"
+    for rule in ("column", "outside", "missing"):
+        # Without a rule rows are refused when they are counted.
+        mine, theirs = (getattr(attribute, rule) or "refuse" for attribute in (one, other))
+        if mine != theirs:
+            return f"{rule} '{mine}' in the first and '{theirs}' in the second"
+    return "" if one.encoding.describe() == other.encoding.describe() else "other table values in its cells"
+
+
+def _other(difference: str) -> WorkloadError:
+    return WorkloadError(
+        f"workloads over different domains cannot be added: {difference}", hint="make both from one Domain"
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -324,3 +449,112 @@ class Workload(WorkloadForms, Summand, Tabular):
         with_targets = f", {targets:,} with a target" if targets else ""
         kind = f"{len(self.blocks)} product{'s' * (len(self.blocks) > 1)}" if self.products else "matrix"
         return f"Workload({self.m:,} queries over {whole(self.n)} cells, {kind}{with_targets})"
+
+
+# Relative: what a basis may be off by, of which only the turn from the workload's own is taken, and what
+# orthonormality and the spectrum of eigenqueries may be off by, which are taken as they are.
+MOST_OFF = {"basis": 1e-8, "eigenqueries": 1e-12}
+_KIND = {"basis": "an orthonormal basis", "eigenqueries": "an orthonormal set of eigenvectors"}
+
+
+def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
+    """The same workload with its ``basis`` or ``eigenqueries`` replaced.
+
+    Rows that a workload does not determine uniquely, an orthonormal basis of the queries' row space, and
+    eigenvectors of a repeated eigenvalue, come out differently on another machine. A result that was computed
+    in one basis is rechecked in that basis, after a check that it is one.
+
+    Parameters
+    ----------
+    bases : "basis" (k, n), orthonormal rows that span the queries; "eigenqueries" (r, n), orthonormal
+        eigenvectors of the weighted Gram matrix in the order of ``eigenvalues``.
+
+    Raises
+    ------
+    WorkloadError : another name, or rows that are not of this kind.
+    """
+    changed = Workload(workload.domain, workload.blocks)
+    # Where cached properties keep their values; nothing that depends on them is computed yet.
+    kept = changed.__dict__
+    for name, rows in bases.items():
+        if name not in MOST_OFF:
+            raise WorkloadError(f"a workload has no rows '{name}' to replace", hint=suggest(name, MOST_OFF))
+        known = getattr(workload, name)
+        fits = rows.shape == known.shape and bool(np.isfinite(rows).all())
+        off = _off(workload, name, rows) if fits else float("inf")
+        if not off <= MOST_OFF[name]:
+            raise WorkloadError(
+                f"'{name}' of shape {rows.shape} is not {_KIND[name]} of the workload "
+                f"(shape {known.shape}): it is off by {off:.1e}"
+            )
+        if name == "basis":  # L B is W for the workload's own rows turned, whatever the given ones are off by
+            rows = known if workload.rank == workload.n else polar(rows @ known.T)[0] @ known
+        own = frozen(np.array(rows, dtype=np.float64))
+        kept["basis" if name == "basis" else "_spectrum"] = (
+            own if name == "basis" else (workload.eigenvalues, own)
+        )
+    return changed
+
+
+def _off(workload: Workload, name: str, rows: Array) -> float:
+    """How far rows are from being a basis or eigenvectors, relatively."""
+    skewed = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
+    if name == "basis":
+        root = workload.unit_root
+        outside = float(np.linalg.norm(root - root @ rows.T @ rows) / np.linalg.norm(root))
+        return max(skewed, outside)
+    image = workload.root @ rows.T
+    values = workload.eigenvalues
+    return max(skewed, float(np.abs(image.T @ image - np.diag(values)).max() / values[0]))
+
+
+def subworkloads(workload: Workload) -> tuple[str, ...]:
+    """The names, in the order in which they first appear."""
+    named = (p.subworkload for p in workload.products or ())
+    return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def only(workload: Workload, name: str) -> Workload:
+    """The products of one sub-workload.
+
+    Raises
+    ------
+    OptionError : no product is in a sub-workload of that name.
+    """
+    return replace(workload, blocks=tuple(p for p in _products(workload, name) if p.subworkload == name))
+
+
+def rest_of(workload: Workload, name: str) -> Workload | None:
+    """The products that are not in the sub-workload; None when all are. Errors as ``only``."""
+    rest = tuple(p for p in _products(workload, name) if p.subworkload != name)
+    return replace(workload, blocks=rest) if rest else None
+
+
+def weighted(workload: Workload, factors: Mapping[str, float]) -> Workload:
+    """The workload with the weights of sub-workloads multiplied by factors.
+
+    Raises
+    ------
+    OptionError : as ``only``. WorkloadError : a factor that is not positive and finite.
+    """
+    products = workload.products or ()
+    for name, factor in factors.items():
+        products = _products(Workload(workload.domain, products), name)
+        by = positive(factor, f"the factor of the sub-workload '{name}'")
+        products = tuple(replace(p, weight=by * p.weight) if p.subworkload == name else p for p in products)
+    return replace(workload, blocks=products) if factors else workload
+
+
+def _products(workload: Workload, name: str) -> tuple[Product, ...]:
+    known = subworkloads(workload)
+    if name in known:
+        assert workload.products is not None
+        return workload.products
+    if not known:
+        raise OptionError(
+            f"there is no sub-workload '{name}': the workload has none",
+            hint="write 'subworkload: NAME' beside the workload entries that belong to it",
+        )
+    raise OptionError(
+        f"there is no sub-workload '{name}', the workload has {', '.join(known)}", hint=suggest(name, known)
+    )

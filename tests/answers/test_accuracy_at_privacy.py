@@ -1,4 +1,7 @@
-"""Accuracy before any data: that of the plan and of the release, and of what releases do."""
+"""Accuracy before any data: that of the plan and of the release, and of what releases do.
+
+Guards accuracy_and_budget.py.
+"""
 
 from typing import Any
 
@@ -8,8 +11,7 @@ from random_workloads import domain_of, random_factor
 
 from mmopt import OptionError, Privacy, PrivacyError, Workload, accuracy, plan, solve
 from mmopt.mechanism import measure
-from mmopt.workloads import Product, Wish
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, Wish, query_product as f
 
 PRIVACIES = {
     "epsilon at a delta": Privacy(1.0, 1e-6),

@@ -1,6 +1,6 @@
 """A release that is charged: what comes before, what after, and what is said when it fails between.
 
-Guards one_call.py, mechanism/measurement.py.
+Guards private_release.py, mechanism/measurement.py.
 """
 
 import json
@@ -14,8 +14,8 @@ import pytest
 
 import mmopt
 from mmopt import Ledger
-from mmopt.answers import release_result
-from mmopt.answers.charged_release import data_set_name
+from mmopt.answers import private_release
+from mmopt.answers.private_release import data_set_name
 from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
 from mmopt.mechanism import measurement, release_folder
 from mmopt.results import Frame
@@ -29,7 +29,7 @@ SOLUTION = mmopt.solve(ASKED, "l2_strategy")
 @pytest.fixture(autouse=True)
 def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing one takes longer than all else, and charges nothing."""
-    monkeypatch.setattr(release_result, "has_matplotlib", lambda: False)
+    monkeypatch.setattr(private_release, "has_matplotlib", lambda: False)
 
 
 @pytest.fixture

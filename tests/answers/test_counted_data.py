@@ -1,10 +1,13 @@
-"""A release over more cells than there are numbers of 64 bits, from a table of rows."""
+"""A release over more cells than there are numbers of 64 bits, from a table of rows.
+
+Guards private_release.py.
+"""
 
 import numpy as np
 import pytest
 
 import mmopt
-from mmopt.answers import counted_data
+from mmopt.answers import private_release
 from mmopt.data import DataVector, MarginalCounts
 
 
@@ -32,10 +35,10 @@ def test_few_cells_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch, rng: 
     domain = mmopt.Domain.of(**{name: range(5) for name in "abcdef"})
     rows = {name: rng.integers(0, 5, size=30) for name in domain.names}
     planned = mmopt.accuracy(domain.marginals(2), {"rho": 1.0}).plan
-    one_by_one = counted_data.counted_data(rows, planned)
+    one_by_one = private_release.counted_data(rows, planned)
     assert isinstance(one_by_one, DataVector)
-    monkeypatch.setattr(counted_data, "MOST_CELLS", 0)
-    tables = counted_data.counted_data(rows, planned)
+    monkeypatch.setattr(private_release, "MOST_CELLS", 0)
+    tables = private_release.counted_data(rows, planned)
     assert isinstance(tables, MarginalCounts)
     cube = one_by_one.counts.reshape(domain.shape)
     assert cube.sum() == 30
@@ -52,11 +55,11 @@ def test_many_cells_are_counted_of_the_part_and_k_rows_a_person(
     plan = mmopt.accuracy(workload, {"rho": 1.0}, unit={"column": "person", "rows": 2}).plan
     table: dict[str, list[object]] = {name: [0, 0, 0, 1, 2, 2] for name in names}
     table |= {"person": list("aaabcc"), "region": ["north"] * 4 + ["south"] * 2}
-    counts = counted_data.counted_data(table, plan, part=part)
+    counts = private_release.counted_data(table, plan, part=part)
     assert isinstance(counts, MarginalCounts)
     assert counts.of((0,))[:3].tolist() == [2, 1, 0 if part else 2]
     assert (counts.rows, counts.beyond, counts.of(()).sum()) == (rows, 1, kept)
-    assert counted_data.confidential_words(counts, plan, part) == (
+    assert private_release.confidential_words(counts, plan, part) == (
         f"confidential, for you alone: {rows} rows in the {'part' if part else 'table'}, none dropped, "
         "1 beyond what is counted of a person"
     )

@@ -1,6 +1,6 @@
 """The default strategy, over more cells than can be listed too: the better of both noises, and words.
 
-Guards laplace_for_targets.py.
+Guards default_strategy.py.
 """
 
 import itertools
@@ -16,10 +16,9 @@ from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, 
 from mmopt.answers import default_strategy as module
 from mmopt.answers.default_strategy import default_strategy, offer
 from mmopt.errors import Error, TooLargeError, WorkloadError
-from mmopt.stop_reasons import Stop
+from mmopt.limits import Stop
 from mmopt.strategies import Neighbours
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, query_product as f
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)

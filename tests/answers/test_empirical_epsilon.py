@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import beta
 
 from mmopt import Privacy
-from mmopt.answers.counted_data import counted_data
+from mmopt.answers.private_release import counted_data
 from mmopt.data import data_vector
 from mmopt.mechanism import Plan, measure, plan
 from mmopt.strategies import Neighbours, Strategy

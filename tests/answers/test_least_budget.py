@@ -1,4 +1,7 @@
-"""The least budget: laws of its cost, bound, shares and savings; kinds of budget; what is refused."""
+"""The least budget: laws of its cost, bound, shares and savings; kinds of budget; what is refused.
+
+Guards accuracy_and_budget.py.
+"""
 
 import math
 from collections.abc import Callable
@@ -21,10 +24,9 @@ from mmopt import (
     budget,
     solve,
 )
-from mmopt.answers.least_budget import WIDER
-from mmopt.privacy.continuous_noise import continuous_gaussian_delta
-from mmopt.workloads import Product, Wish
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.answers.accuracy_and_budget import WIDER
+from mmopt.privacy.noise import continuous_gaussian_delta
+from mmopt.workloads import Product, Wish, query_product as f
 
 DELTA = 1e-6
 KINDS: dict[str, dict[str, Any]] = {"rho": {}, "epsilon at a delta": {"delta": DELTA}, "pure": {"pure": True}}

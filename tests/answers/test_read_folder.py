@@ -1,6 +1,6 @@
 """Folders that are releases, changed ones, old ones, none (read_folder.py), and figures that do not follow.
 
-Guards derived_figures.py, and what of refined_answers.py reads folders.
+Guards read_folder.py, and what of refined_answers.py reads folders.
 That no edit of one place is read is ``tests/judge/test_records.py``.
 """
 
@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from mmopt.answers import Release, load_release, release_result
+from mmopt.answers import Release, load_release, private_release
 from mmopt.errors import ResultError
 from mmopt.mechanism.release_folder import guarantee
-from mmopt.privacy.continuous_noise import continuous_gaussian_epsilon
+from mmopt.privacy.noise import continuous_gaussian_epsilon
 from mmopt.results import Frame
 from mmopt.results.solution import gap_between
 from mmopt.workloads import Workload
@@ -447,7 +447,7 @@ def with_columns(release: Release, folder: Path, **columns: object) -> Path:
 
 def test_answers_are_those_of_their_queries_with_intervals(tmp_path, subtests, monkeypatch):
     """What the workload and the plan say of each; alone, that they are numbers inside their intervals."""
-    monkeypatch.setattr(release_result, "has_matplotlib", lambda: False)  # infinity has no place in a chart
+    monkeypatch.setattr(private_release, "has_matplotlib", lambda: False)  # infinity has no place in a chart
     release = released(3)
     own = {name: release.answers[name] for name in release.answers.names}
     swapped = own["label"][[1, 0, *range(2, 8)]]

@@ -1,4 +1,7 @@
-"""Figures of refined answers against least squares in rational numbers."""
+"""Figures of refined answers against least squares in rational numbers.
+
+Guards refined_answers.py.
+"""
 
 import dataclasses
 import itertools
@@ -9,7 +12,7 @@ import pytest
 
 import mmopt
 from mmopt.answers.nearest_counts import nearest_counts
-from mmopt.answers.refined_figures import figures_of
+from mmopt.answers.refined_answers import figures_of
 from mmopt.numerics.arrays import Array
 
 

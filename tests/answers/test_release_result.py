@@ -1,6 +1,6 @@
 """``Release``: its answers, its picture, its covariances, its folder and the way back.
 
-Guards report/displays.py.
+Guards report/displays.py, private_release.py.
 """
 
 import importlib.util
@@ -15,11 +15,11 @@ import mmopt
 from mmopt.answers import Release, load_release
 from mmopt.errors import OptionError, ResultError
 from mmopt.mechanism import build_manifest, measure, plan
-from mmopt.mechanism.answer_columns import SIMULATED
+from mmopt.mechanism.release_folder import SIMULATED
 from mmopt.privacy import Privacy
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+from mmopt.workloads.query_product import identity, prefix, total
 
 BINS = Bins((0.0, 18.0, 65.0, 115.0))
 DOMAIN = Domain((Attribute("sex", ("F", "M")), Attribute("age", BINS.labels(), encoding=BINS)))

@@ -1,4 +1,7 @@
-"""What a workload file says beside its queries holds, however it is passed; arguments go before it."""
+"""What a workload file says beside its queries holds, however it is passed; arguments go before it.
+
+Guards accuracy_and_budget.py.
+"""
 
 import math
 from pathlib import Path
@@ -7,7 +10,7 @@ import pandas as pd
 import pytest
 
 import mmopt
-from mmopt.answers.what_is_asked import asked
+from mmopt.answers.accuracy_and_budget import asked
 from mmopt.errors import OptionError
 from mmopt.privacy import Privacy
 from mmopt.request import TableOptions, WorkloadLike

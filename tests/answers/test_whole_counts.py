@@ -1,11 +1,14 @@
-"""Whole answers keep totals and hierarchies, and no other whole ones that do are nearer."""
+"""Whole answers keep totals and hierarchies, and no other whole ones that do are nearer.
+
+Guards nearest_counts.py.
+"""
 
 import itertools
 
 import numpy as np
 import pytest
 
-from mmopt.answers.whole_counts import in_two_families, whole_counts
+from mmopt.answers.nearest_counts import in_two_families, whole_counts
 from mmopt.errors import SolverError
 
 

@@ -5,7 +5,7 @@ import pickle
 import signal
 
 from mmopt.comparison import Isolated
-from mmopt.comparison.compared_outcome import Run
+from mmopt.comparison.isolate import Run
 from mmopt.comparison.worker import perform
 from mmopt.comparison.worker_processes import LENGTH_BYTES, Task
 

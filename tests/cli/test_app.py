@@ -1,7 +1,7 @@
 """app, command_guard: help, the list of programs; exceptions become messages, and Ctrl-C ends in order.
 
-Guards __main__.py, command_guard.py, command_options.py, command_strategy.py, cli/commands/check.py,
-cli/commands/programs.py, cli/commands/verify.py.
+Guards __main__.py, command_output.py, command_options.py, command_inputs.py, cli/commands/init_and_check.py,
+cli/commands/lists.py, cli/commands/proofs.py.
 """
 
 import errno
@@ -22,9 +22,9 @@ import typer
 from typer.testing import CliRunner
 
 import mmopt
-from mmopt.cli import command_guard
+from mmopt.cli import command_output
 from mmopt.cli.app import build
-from mmopt.cli.command_guard import guarded
+from mmopt.cli.command_output import guarded
 from mmopt.cli.commands.ledger import build_ledger
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
@@ -152,15 +152,15 @@ def test_ctrl_c_writes_nothing(run: Any, files: Path, subtests: pytest.Subtests)
 def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside native code nothing else would."""
     said: list[str] = []
-    monkeypatch.setattr(command_guard, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(command_output, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(os, "_exit", sys.exit)
 
     def watched(*presses: int, end: float) -> object:
         said.clear()
-        watch = command_guard.Watch(end)
+        watch = command_output.Watch(end)
         inlet, outlet = socket.socketpair()
         monkeypatch.setattr(
-            command_guard, "note", lambda text: (said.append(text), setattr(watch, "end", 0.0))
+            command_output, "note", lambda text: (said.append(text), setattr(watch, "end", 0.0))
         )
         with inlet, outlet, pytest.raises(SystemExit) as ended:
             outlet.send(bytes(presses))
@@ -168,10 +168,10 @@ def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: 
         return ended.value.code
 
     limit = "error: stopped at the time limit, without a result\n  allow more time, or ask for less"
-    assert (watched(end=0.0), said) == (command_guard.MISTAKE, [limit])
-    assert watched(signal.SIGINT, end=math.inf) == command_guard.MISTAKE
+    assert (watched(end=0.0), said) == (command_output.MISTAKE, [limit])
+    assert watched(signal.SIGINT, end=math.inf) == command_output.MISTAKE
     assert said == ["interrupted: ending with what there is; Ctrl-C again ends at once", limit]
-    assert watched(signal.SIGINT, signal.SIGINT, end=math.inf) == command_guard.INTERRUPTED
+    assert watched(signal.SIGINT, signal.SIGINT, end=math.inf) == command_output.INTERRUPTED
     assert said == ["interrupted, nothing written"]
 
 
@@ -189,9 +189,9 @@ def test_a_process_of_its_own_is_watched(files: Path) -> None:
         "Clock.hand_over = handed_over\n"
     )
     asleep = (
-        "import contextlib, sys, time, mmopt.cli.command_guard as command_guard, mmopt.cli.commands.solve\n"
-        "command_guard.deadline = lambda limit: contextlib.nullcontext()\n"
-        "sys.modules['mmopt.cli.commands.solve'].run_solve = lambda *a: time.sleep(600)\n"
+        "import contextlib, sys, time, mmopt.cli.command_output, mmopt.cli.commands.solve_and_tune\n"
+        "mmopt.cli.command_output.deadline = lambda limit: contextlib.nullcontext()\n"
+        "sys.modules['mmopt.cli.commands.solve_and_tune'].run_solve = lambda *a: time.sleep(600)\n"
     )
     for code, options, status, message in (
         (pressed, ("--solver", "clarabel", "--json"), 130, "this is the best certified point so far\n"),

@@ -1,4 +1,7 @@
-"""The shell is told the names of commands, programs, solvers and baselines, and leaves files to itself."""
+"""The shell is told the names of commands, programs, solvers and baselines, and leaves files to itself.
+
+Guards command_options.py.
+"""
 
 import shutil
 import subprocess
@@ -8,7 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import commands
 
-from mmopt.cli.completion import baseline_words, listed, program_words, solver_words
+from mmopt.cli.command_options import baseline_words, listed, program_words, solver_words
 from mmopt.language import program_names
 from mmopt.solvers import KERNELS, SOLVERS
 from mmopt.strategies.baselines import baseline_names

@@ -1,6 +1,6 @@
 """Baselines beside programs: the same units, the right program and bound, and never below it.
 
-Guards ``baseline_factors.py`` and ``least_costs.py``.
+Guards ``ranking.py`` and ``ranking.py``.
 """
 
 import math
@@ -13,22 +13,14 @@ from named_workloads import EXAMPLE_4
 from processes import linux_only
 from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
 
-from mmopt import (
-    ContradictionError,
-    OptionError,
-    ResultError,
-    Workload,
-    baseline_factors,
-    certify,
-    solve,
-)
+from mmopt import ContradictionError, OptionError, ResultError, Workload, baseline_factors, certify, solve
 from mmopt.comparison import Isolated, Outcome, standards
-from mmopt.comparison.compared_outcome import Costed
-from mmopt.comparison.least_costs import PrivacyFactors, least_costs
+from mmopt.comparison.isolate import Costed
+from mmopt.comparison.ranking import PrivacyFactors, least_costs
 from mmopt.comparison.worker_processes import Costing
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import query_product as f
 from tests.strategies.asked import line, random_asked, with_targets
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))

@@ -1,6 +1,6 @@
 """Programs side by side: what cannot be solved is an entry with its reason.
 
-Guards compared_programs.py.
+Guards compare.py.
 """
 
 import contextlib

@@ -1,4 +1,7 @@
-"""From what a process said and how it ended to an outcome."""
+"""From what a process said and how it ended to an outcome.
+
+Guards isolate.py.
+"""
 
 from dataclasses import replace
 
@@ -6,7 +9,7 @@ import numpy as np
 import pytest
 
 from mmopt.comparison import Outcome, Predicted, Stated
-from mmopt.comparison.compared_outcome import Costed, Run, costs_of, outcome_of
+from mmopt.comparison.isolate import Costed, Run, costs_of, outcome_of
 from mmopt.comparison.worker_processes import Costing, Done, Ended, Failed, Predictions, Solving, Started
 from mmopt.driver import Progress
 from mmopt.driver.solve import solve

@@ -1,4 +1,7 @@
-"""Ranges, variables, givens and indices that the sizes of a workload leave nothing for, by their place."""
+"""Ranges, variables, givens and indices that the sizes of a workload leave nothing for, by their place.
+
+Guards to_cones.py.
+"""
 
 import numpy as np
 import pytest

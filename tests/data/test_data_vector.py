@@ -1,6 +1,6 @@
-"""Counts, rules and type traps of ``mmopt.data.data_vector``.
+"""Counts, rules and type traps of ``mmopt.data.counts``.
 
-Guards row_rules.py, cell_codes.py.
+Guards coded_rows.py, cell_codes.py, counts.py.
 """
 
 import math

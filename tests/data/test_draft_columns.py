@@ -1,4 +1,7 @@
-"""Columns for a draft: names and types alone; of public tables forms that hold every row."""
+"""Columns for a draft: names and types alone; of public tables forms that hold every row.
+
+Guards open_table.py.
+"""
 
 import datetime
 import gzip
@@ -14,7 +17,7 @@ from pyarrow import parquet
 from mmopt.data import column_kinds, data_vector, public_forms
 from mmopt.errors import DataError
 from mmopt.request import parse_request
-from mmopt.request.draft import Draft, written
+from mmopt.request.workload_file import Draft, written
 
 TYPED = {
     "sex": "values",

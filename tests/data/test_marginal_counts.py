@@ -1,6 +1,6 @@
 """Counts by few attributes: those of the data vector, and over domains that have none.
 
-Guards grouped_sets.py, row_rules.py.
+Guards counts.py, coded_rows.py.
 """
 
 import itertools
@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from mmopt.data import data_vector, marginal_counts
-from mmopt.data.grouped_sets import counted_sets, joined
+from mmopt.data.counts import counted_sets, joined
 from mmopt.errors import DataError, TooLargeError
-from mmopt.privacy.rounding.counted_tables import CountedTables, WholeTable, maximal
+from mmopt.privacy.rounding.integer_strategy import CountedTables, WholeTable, maximal
 from mmopt.workloads import Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+from mmopt.workloads.query_product import identity, prefix, total
 
 
 def drawn(rng: np.random.Generator, weights: bool) -> tuple[dict[str, list[object]], Workload]:
@@ -98,7 +98,7 @@ def test_refused() -> None:
         marginal_counts({"a": [1]}, Workload.from_matrix(np.eye(2)))
     assert str(raised.value) == (
         "the workload is a matrix, and counts by few attributes need products\n"
-        "  count its cells with mmopt.data.data_vector"
+        "  count its cells with mmopt.data.counts"
     )
     with pytest.raises(DataError) as raised:
         marginal_counts({"a": [1], "b": [2]}, domain.marginals(2), sets=[(0, 2)])

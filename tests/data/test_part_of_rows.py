@@ -1,4 +1,7 @@
-"""The rows with one value of a column: counted alone, and in no other part."""
+"""The rows with one value of a column: counted alone, and in no other part.
+
+Guards coded_rows.py.
+"""
 
 import datetime
 from collections.abc import Callable
@@ -12,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from mmopt.data import data_vector, marginal_counts
-from mmopt.data.data_vector import check_columns
+from mmopt.data.counts import check_columns
 from mmopt.errors import DataError
 from mmopt.workloads import Domain
 from tests.data.tables import refusal

@@ -1,6 +1,6 @@
 """Of each person at most k rows are counted, whoever else is in the table.
 
-Guards answers/counted_data.py.
+Guards answers/private_release.py, coded_rows.py.
 """
 
 import sqlite3

@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmopt.data import DataVector, data_vector
-from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
+from mmopt.workloads.domain import Attribute, Domain
+from mmopt.workloads.encodings import Bins, Categories, Values
 
 Columns = dict[str, list[Any]]
 

@@ -1,6 +1,6 @@
 """Which solver runs, as the lines or the user say; where it gets no further another does (other_method).
 
-Guards other_method.py, solve_plan.py.
+Guards run_solver.py, solve_plan.py.
 """
 
 import sys
@@ -15,7 +15,7 @@ from named_workloads import named
 
 import mmopt
 from mmopt import Program, Workload, solve
-from mmopt.driver import other_method
+from mmopt.driver import run_solver
 from mmopt.driver.solve_plan import Progress
 from mmopt.errors import OptionError, SolverError
 from mmopt.solvers import KERNELS, SOLVERS
@@ -125,7 +125,7 @@ def test_a_gap_that_the_chosen_solver_leaves_is_closed() -> None:
 
 
 def test_else_the_first_one_s_word_stays(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
-    runs = other_method.run_solver
+    runs = run_solver.run_solver
     for why in ["fails", "stops", "far", "iterations"]:
         tried: list[str] = []
 
@@ -139,9 +139,9 @@ def test_else_the_first_one_s_word_stays(monkeypatch: pytest.MonkeyPatch, subtes
 
         more = {"max_iterations": 100} if why == "iterations" else {}
         with subtests.test(why), monkeypatch.context() as patch:
-            patch.setattr(other_method, "run_solver", run)
+            patch.setattr(run_solver, "run_solver", run)
             if why == "far":
-                patch.setattr(other_method, "NEAR", 10.0)
+                patch.setattr(run_solver, "NEAR", 10.0)
             alone = mmopt.solve(SHORT, "refine_counts", solver="clarabel", **more)
             found = mmopt.solve(SHORT, "refine_counts", **more)
             assert tried == (["scs"] if why in ("fails", "stops") else [])

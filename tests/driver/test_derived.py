@@ -1,7 +1,7 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
 Guards compiler/duality/lower_apart.py, derive.py, driver/judge/charge_for_root.py,
-driver/judge/assemble_solution.py, driver/judge/derived_bound.py, solve_convex.py, compiler/duality/nodes.py,
+driver/judge/assemble_solution.py, driver/judge/bound_claims.py, solve_convex.py, compiler/duality/nodes.py,
 proof/recheck.py.
 """
 
@@ -20,12 +20,12 @@ from tolerances import GAP
 from mmopt import Program, Workload, certify, solve, verify
 from mmopt.compiler import bind
 from mmopt.driver import derive
+from mmopt.driver.judge.bound_claims import Reader, reader, recomputed
 from mmopt.driver.judge.charge_for_root import names_with_errors
-from mmopt.driver.judge.derived_bound import Reader, reader, recomputed
 from mmopt.errors import ResultError
 from mmopt.language import program_names
+from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
-from mmopt.stop_reasons import Stop
 from tests.compiler.derived_cases import BASES, mutated
 from tests.compiler.derived_points import TIGHT, Case, Rng, case, derived, random_multipliers
 

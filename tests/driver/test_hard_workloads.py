@@ -8,7 +8,7 @@ import scipy.linalg
 from tolerances import GAP_INTERIOR, GAP_ONE_DOMINATES
 
 from mmopt import Workload, solve
-from mmopt.testing import query_matrices
+from mmopt.testing import problem_registry
 
 PROGRAMS = ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty", "fitness_hybrid"]
 MOST = 60  # iterations; in 10,000 draws the most were 45, the mean was 7
@@ -70,7 +70,7 @@ ROWS: dict[str, Callable[[Random, int, int], Array]] = {
     "Vandermonde": lambda rng, m, n: np.vander(np.arange(1.0, m + 1), min(n, 7), increasing=True),
     "powers": lambda rng, m, n: np.vander(np.linspace(-1, 1, m), min(n, 13)),
     "Pascal": lambda rng, m, n: np.asarray(scipy.linalg.pascal(min(n, 12)), dtype=float),
-    "ranges": lambda rng, m, n: query_matrices.random_ranges(n, m, rng),
+    "ranges": lambda rng, m, n: problem_registry.random_ranges(n, m, rng),
     "prefix": lambda rng, m, n: np.tri(n),
     "one query": lambda rng, m, n: real(rng, 1, n),
     "one cell": lambda rng, m, n: real(rng, m, 1),

@@ -1,6 +1,6 @@
 """Programs that a user writes, of every class: with or without repair, certificate, units and solver.
 
-Guards objective_remarks.py.
+Guards run_solver.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """An option that nothing reads is refused by name before any work, and who reads it is said.
 
-Guards run_solver.py, solvers/cvxpy_solvers.py.
+Guards run_solver.py, solvers/conic_solvers.py, accepted_inputs.py.
 """
 
 import sys
@@ -13,11 +13,11 @@ from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, certify, compare, solve
 from mmopt.driver import solve as solve_module
-from mmopt.driver.read_options import ALL, CLASSES, reads, takes
+from mmopt.driver.accepted_inputs import ALL, CLASSES, reads, takes
 from mmopt.errors import Error, UnsuitableError
 from mmopt.language import program_names, shipped
+from mmopt.limits import Stop
 from mmopt.solvers import Kernel, Options
-from mmopt.stop_reasons import Stop
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 3.0, 1.5])
 VALUES: dict[str, Any] = {

@@ -9,13 +9,12 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Solution, SolverError, Workload, explain, solve, verify
 from mmopt.compiler.reductions import SolvedPart
-from mmopt.compiler.reductions.merge_cells import MergeCells
+from mmopt.compiler.reductions.merge_cells_and_queries import MergeCells
 from mmopt.driver import Progress
 from mmopt.driver.templates import templates
+from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
-from mmopt.stop_reasons import Stop
-from mmopt.workloads import Factor, Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Factor, Product, query_product as f
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
 BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))

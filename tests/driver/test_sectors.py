@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured/asked_queries.py, results/saved_fields.py, strategies/sector_strategy.py.
+Guards sectors/measured.py, results/saved_fields.py, strategies/sector_strategy.py.
 """
 
 import json
@@ -19,29 +19,26 @@ from few_attributes import few_ways
 import mmopt
 from mmopt import Solution, Workload, limits
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions.split_by_sectors import on_row_space
-from mmopt.driver.judge.point_meaning import meaning
-from mmopt.driver.judge.score_point import bound_of, candidate
+from mmopt.compiler.reductions.split_symmetric import on_row_space
+from mmopt.driver.judge.score_point import bound_of, candidate, meaning
 from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import ResultError, TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
-from mmopt.numerics.spanned_cells import Measure
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.split_arrays import Measure, Split
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import pack
-from mmopt.sectors.measured.asked_queries import as_targets
-from mmopt.sectors.measures import Mixture
+from mmopt.sectors import best_design
+from mmopt.sectors.measured import as_targets
+from mmopt.sectors.mixtures import spectrum
+from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.row_space import row_space_of
-from mmopt.sectors.search import best_design
-from mmopt.sectors.search.spectrum import spectrum
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import SectorStrategy
-from mmopt.strategies.strategy_on_sectors import strategy_on
+from mmopt.strategies.sector_strategy import strategy_on
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, query_product as f
 
 GAP = 3e-3
 """Smaller than what strategies by sets of attributes reach."""

@@ -1,6 +1,6 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards split_by_sectors.py, solve_plan.py, solve_convex.py, verified_components.py, recheck.py, set_cells.py
+Guards split_symmetric.py, solve_plan.py, solve_convex.py, verified_components.py, recheck.py, set_cells.py
 and sectorwise_strategy.py (queries that are not measured).
 """
 
@@ -21,14 +21,12 @@ from mmopt import Solution, Workload
 from mmopt.driver import solve_plan
 from mmopt.driver.judge.bound_on_total_error import bound_by_sets
 from mmopt.errors import TimeLimitError, TooLargeError
-from mmopt.numerics.spanned_cells import Measure
-from mmopt.numerics.split_arrays import Level, Split
-from mmopt.sectors.measures import Mixture
-from mmopt.stop_reasons import Stop
+from mmopt.limits import Stop
+from mmopt.numerics.split_arrays import Level, Measure, Split
+from mmopt.sectors.profiles import Mixture
 from mmopt.strategies import SectorStrategy, SectorwiseStrategy, Strategy
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, query_product as f
 
 GIVENS: dict[str, dict[str, float]] = {
     "l2_strategy": {},
@@ -46,8 +44,8 @@ def few_are_many() -> Iterator[None]:
     """Cells that are not listed from a few on, and searches of few rounds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 20)
-        patch.setattr("mmopt.sectors.choose_space.LARGEST_WORTHWHILE", 1.0)
-        patch.setattr("mmopt.strategies.sets_for_targets.ROUNDS", 2)
+        patch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
+        patch.setattr("mmopt.strategies.set_cells.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
         patch.setattr(import_module("mmopt.report.explain.as_compiled"), "MOST_ROWS", 100)
         yield

@@ -1,8 +1,11 @@
 """What is said of a product in factors is what holds of the product over its cells.
 
-Guards proof/products.py, solve_kronecker_factors.py; solve_plan.py in what it plans in factors.
+Guards proof/verify.py, solve_apart.py; solve_plan.py in what it plans in factors.
+
+Guards solve_convex.py.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,17 +19,15 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Program, Solution, SolverError, Workload, certify, explain, solve, verify
 from mmopt.compiler import bind
-from mmopt.compiler.reductions.solve_kronecker_factors import in_factors, workloads_of_factors
+from mmopt.compiler.reductions.solve_apart import in_factors, workloads_of_factors
 from mmopt.driver import solve_plan
 from mmopt.driver.judge.score_point import bound_of, scored
-from mmopt.driver.solve_factors import composed
+from mmopt.driver.solve_convex import composed
 from mmopt.driver.solve_plan import plan_solve
 from mmopt.language import shipped
-from mmopt.proof import products
 from mmopt.report import sizes_of
 from mmopt.strategies import ProductStrategy
-from mmopt.workloads import Factor, Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Factor, Product, query_product as f
 
 PROGRAMS = ["l2_strategy", "fitness_for_use", "minimax_variance", "gamma_f", "weighted_l2", "fitness_budget"]
 BY_KRONECKER = "Kronecker product: "
@@ -35,7 +36,7 @@ BY_KRONECKER = "Kronecker product: "
 @pytest.fixture(autouse=True)
 def _every_size_in_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small products too, so that the cells can be listed beside them."""
-    for module in (solve_plan, products):
+    for module in (solve_plan, sys.modules["mmopt.proof.verify"]):
         monkeypatch.setattr(module, "FEW_CELLS", 1)
 
 

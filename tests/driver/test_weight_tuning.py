@@ -1,4 +1,7 @@
-"""Tuning: what a part of a workload gains when it counts for more."""
+"""Tuning: what a part of a workload gains when it counts for more.
+
+Guards solve.py.
+"""
 
 import itertools
 
@@ -7,11 +10,10 @@ import pytest
 import tolerances
 
 from mmopt import Strategy, Workload, solve, tune
-from mmopt.driver.weight_tuning import EVERYTHING, REST, tuned_parts
+from mmopt.driver.solve import EVERYTHING, REST, tuned_parts
 from mmopt.errors import OptionError
-from mmopt.workloads import Attribute, Domain, Product
-from mmopt.workloads.blocks import factor_blocks as f
-from mmopt.workloads.workload_variants import only, weighted
+from mmopt.workloads import Attribute, Domain, Product, query_product as f
+from mmopt.workloads.workload import only, weighted
 
 
 def random_parts(rng: np.random.Generator) -> Workload:

@@ -4,7 +4,7 @@ import io
 import signal
 
 from mmopt.comparison import Isolated
-from mmopt.comparison.compared_outcome import Run
+from mmopt.comparison.isolate import Run
 from mmopt.comparison.worker import perform
 from mmopt.comparison.worker_processes import receive
 

@@ -11,7 +11,7 @@ from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline
-from mmopt.workloads.workload_variants import only
+from mmopt.workloads.workload import only
 from tests.examples.scripts import EXAMPLES, scripts, status
 
 study, tables, own = (vars(scripts("adaptive"))[name] for name in ("study", "printed", "workloads"))

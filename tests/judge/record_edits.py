@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import mmopt
-from mmopt.answers import Release, release_result
+from mmopt.answers import Release, private_release
 from mmopt.driver.templates import templates
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import Entry
@@ -97,7 +97,7 @@ KINDS: dict[str, Callable[[Path], tuple[Release, Workload]]] = {
 def saved(kind: str, folder: Path) -> tuple[Path, Workload]:
     """The folder of a release of this kind, without a chart, which takes longer than all else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(release_result, "has_matplotlib", lambda: False)
+        patch.setattr(private_release, "has_matplotlib", lambda: False)
         release, workload = KINDS[kind](folder)
         return release.save(folder / "out"), workload
 

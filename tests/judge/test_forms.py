@@ -15,8 +15,7 @@ from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certif
 from mmopt.driver import solve_plan
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.strategies import SectorStrategy, SectorwiseStrategy
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as words
+from mmopt.workloads import Product, query_product as words
 
 
 @pytest.mark.some(1)
@@ -52,8 +51,8 @@ def of_few() -> Workload:
 def test_without_cells(form: type, tolerance: float, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solved by sets of attributes and in the space of the queries; judged over all cells."""
     monkeypatch.setattr(solve_plan, "MOST_CELLS", 10)
-    monkeypatch.setattr("mmopt.sectors.choose_space.LARGEST_WORTHWHILE", 1.0)
-    monkeypatch.setattr("mmopt.strategies.sets_for_targets.ROUNDS", 1)
+    monkeypatch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
+    monkeypatch.setattr("mmopt.strategies.set_cells.ROUNDS", 1)
     workload = of_few()
     found = solve(workload, program, tolerance=tolerance)
     assert isinstance(found.strategy, form)

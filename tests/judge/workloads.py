@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as words
+from mmopt.workloads import Product, query_product as words
 
 Array = np.ndarray
 

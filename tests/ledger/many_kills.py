@@ -30,10 +30,10 @@ from pathlib import Path
 import numpy as np
 
 import mmopt
-from mmopt.answers.one_call import measured
+from mmopt.answers.private_release import measured
 from mmopt.data import DataVector
 from mmopt.ledger import Bill
-from mmopt.ledger.composition import total_spent
+from mmopt.ledger.account import total_spent
 from tests.ledger.first_format import made_before
 
 WORKLOAD = mmopt.Domain.of(sex=["F", "M"], age=["child", "adult"]).marginal("sex", "age")

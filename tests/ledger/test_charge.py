@@ -1,4 +1,7 @@
-"""One release: what refuses it, what it spends, and what is said when it fails afterwards."""
+"""One release: what refuses it, what it spends, and what is said when it fails afterwards.
+
+Guards privacy_ledger.py.
+"""
 
 import hashlib
 import math

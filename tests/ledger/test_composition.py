@@ -1,4 +1,4 @@
-"""What many releases cost together (composition.py), and the words for it (explanation.py): by hand."""
+"""What many releases cost together (account.py), and the words for it (privacy_ledger.py): by hand."""
 
 from fractions import Fraction
 
@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mmopt.errors import PrivacyError
-from mmopt.ledger.account import Account, Entry, Terms
-from mmopt.ledger.composition import (
+from mmopt.ledger.account import (
+    Account,
+    Entry,
+    Terms,
     above,
     below,
     cost_in,
@@ -17,7 +19,7 @@ from mmopt.ledger.composition import (
     shown,
     spent,
 )
-from mmopt.ledger.explanation import explanation
+from mmopt.ledger.privacy_ledger import explanation
 from mmopt.privacy.guarantee import zcdp_epsilon
 
 COSTS = st.floats(min_value=0, max_value=1e3, allow_nan=False)

@@ -1,6 +1,6 @@
 """The file: what is read is what was spent, and what was damaged is refused.
 
-Guards account.py, ledger_rows.py.
+Guards account.py, ledger_file.py.
 """
 
 import os
@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from mmopt.errors import LedgerError, PrivacyError
-from mmopt.ledger import ledger_file, ledger_rows
-from mmopt.ledger.account import Account, Entry, Terms
-from mmopt.ledger.composition import left, total_spent
+from mmopt.ledger import ledger_file
+from mmopt.ledger.account import Account, Entry, Terms, left, total_spent
 from tests.ledger.first_format import made_before
 
 TERMS = Terms("people", "rho", Fraction(1), "add-remove", None, Fraction(1), "2026-01-01T00:00:00+00:00")
@@ -469,7 +468,7 @@ def test_what_could_undo_a_charge_is_refused(ledger: Path, subtests: pytest.Subt
 @pytest.mark.quick
 def test_what_is_written_is_read_before_it_counts(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, row = ledger.read_bytes(), ledger_file.entry_row
-    for module in (ledger_file, ledger_rows):
+    for module in (ledger_file, ledger_file):
         monkeypatch.setattr(
             module, "entry_row", lambda e: row(replace(e, spent=e.spent / 2) if e.number == 3 else e)
         )

@@ -1,4 +1,7 @@
-"""The columns of an accuracy: a value a query, what was asked beside what is had."""
+"""The columns of an accuracy: a value a query, what was asked beside what is had.
+
+Guards release_folder.py.
+"""
 
 import itertools
 
@@ -7,9 +10,8 @@ import pytest
 from random_workloads import domain_of
 
 from mmopt import Privacy, Strategy, Workload, plan
-from mmopt.mechanism.accuracy_columns import accuracy_columns
-from mmopt.workloads import Product, Wish
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.mechanism.release_folder import accuracy_columns
+from mmopt.workloads import Product, Wish, query_product as f
 
 W = Workload.from_products(
     domain_of(3),

@@ -1,4 +1,7 @@
-"""Answers as they are published: rounded far below their errors, intervals never narrower."""
+"""Answers as they are published: rounded far below their errors, intervals never narrower.
+
+Guards release_folder.py.
+"""
 
 from fractions import Fraction
 
@@ -6,7 +9,7 @@ import numpy as np
 import pytest
 
 from mmopt.mechanism import Answers
-from mmopt.mechanism.answer_columns import SIMULATED, answers_frame
+from mmopt.mechanism.release_folder import SIMULATED, answers_frame
 
 
 def answers(rng: np.random.Generator, private: bool = True) -> Answers:

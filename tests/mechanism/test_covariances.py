@@ -1,11 +1,14 @@
-"""The covariance of released estimates: against the law, and against what simulated releases do."""
+"""The covariance of released estimates: against the law, and against what simulated releases do.
+
+Guards release_plan.py.
+"""
 
 import numpy as np
 import pytest
 
 from mmopt.errors import TooLargeError
-from mmopt.mechanism import covariances, measure, plan
-from mmopt.mechanism.covariances import covariance
+from mmopt.mechanism import measure, plan, release_plan
+from mmopt.mechanism.release_plan import covariance
 from mmopt.privacy import Privacy
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
@@ -54,7 +57,7 @@ def test_simulated_releases_vary_so(form):
 def test_what_would_take_too_long_is_refused(monkeypatch):
     asked, strategy, _ = release("marginals", 2)
     found = plan(asked, strategy, Privacy(rho=0.5))
-    monkeypatch.setattr(covariances, "_MOST", 10)
+    monkeypatch.setattr(release_plan, "_MOST_COEFFICIENTS", 10)
     with pytest.raises(TooLargeError) as caught:
         covariance(found, np.arange(2))
     assert str(caught.value) == (

@@ -18,14 +18,14 @@ import scipy.sparse
 from mmopt.errors import OptionError
 from mmopt.mechanism import accuracy, measure, measurement, plan
 from mmopt.mechanism.accuracy import _half_width, _query
-from mmopt.mechanism.answer_columns import answers_frame
+from mmopt.mechanism.release_folder import answers_frame
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.table_of_noises import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor_blocks import predicates, prefix, total
+from mmopt.workloads.query_product import predicates, prefix, total
 from tests.privacy.rounding.test_integer_product import (
     DATA as TABLE,
     columns_normalised,

@@ -1,6 +1,6 @@
 """What is claimed lies above the exact cost, by the room left for the library that draws the noise.
 
-Guards noise_for_targets.py, privacy/calibration.py, privacy/noise.py, privacy/rounding/integer_arithmetic.py.
+Guards release_plan.py, privacy/noise.py, privacy/rounding/integer_arithmetic.py.
 """
 
 from fractions import Fraction
@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from mmopt import PrivacyError, TooLargeError, Workload, solve
-from mmopt.mechanism.make_plan import plan
+from mmopt.mechanism.release_plan import plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.calibration import least_scale_by_cost
-from mmopt.privacy.noise import cost
+from mmopt.privacy.noise import cost, least_scale_by_cost
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, root_above
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES

@@ -1,6 +1,6 @@
 """Noise that targets and wishes set: every one held, by as much noise as that allows, at the cost claimed.
 
-Guards make_plan.py.
+Guards release_plan.py.
 """
 
 import itertools
@@ -14,11 +14,10 @@ from random_workloads import domain_of, random_factor
 from mmopt import Privacy, PrivacyError, Strategy, Workload, WorkloadError, plan, solve
 from mmopt.driver.templates import templates
 from mmopt.mechanism import Plan
-from mmopt.mechanism.noise_for_targets import excess_over_asked
+from mmopt.mechanism.release_plan import excess_over_asked
 from mmopt.privacy.noise import cost
 from mmopt.strategies import StrategyForm
-from mmopt.workloads import Product, Wish
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, Wish, query_product as f
 from mmopt.workloads.query_product import wishes
 
 

@@ -6,22 +6,12 @@ import numpy as np
 import pytest
 from tolerances import RECOMPUTED, ROUNDING
 
-from mmopt import (
-    DataError,
-    Error,
-    OptionError,
-    Privacy,
-    Strategy,
-    Workload,
-    WorkloadError,
-    solve,
-)
+from mmopt import DataError, Error, OptionError, Privacy, Strategy, Workload, WorkloadError, solve
 from mmopt.driver.templates import templates
 from mmopt.mechanism import plan
 from mmopt.mechanism.simulated_releases import Simulated, simulate_errors
-from mmopt.privacy.continuous_noise import continuous_gaussian_scale
-from mmopt.workloads import Attribute, Domain, Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.privacy.noise import continuous_gaussian_scale
+from mmopt.workloads import Attribute, Domain, Product, query_product as f
 
 PRIVACY = [Privacy(epsilon=e, delta=1e-4) for e in (0.1, 1.0)]
 FAR = 5.0  # standard errors of a mean: missed once in a million runs

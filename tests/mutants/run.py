@@ -13,11 +13,14 @@ Each trial is a process of its own, forked from one that has loaded numpy, cvxpy
 from __future__ import annotations
 
 import argparse
+import ast
 import compileall
+import itertools
 import json
 import multiprocessing
 import os
 import py_compile
+import re
 import shutil
 import signal
 import sys
@@ -159,10 +162,26 @@ class Trees:
 
 
 def edited(text: str, mutant: Mutant) -> str:
-    """The text with the edit; ValueError where the old text is not there exactly once."""
-    if text.count(mutant.old) != 1:
-        raise ValueError(f"{mutant}: its old text is found {text.count(mutant.old)} times")
-    return text.replace(mutant.old, mutant.new)
+    """The text with the edit; ValueError where the old text is not there exactly once, in the file or in the
+    functions of that name.
+    """
+    places = [match.start() for match in re.finditer(re.escape(mutant.old), text)]
+    if len(places) != 1 and mutant.file.endswith(".py"):
+        places = [place for place in places if any(a <= place < b for a, b in spans(text, mutant.function))]
+    if len(places) != 1:
+        raise ValueError(f"{mutant}: its old text is there {len(places)} times")
+    return text[: places[0]] + mutant.new + text[places[0] + len(mutant.old) :]
+
+
+def spans(text: str, function: str) -> Iterator[tuple[int, int]]:
+    """Where the functions of this name (``Class.name`` for one of a class) begin and end in a file."""
+    starts = list(itertools.accumulate(map(len, text.splitlines(keepends=True)), initial=0))
+    *owner, name = function.split(".")
+    for top in ast.walk(ast.parse(text)):
+        if not owner or (isinstance(top, ast.ClassDef) and top.name == owner[0]):
+            for node in ast.iter_child_nodes(top):
+                if isinstance(node, ast.FunctionDef) and node.name == name:
+                    yield starts[node.lineno - 1], starts[node.end_lineno or node.lineno]
 
 
 def tried(trees: Trees, tree: Path, mutant: Mutant, nodes: Sequence[str], marks: str) -> str:

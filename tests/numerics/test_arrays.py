@@ -17,17 +17,16 @@ from query_rows import haar
 from mmopt.errors import TimeLimitError
 from mmopt.limits import deadline
 from mmopt.numerics import arrays, matrix_functions, pseudoinverse
-from mmopt.numerics.arrays import largest_singular_value, qr, stacked_root
+from mmopt.numerics.arrays import EPS, largest_singular_value, panels, qr, stacked_root
 from mmopt.numerics.matrix_functions import (
     EIGENVALUE_FLOOR,
-    EPS,
     eigh,
     is_definite,
     length,
     psd_floor,
     symmetric_part,
 )
-from mmopt.numerics.pseudoinverse import eigen, graded, lengths, panels, pinv, pseudo_factors, rank, spectrum
+from mmopt.numerics.pseudoinverse import eigen, graded, lengths, pinv, pseudo_factors, rank, spectrum
 
 SHAPES = [(1, 1), (3, 1), (1, 3), (4, 3), (3, 3), (1, 0), (0, 2)]
 

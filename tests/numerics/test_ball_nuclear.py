@@ -1,4 +1,7 @@
-"""The nuclear norm lies in its ball, and the ball is small, whatever the matrix."""
+"""The nuclear norm lies in its ball, and the ball is small, whatever the matrix.
+
+Guards ball_functions.py.
+"""
 
 from fractions import Fraction
 from itertools import product
@@ -7,7 +10,7 @@ import numpy as np
 import pytest
 from exact_arithmetic import assert_inside, fractions, orthogonal
 
-from mmopt.numerics.ball_nuclear import nuclear
+from mmopt.numerics.ball_functions import nuclear
 from mmopt.numerics.balls import Ball, exact
 
 

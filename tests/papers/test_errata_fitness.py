@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mmopt import Strategy, Workload
-from mmopt.testing.query_matrices import ONE_AND_TWO_WAY, marginals
+from mmopt.testing.problem_registry import ONE_AND_TWO_WAY, marginals
 from tests.examples.scripts import scripts
 
 tables, workloads = scripts("fitness-tables").printed, scripts("fitness-tables").workloads

@@ -8,9 +8,9 @@ from named_workloads import EXAMPLE_4
 from tolerances import PAPER_RMSE
 
 from mmopt import Strategy, solve
-from mmopt.privacy.continuous_noise import pvldb2012_rmse_factor
+from mmopt.privacy.noise import pvldb2012_rmse_factor
 from mmopt.strategies.baselines import baseline
-from mmopt.testing.known_optima import Figure, holds
+from mmopt.testing.problem_registry import Figure, holds
 
 FACTOR = pvldb2012_rmse_factor(epsilon=0.5, delta=1e-4)
 

@@ -14,8 +14,7 @@ from mmopt.compiler import bind
 from mmopt.solvers import Clock, Options
 from mmopt.solvers.weighting import points
 from mmopt.workloads import Domain
-from mmopt.workloads.blocks.factor_blocks import all_range
-from mmopt.workloads.query_product import Product
+from mmopt.workloads.query_product import Product, all_range
 
 PENALTY = 0.12  # the largest of the figure
 

@@ -16,9 +16,8 @@ from tolerances import FITNESS, PRINTED, PRINTED_3, PUBLISHED, ROUNDING
 
 from mmopt import Workload, solve
 from mmopt.language import program_names
-from mmopt.testing.known_optima import Figure, holds
-from mmopt.testing.query_matrices import ONE_AND_TWO_WAY, marginals
-from mmopt.workloads.blocks.factor_blocks import all_range
+from mmopt.testing.problem_registry import ONE_AND_TWO_WAY, Figure, holds, marginals
+from mmopt.workloads.query_product import all_range
 
 slow = pytest.mark.slow
 Rows = Callable[[], np.ndarray]

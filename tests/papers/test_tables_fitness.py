@@ -15,7 +15,7 @@ from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 
 from mmopt import Strategy, Workload, solve
 from mmopt.results.rows_and_json import levels
-from mmopt.testing.known_optima import Figure, holds
+from mmopt.testing.problem_registry import Figure, holds
 from tests.examples.scripts import scripts
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))

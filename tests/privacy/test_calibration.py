@@ -1,7 +1,7 @@
 """What is claimed against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits.
 
-Guards guarantee.py, privacy/rounding/integer_dense.py, privacy/rounding/integer_marginals.py,
-privacy/rounding/integer_union.py, privacy/rounding/rounded_rows.py, table_of_noises.py.
+Guards guarantee.py, privacy/rounding/integer_dense.py, privacy/rounding/integer_sectorwise.py,
+privacy/rounding/integer_product.py, privacy/rounding/integer_dense.py, table_of_noises.py, noise.py.
 """
 
 import math
@@ -14,9 +14,8 @@ import pytest
 
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, zcdp_epsilon, zcdp_rho
-from mmopt.privacy.calibration import approximate_epsilon, least_scale
-from mmopt.privacy.continuous_noise import continuous_gaussian_scale
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
+from mmopt.privacy.noise import approximate_epsilon, continuous_gaussian_scale, least_scale
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import GAUSSIAN
@@ -25,7 +24,7 @@ from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity
+from mmopt.workloads.query_product import identity
 
 CELLS = Workload.from_matrix(np.eye(4))
 arb = flint.arb

@@ -1,6 +1,6 @@
 """Conversions between rho, epsilon and delta never claim more privacy than is proved.
 
-Guards continuous_noise.py.
+Guards noise.py.
 """
 
 import math
@@ -13,14 +13,14 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
-from mmopt.privacy.continuous_noise import (
+from mmopt.privacy.guarantee import allowed_rho, float_above, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.noise import (
     continuous_gaussian_delta,
     continuous_gaussian_epsilon,
     continuous_gaussian_mu,
     continuous_gaussian_scale,
     pvldb2012_rmse_factor,
 )
-from mmopt.privacy.guarantee import allowed_rho, float_above, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.table_of_noises import GAUSSIAN
 
 

@@ -1,4 +1,7 @@
-"""Privacy parameters that protect nobody are refused, or named, in these words."""
+"""Privacy parameters that protect nobody are refused, or named, in these words.
+
+Guards guarantee.py.
+"""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ import pytest
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
-from mmopt.privacy.privacy_parameters import privacy_warning
+from mmopt.privacy.guarantee import privacy_warning
 
 
 def test_valid() -> None:

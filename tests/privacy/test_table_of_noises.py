@@ -16,14 +16,13 @@ from mmopt.cli.command_options import norm_of
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.calibration import least_scale_by_cost
-from mmopt.privacy.noise import Noise, add_noise, check_scales, simulate
+from mmopt.privacy.noise import Noise, add_noise, check_scales, least_scale_by_cost, simulate
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES, noise_for
 from mmopt.request import load_request
 from mmopt.strategies import Strategy
-from mmopt.strategies.baselines import baselines_by_name
+from mmopt.strategies.baselines import baseline_catalogue
 from mmopt.workloads import Workload
 
 MOST = 2**11  # integers on which a law is summed
@@ -180,7 +179,7 @@ def test_a_row_is_found_by_a_file_and_an_option_and_named_in_the_manifest(
 
 
 def test_lists_of_noises_name_every_row() -> None:
-    assert {norm: noise_for(norm).name for norm in baselines_by_name.NOISES} == baselines_by_name.NOISES
+    assert {norm: noise_for(norm).name for norm in baseline_catalogue.NOISES} == baseline_catalogue.NOISES
     words = "|".join(noise.name.lower() for noise in NOISES)
     for command in ["tune", "templates"]:
         assert words in CliRunner().invoke(build(), [command, "--help"]).output

@@ -1,4 +1,7 @@
-"""Multipliers from elsewhere for a program without a certificate: a bound read off its lines."""
+"""Multipliers from elsewhere for a program without a certificate: a bound read off its lines.
+
+Guards given_point.py.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""A template's strategy rechecked: every figure again from its factors, and the bound searched anew."""
+"""A template's strategy rechecked: every figure again from its factors, and the bound searched anew.
+
+Guards recheck.py.
+"""
 
 import dataclasses
 import re
@@ -12,10 +15,9 @@ from mmopt.errors import OptionError, WorkloadError
 from mmopt.proof import verify
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.strategies.product_strategy import ProductStrategy
-from mmopt.strategies.union_strategy import UnionStrategy
+from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+from mmopt.workloads.query_product import identity, prefix, total
 
 DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
 W = Workload.from_products(

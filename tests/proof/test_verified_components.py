@@ -10,7 +10,7 @@ from mmopt import Solution, Workload, solve, verify
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.strategies import ComponentStrategy
 from mmopt.testing.census_workloads import marginals
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import query_product as f
 from mmopt.workloads.query_product import Product
 
 WORKLOAD = Workload.from_products(

@@ -1,6 +1,6 @@
 """comparison_tables, ranking_tables, baseline_tables: sorted, whole at 80 columns, never too good.
 
-Guards ranking_tables.py.
+Guards comparison_tables.py.
 """
 
 import math
@@ -12,7 +12,7 @@ import pytest
 
 from mmopt import Privacy
 from mmopt.comparison import Factors, Outcome, Predicted, Stated, ranking
-from mmopt.comparison.least_costs import PrivacyFactors
+from mmopt.comparison.ranking import PrivacyFactors
 from mmopt.driver import solve
 from mmopt.report import comparison_report
 from mmopt.report.comparison_tables import in_groups

@@ -1,6 +1,7 @@
 """What notebooks show of each result: well-formed, escaped, and nothing loaded.
 
-Guards notebook.py, baseline_tables.py, report/explain/as_written.py, ledger_tables.py, workload_tables.py.
+Guards notebook.py, comparison_tables.py, release_tables.py, program_tables.py, workload_tables.py and
+report/explain/explained_facts.py.
 """
 
 import re

@@ -11,8 +11,7 @@ from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
 from mmopt.numerics.split_arrays import Level
 from mmopt.report import slack_table
 from mmopt.report.solution_tables import orbit_label
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks
+from mmopt.workloads import Product, query_product
 from tests.report.printed import printed
 
 # Two blocks that share nothing: prefix sums of three cells, and one cell that may be four times as noisy.
@@ -50,11 +49,11 @@ def test_orbits_of_cells_with_slack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
     rows = np.vstack([np.eye(7), np.repeat([[1.0, 0.0]], [5, 2], axis=1)])
     queries = (
-        factor_blocks.predicates(rows[:5], list("abcde")),
-        factor_blocks.predicates(rows[5:7], list("fg")),
+        query_product.predicates(rows[:5], list("abcde")),
+        query_product.predicates(rows[5:7], list("fg")),
     )
     domain = Domain((Attribute("age", tuple("0123456")), Attribute("sex", ("F", "M"))))
-    both = factor_blocks.total(2)
+    both = query_product.total(2)
     products = [Product((own, both), target=t) for own, t in zip(queries, (1.0, 4.0), strict=True)]
     workload = Workload.from_products(domain, products)
     found = solve(workload, "fitness_for_use")

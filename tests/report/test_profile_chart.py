@@ -1,4 +1,7 @@
-"""Performance profiles: what they count, by definition, and how the lines are told apart."""
+"""Performance profiles: what they count, by definition, and how the lines are told apart.
+
+Guards charts.py.
+"""
 
 import math
 from pathlib import Path

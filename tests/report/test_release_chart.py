@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from mmopt.mechanism import Answers, measure, plan
-from mmopt.mechanism.answer_columns import SIMULATED, answers_frame
+from mmopt.mechanism.release_folder import SIMULATED, answers_frame
 from mmopt.privacy import Privacy
 from mmopt.report.charts import picture
 from mmopt.report.release_chart import BANDS, PANELS, release_figure
 from mmopt.results import Frame
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import all_range, identity, predicates, prefix, total
+from mmopt.workloads.query_product import all_range, identity, predicates, prefix, total
 
 BINS = Bins((0.0, 10.0, 20.0, 50.0))
 DAYS = Bins.of_dates(*(datetime.date(2020, month, 1) for month in (1, 2, 4, 5)))

@@ -5,9 +5,10 @@ Guards release_tables.py.
 
 import pytest
 
+from mmopt.errors import counted
 from mmopt.report import pairs_table, paragraphs
 from mmopt.report.release_tables import decimals
-from mmopt.report.table_style import counted, duration, figure, gap, memory, rows_table, shortened, storage
+from mmopt.report.table_style import duration, figure, gap, memory, rows_table, shortened, storage
 from tests.report.printed import printed
 
 

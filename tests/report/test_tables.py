@@ -1,6 +1,6 @@
 """program_tables, workload_tables, release_tables, solution_tables: all that is known stands in them.
 
-Guards forecast_tables.py, program_tables.py.
+Guards program_tables.py.
 """
 
 from dataclasses import replace
@@ -12,10 +12,9 @@ import pytest
 from mmopt.driver import solve
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
-from mmopt.language.print.program_layout import program_lines
-from mmopt.language.print.prose_formulas import plain_words
+from mmopt.language.print import plain_words, program_lines
 from mmopt.mechanism import Answers
-from mmopt.mechanism.answer_columns import answers_frame
+from mmopt.mechanism.release_folder import answers_frame
 from mmopt.report import (
     answers_table,
     cones_table,

@@ -1,10 +1,13 @@
-"""A drafted workload file: open places are refused by name, filled ones are read as they are meant."""
+"""A drafted workload file: open places are refused by name, filled ones are read as they are meant.
+
+Guards workload_file.py.
+"""
 
 import pytest
 
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.request import parse_request
-from mmopt.request.draft import KINDS, Draft, check_form, spelled, written
+from mmopt.request.workload_file import KINDS, Draft, check_form, spelled, written
 
 NAMES = ["age", "a: b", "true", "null", "0", " x ", 'q"uote', "é", "\xa0\ufeff", "\u202ex\u200b", "#", "🙂"]
 

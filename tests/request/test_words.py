@@ -1,12 +1,12 @@
 """Every word for a block of queries, against its rows written out by definition.
 
-Guards query_words.py.
+Guards attribute_keys.py.
 """
 
 import numpy as np
 import pytest
 
-from mmopt.request.query_words import BLOCK_NUMBERS, BLOCK_WORDS
+from mmopt.request.attribute_keys import BLOCK_NUMBERS, BLOCK_WORDS
 from tests.workloads.implicit_twins import TWINS, check_block
 
 SIZES = (1, 2, 3, 7, 8, 13)

@@ -1,6 +1,6 @@
 """The text of a workload file (yaml_text), and its tree of values, each with its place (yaml_tree).
 
-Guards yaml_text.py.
+Guards yaml_tree.py.
 """
 
 import math
@@ -13,8 +13,7 @@ from hypothesis import given, settings, strategies as st
 from mmopt.errors import Error, WorkloadError
 from mmopt.request import load_request, parse_request
 from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
-from mmopt.request.yaml_text import MAX_BYTES, YamlText
-from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, parse_tree, resolve
+from mmopt.request.yaml_tree import MAX_BYTES, MAX_DEPTH, MAX_NODES, YamlText, parse_tree, resolve
 
 
 def plain(node: YamlNode) -> object:

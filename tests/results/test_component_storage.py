@@ -1,4 +1,7 @@
-"""Values by component in saved solutions: back as they were, and refused where they do not fit together."""
+"""Values by component in saved solutions: back as they were, and refused where they do not fit together.
+
+Guards saved_fields.py.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Strategies in factors as files: they come back equal, and what is no such file is refused.
 
-Guards npz_file.py, verification.py.
+Guards npz_file.py, verification.py, solution.py.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from mmopt.report.solution_tables import solution_rows
 from mmopt.results import FactoredSolution, Solution, load_saved, npz_file
 from mmopt.results.saved_fields import pack
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, prefix, total
+from mmopt.workloads.query_product import identity, prefix, total
 
 DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
 W = Workload.from_products(

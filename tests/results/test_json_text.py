@@ -14,7 +14,7 @@ from named_workloads import named
 import mmopt
 from mmopt.errors import ResultError
 from mmopt.results import load_saved
-from mmopt.results.json_text import DEEPEST, parsed
+from mmopt.results.npz_file import DEEPEST, parsed
 
 VALUE = {"a": [1, 1.5, "x", None, True, {"b": -0.0, "1e400": "NaN"}], "": 10**30, "A": {}}
 

@@ -1,6 +1,6 @@
 """What is known of a diagonal's largest entry serves its near multiples, and stays proved.
 
-Guards sectors/residual/residual_parts.py.
+Guards sectors/residual.py.
 """
 
 import numpy as np

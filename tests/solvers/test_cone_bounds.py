@@ -1,4 +1,7 @@
-"""Multipliers prove what weak duality says, once moved into the dual cone, and nothing else."""
+"""Multipliers prove what weak duality says, once moved into the dual cone, and nothing else.
+
+Guards conic_problem.py.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -7,8 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mmopt.solvers import Vectors, cone_bounds, prove
-from mmopt.solvers.cone_bounds import natural_sizes
+from mmopt.solvers import Vectors, conic_problem, prove
+from mmopt.solvers.conic_problem import natural_sizes
 
 
 def vectors(a: Any, b: Any, c: Any, y: Any, solver: str = "SCS", **dims: Any) -> Vectors:
@@ -100,7 +103,7 @@ def test_natural_sizes() -> None:
 def moved(y: np.ndarray, solver: str, **dims: Any) -> np.ndarray:
     none = {"zero": 0, "nonneg": 0, "soc": [], "psd": [], "exp": 0, "p3d": [], "pnd": []}
     handed = SimpleNamespace(cones=SimpleNamespace(**{**none, **dims}), solver=solver)
-    found = cone_bounds._inside(Vectors(handed, np.zeros(0), y))
+    found = conic_problem._inside(Vectors(handed, np.zeros(0), y))
     assert found is not None
     return found
 

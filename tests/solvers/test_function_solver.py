@@ -1,6 +1,6 @@
 """A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named.
 
-Guards stop_reasons.py, table_of_solvers.py.
+Guards limits.py, table_of_solvers.py.
 """
 
 import math
@@ -17,10 +17,10 @@ from own_solvers import by_scs, in_steps, simplex
 
 from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
+from mmopt.limits import Stop
 from mmopt.solvers import function_solver, solver_row
 from mmopt.solvers.conic_problem import ConicProblem
 from mmopt.solvers.function_solver import KINDS
-from mmopt.stop_reasons import Stop
 from tests.solvers.separate import CERTIFICATES, separate
 
 PREFIX = Workload.from_matrix(np.tri(3))

@@ -1,4 +1,7 @@
-"""Weights of sets: for the total error none are better, for the largest variance none nearby."""
+"""Weights of sets: for the total error none are better, for the largest variance none nearby.
+
+Guards sector_kernel.py.
+"""
 
 import math
 
@@ -9,15 +12,15 @@ import tolerances
 from few_attributes import few_ways
 
 from mmopt import Workload
-from mmopt.compiler.reductions.split_by_sectors import on_sets
+from mmopt.compiler.reductions.split_symmetric import on_sets
 from mmopt.driver.judge.score_point import bound_of, candidate
 from mmopt.language import shipped
 from mmopt.limits import deadline
 from mmopt.numerics.split_arrays import Split
 from mmopt.solvers import Clock, Options, sector_kernel
-from mmopt.solvers.set_kernel import LEAST_SHARE, least_largest, least_total
+from mmopt.solvers.sector_kernel import LEAST_SHARE, least_largest, least_total
 from mmopt.strategies.set_cells import SetCells, best_by_sets
-from mmopt.workloads.blocks.factor_blocks import identity, prefix
+from mmopt.workloads.query_product import identity, prefix
 
 GIVENS = {"fitness_budget": {"budget": 2.0}, "fitness_hybrid": {"total": 1.0}}
 

@@ -1,6 +1,6 @@
 """The law of the solvers: every row of the tables takes the cones and the options that it claims.
 
-Guards choose_solver.py, conic_solvers.py, cvxpy_solvers.py, table_of_solvers.py.
+Guards kernels.py, conic_solvers.py, table_of_solvers.py.
 """
 
 import ctypes
@@ -19,11 +19,12 @@ from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, cones, lower
-from mmopt.driver.read_options import CLASSES, OF_SOLVERS
+from mmopt.driver.accepted_inputs import CLASSES, OF_SOLVERS
 from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import UnsuitableError
 from mmopt.language import Checked, shipped
 from mmopt.language.syntax.syntax_tree import Apply
+from mmopt.limits import Stop
 from mmopt.solvers import (
     KERNELS,
     LBFGS,
@@ -40,7 +41,6 @@ from mmopt.solvers import (
     run,
 )
 from mmopt.solvers.conic_solvers import Handover
-from mmopt.stop_reasons import Stop
 from tests.solvers.separate import NEEDS, separate
 
 ONE = {"starts": 2, "seed": 7, "penalty": 0.5, "arrays": "numpy"}

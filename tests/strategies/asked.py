@@ -7,8 +7,7 @@ import numpy as np
 from symmetric_workloads import random_products
 
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Factor, Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Factor, Product, Workload, query_product as f
 
 
 def line(block: Factor) -> Workload:

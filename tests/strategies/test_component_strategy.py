@@ -1,6 +1,6 @@
 """A strategy by component against its own matrix.
 
-Guards symmetry/queries_on_components.py.
+Guards symmetry/find_symmetries.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Errors, sensitivities and privacy costs of a strategy matrix are what their definitions say.
 
-Guards dense_strategy.py, and privacy_cost of strategy_form.py.
+Guards dense_strategy.py, and privacy_cost of dense_strategy.py.
 """
 
 import math
@@ -14,8 +14,7 @@ from mmopt import solve
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import frozen
 from mmopt.strategies import Neighbours, Strategy, largest_ratio, normalise, privacy_cost
-from mmopt.workloads import Domain, Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Domain, Product, Workload, query_product as f
 from tests.strategies.asked import random_asked, with_targets
 
 REPLACED = Neighbours.of("replace-one")

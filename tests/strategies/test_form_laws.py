@@ -1,7 +1,7 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_union.py, product_strategy.py,
-strategy_form.py, union_strategy.py.
+Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_product.py, product_strategy.py,
+dense_strategy.py, product_strategy.py.
 """
 
 import itertools
@@ -14,11 +14,11 @@ import tolerances
 from mmopt.mechanism import measure, plan
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.rounded_rows import WORTH_SAYING
+from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
-from mmopt.sectors.measured.sector_layout import SectorLayout
+from mmopt.sectors.measured import SectorLayout
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,
@@ -35,14 +35,14 @@ from mmopt.strategies import (
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, total
+from mmopt.workloads.query_product import identity, total
 from tests.privacy.rounding.test_integer_product import columns_normalised
 
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")
 SIZES = (2, 4)
 N = 8
-BITS = {"dense": "COLUMN_BITS", "by_component": "COLUMN_BITS", "union": "BITS", "sectorwise": "BITS"}
+BITS = {"dense": "COLUMN_BITS", "by_component": "COLUMN_BITS", "product": "BITS", "sectorwise": "BITS"}
 NEED_BITS = ("dense", "by_component")
 
 

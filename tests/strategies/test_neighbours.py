@@ -1,6 +1,6 @@
 """Sets of neighbours: their words, and the sensitivity to each against all changes, one by one.
 
-Guards privacy/rounding/integer_arithmetic.py, strategy_form.py.
+Guards privacy/rounding/integer_arithmetic.py, dense_strategy.py.
 """
 
 import itertools
@@ -16,15 +16,15 @@ from judge import balls, neighbourhoods
 
 from mmopt import Workload
 from mmopt.errors import OptionError, PrivacyError
-from mmopt.language.syntax.neighbourhood import WORDS
+from mmopt.language.syntax.program import WORDS
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
 from mmopt.request import workload_file
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy, neighbours, normalise
 from mmopt.workloads import Attribute, Domain, Product
-from mmopt.workloads.blocks.factor_blocks import identity, prefix
 from mmopt.workloads.encodings import Values
+from mmopt.workloads.query_product import identity, prefix
 from tests.numerics.test_participation import patterns
 
 SETS: dict[str, Any] = {

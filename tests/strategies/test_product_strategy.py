@@ -1,6 +1,6 @@
 """Strategies in factors against the matrices that they stand for.
 
-Guards product_strategy.py, marginals_strategy.py and union_strategy.py.
+Guards product_strategy.py, marginals_strategy.py and product_strategy.py.
 """
 
 from functools import reduce
@@ -13,11 +13,9 @@ from symmetric_workloads import random_factor
 from mmopt.errors import OptionError, SolverError, UnsuitableError
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
-from mmopt.strategies.product_strategy import ProductStrategy
-from mmopt.strategies.union_strategy import UnionStrategy
+from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, Workload, query_product as f
 
 
 def asked(rng: np.random.Generator, sizes: list[int]) -> Workload:
@@ -140,7 +138,7 @@ def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2
 
 
 def test_least_squares_that_do_not_settle(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    monkeypatch.setattr("mmopt.strategies.union_strategy.LSMR_STEPS", 1)
+    monkeypatch.setattr("mmopt.strategies.product_strategy.LSMR_STEPS", 1)
     found = union(sizes=(5, 5))
     found = UnionStrategy(tuple(factors_of(rng, [5, 2], 2) for _ in range(2)), found.shares)
     with pytest.raises(SolverError, match=r"^least squares over 56 × 10 did not settle in 1 steps"):

@@ -1,9 +1,9 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards sector_strategy.py, sectorwise_strategy.py and strategy_on_sectors.py,
-sectors/measured/sector_layout.py.
+Guards sector_strategy.py, sectorwise_strategy.py and sector_strategy.py,
+sectors/measured.py.
 
-Guards sectors/measured/queries_on_sectors.py.
+Guards sectors/measured.py.
 """
 
 from dataclasses import replace
@@ -15,11 +15,11 @@ from few_attributes import few_ways
 from sector_strategies import layout, near_identity, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.privacy.rounding.counted_tables import WholeTable
+from mmopt.privacy.rounding.integer_strategy import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import SectorStrategy, SectorwiseStrategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor_blocks import identity, predicates, prefix, total
+from mmopt.workloads.query_product import identity, predicates, prefix, total
 
 
 def near(found: object, expected: object) -> None:

@@ -1,8 +1,8 @@
 """Strategies by sets of attributes as a space: error, variances and longest column are those over the cells,
 and what a measure proves is below the nuclear norm there.
 
-Guards the use of a space's ``root_trace`` in language/atoms/spanned_forms.py, sectorwise_strategy.py and
-compiler/reductions/split_by_sectors.py, too.
+Guards the use of a space's ``root_trace`` in language/atoms/component_forms.py, sectorwise_strategy.py and
+compiler/reductions/split_symmetric.py, too.
 """
 
 import itertools
@@ -17,28 +17,25 @@ import tolerances
 
 from mmopt import Workload
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions.split_by_sectors import on_sets
-from mmopt.driver.judge.point_meaning import meaning
-from mmopt.driver.judge.score_point import bound_of, candidate
+from mmopt.compiler.reductions.split_symmetric import on_sets
+from mmopt.driver.judge.score_point import bound_of, candidate, meaning
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, shipped
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.spanned_cells import Measure
-from mmopt.numerics.split_arrays import Level, Split
-from mmopt.sectors.measures import Mixture
-from mmopt.sectors.residual.products_of_few import FewProduct
+from mmopt.numerics.split_arrays import Level, Measure, Split
+from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.residual import FewProduct
 from mmopt.strategies import SectorwiseStrategy, set_cells
 from mmopt.strategies.set_cells import SetCells, _below, best_by_sets
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, query_product as f
 from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
 NEAR = 1e-3
-"""Relative: the bound on a nuclear norm loses 3e-4 (tests/sectors/bounds/test_root_trace.py)."""
+"""Relative: the bound on a nuclear norm loses 3e-4 (tests/sectors/test_root_trace.py)."""
 
 
 def asked(rng: np.random.Generator) -> Workload:
@@ -337,7 +334,7 @@ def test_what_does_not_fit_together_is_taken_apart(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for most in (4, 1, 0):
-        monkeypatch.setattr("mmopt.sectors.bounds.root_trace.LARGEST", most)
+        monkeypatch.setattr("mmopt.sectors.bounds.LARGEST", most)
         workload = asked(rng)
         cells = cells_of(rng, workload)
         mixture, d = product_measure(rng, cells)

@@ -1,6 +1,6 @@
 """The components of a workload are those of its dense matrices.
 
-Guards attribute_components.py, joint_components.py, split_targets.py, split_totals.py.
+Guards components.py, split_workloads.py.
 """
 
 import itertools
@@ -17,13 +17,11 @@ from symmetric_workloads import nearly, random_products, random_symmetric_matrix
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.numerics.split_arrays import Space, Split, lift
 from mmopt.symmetry import SymmetricWorkload, find_symmetries, symmetry
-from mmopt.symmetry.attribute_components import AttributeSymmetry
 from mmopt.symmetry.attribute_queries import terms_of
-from mmopt.symmetry.joint_components import Joint
-from mmopt.symmetry.split_totals import is_connected
+from mmopt.symmetry.components import AttributeSymmetry, Joint
+from mmopt.symmetry.split_workloads import is_connected
 from mmopt.testing.census_workloads import census, domain_of, marginals
-from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, Workload, query_product as f
 
 
 def drawn(rng: np.random.Generator) -> Workload:

@@ -9,12 +9,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mmopt.symmetry.attribute_queries import Piece, terms_of
-from mmopt.symmetry.value_swaps import interchangeable, keys, reverses, swappable_rows
+from mmopt.symmetry.attribute_queries import Piece, interchangeable, keys, reverses, swappable_rows, terms_of
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
-from mmopt.workloads.blocks.factor_blocks import Factor
+from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
 
 
 def piece_of(factor: Factor) -> Piece:

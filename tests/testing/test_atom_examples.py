@@ -1,4 +1,7 @@
-"""The law of the examples of atoms: each uses its atom, is convex, and ends at a value with a small gap."""
+"""The law of the examples of atoms: each uses its atom, is convex, and ends at a value with a small gap.
+
+Guards certificate_trials.py.
+"""
 
 from dataclasses import replace
 
@@ -7,7 +10,7 @@ import pytest
 from mmopt import Program, solve
 from mmopt.language import ATOMS, check
 from mmopt.language.syntax.syntax_tree import Apply, walk
-from mmopt.testing.atom_examples import example_program, example_workload
+from mmopt.testing.certificate_trials import example_program, example_workload
 
 CERTIFIED = 1e-5
 

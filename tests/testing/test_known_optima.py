@@ -1,8 +1,11 @@
-"""What a known number says of a value, and of an interval that a value lies in."""
+"""What a known number says of a value, and of an interval that a value lies in.
+
+Guards problem_registry.py.
+"""
 
 import pytest
 
-from mmopt.testing.known_optima import Figure, holds, meets, starred
+from mmopt.testing.problem_registry import Figure, holds, meets, starred
 
 
 def test_intervals(subtests: pytest.Subtests) -> None:

@@ -1,6 +1,6 @@
 """Shipped certificates hold at other values of the parameters than those that a file states.
 
-Guards random_instances.py.
+Guards certificate_trials.py.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.language import program_names
-from mmopt.testing.random_instances import draw_multiplier
+from mmopt.testing.certificate_trials import draw_multiplier
 
 ROUNDING = 1e-9
 

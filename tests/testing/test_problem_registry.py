@@ -1,6 +1,6 @@
 """The registry: every problem can be built, and what is known of it is so.
 
-Guards census_workloads.py, query_matrices.py.
+Guards census_workloads.py, problem_registry.py.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.testing import PROBLEMS, Problem, problem
-from mmopt.testing.known_optima import EXACT, known_figures, meets
-from mmopt.testing.query_matrices import marginals, rectangles, windows
+from mmopt.testing.problem_registry import EXACT, known_figures, marginals, meets, rectangles, windows
 
 NAMES = [p.name for p in PROBLEMS]
 SMALL = 16  # cells up to which a known number is solved for here

@@ -8,8 +8,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from tolerances import ROUNDING
 
-from mmopt.workloads import Attribute, Factor
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Attribute, Factor, query_product as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.modified_blocks import RowWeighted
 

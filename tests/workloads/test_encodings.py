@@ -1,6 +1,6 @@
 """Bins of numbers and dates: ends, labels (query_labels) and errors; calendar_periods by Python's dates.
 
-Guards calendar_periods.py, query_labels.py.
+Guards encodings.py, query_labels.py.
 """
 
 import datetime
@@ -12,7 +12,7 @@ import pytest
 
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
-from mmopt.workloads.calendar_periods import date_of, day_of, later, period_days, period_name
+from mmopt.workloads.encodings import date_of, day_of, later, period_days, period_name
 from mmopt.workloads.query_labels import cell_label, range_labels
 
 DAY = datetime.date.fromisoformat

@@ -1,4 +1,7 @@
-"""Matrices are read from CSV and numpy files as they stand there, and others are refused."""
+"""Matrices are read from CSV and numpy files as they stand there, and others are refused.
+
+Guards python_forms.py.
+"""
 
 from pathlib import Path
 
@@ -6,7 +9,7 @@ import numpy as np
 import pytest
 
 from mmopt import OptionError
-from mmopt.workloads.matrix_files import read_array
+from mmopt.workloads.python_forms import read_array
 
 
 def test_read(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ import pytest
 from random_workloads import domain_of, random_factor
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.workloads import Attribute, Bins, Domain, Product, Wish, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Attribute, Bins, Domain, Product, Wish, Workload, query_product as f
 from mmopt.workloads.query_product import wishes, with_shared_factors
 
 

@@ -10,7 +10,8 @@ from random_workloads import random_factor, random_workload
 
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import (
+from mmopt.workloads.blocks.modified_blocks import Padded
+from mmopt.workloads.query_product import (
     all_range,
     haar,
     hierarchy,
@@ -22,7 +23,6 @@ from mmopt.workloads.blocks.factor_blocks import (
     total,
     union,
 )
-from mmopt.workloads.blocks.placed_blocks import Padded
 from mmopt.workloads.tidy_columns import query_columns, tidy_columns
 
 AGE = Bins((0.0, 18.0, 25.0, 65.0))

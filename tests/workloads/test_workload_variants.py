@@ -1,13 +1,15 @@
-"""Workloads made of another: with bases and eigenvectors of one's own, of sub-workloads by their names."""
+"""Workloads made of another: with bases and eigenvectors of one's own, of sub-workloads by their names.
+
+Guards workload.py.
+"""
 
 import numpy as np
 import pytest
 from named_workloads import NAMED, named
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.workloads import Attribute, Domain, Product, Workload, with_bases
-from mmopt.workloads.blocks import factor_blocks as f
-from mmopt.workloads.workload_variants import only, rest_of, subworkloads, weighted
+from mmopt.workloads import Attribute, Domain, Product, Workload, query_product as f, with_bases
+from mmopt.workloads.workload import only, rest_of, subworkloads, weighted
 
 
 def test_a_turned_basis_serves_as_well(subtests: pytest.Subtests, rng: np.random.Generator) -> None:

@@ -16,19 +16,20 @@ from mmopt.cli.command_options import (
     Threads,
     Verbose,
     WorkloadFile,
+    baseline_words,
+    listed,
     names_in,
     numbers_in,
     options_for,
+    program_words,
+    solver_words,
 )
 from mmopt.cli.command_output import answer, live, note
-from mmopt.cli.completion import baseline_words, listed, program_words, solver_words
 from mmopt.errors import OptionError, SolverError
-from mmopt.stop_reasons import Stop
+from mmopt.limits import Stop
 
 if TYPE_CHECKING:
     from mmopt.comparison import Factors, Outcome, Place
-
-__all__ = ["compare"]
 
 
 def compare(
@@ -123,8 +124,8 @@ def compare(
 
     with starting_worker(verbose) as worker:  # loads while this process does
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
+        from mmopt.errors import counted
         from mmopt.report import check_chart, comparison_report, write_chart
-        from mmopt.report.table_style import counted
         from mmopt.strategies.baselines import baseline_names, read
 
         options = options_for(

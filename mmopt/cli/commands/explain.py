@@ -13,8 +13,6 @@ from mmopt.cli.command_options import Given, Json, OneProgram
 from mmopt.cli.command_output import console, json_text, note, run_solve, say, show
 from mmopt.errors import OptionError, ResultError
 
-__all__ = ["explain"]
-
 FORMS = {".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", ".json": "json"}
 
 
@@ -50,7 +48,7 @@ def explain(
     """
     from mmopt.language import Program
     from mmopt.report.explain import explain as explained
-    from mmopt.report.explain.explanation_text import renderables
+    from mmopt.report.explain.explanation import renderables
     from mmopt.results import Solution
 
     form = _form(latex, html, as_json, out)

@@ -7,11 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_guard import guarded
 from mmopt.cli.command_options import Json
-from mmopt.cli.command_output import answer, say, show as put
-
-__all__ = ["build_ledger"]
+from mmopt.cli.command_output import answer, guarded, say, show as put
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 

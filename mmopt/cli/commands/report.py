@@ -11,10 +11,13 @@ import typer
 from mmopt.cli.command_inputs import (
     check_out,
     note_request,
+    plan_of,
+    planned_accuracy,
     read_givens,
     read_program,
     read_request,
     refuse_beside,
+    solution_in,
 )
 from mmopt.cli.command_options import (
     Given,
@@ -24,12 +27,13 @@ from mmopt.cli.command_options import (
     TimeLimit,
     Tolerance,
     WorkloadFile,
+    listed,
     names_in,
     options_for,
+    program_words,
+    solver_words,
 )
 from mmopt.cli.command_output import live, note, run_solve
-from mmopt.cli.command_strategy import plan_of, planned_accuracy, solution_in
-from mmopt.cli.completion import listed, program_words, solver_words
 from mmopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -37,8 +41,6 @@ if TYPE_CHECKING:
     from mmopt.mechanism import Plan
     from mmopt.request import Request
     from mmopt.results import AnySolution
-
-__all__ = ["report"]
 
 
 def report(

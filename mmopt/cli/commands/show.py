@@ -8,12 +8,9 @@ from typing import Annotated
 import typer
 
 from mmopt.cli.command_inputs import read_givens, read_request
-from mmopt.cli.command_options import Given
+from mmopt.cli.command_options import Given, program_words
 from mmopt.cli.command_output import console, show as put
-from mmopt.cli.completion import program_words
 from mmopt.errors import OptionError
-
-__all__ = ["show"]
 
 
 def show(
@@ -49,8 +46,7 @@ def show(
         (_show_solution if is_saved else _show_release)(path)
         return
     from mmopt.language import Program, check, typeset_latex
-    from mmopt.language.print.program_layout import program_lines
-    from mmopt.language.print.prose_formulas import plain_words, prose
+    from mmopt.language.print import plain_words, program_lines, prose
     from mmopt.report import (
         givens_table,
         highlighted,

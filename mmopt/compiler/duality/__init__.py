@@ -1,11 +1,9 @@
 """A proved bound on any convex program from its own tree, without a certificate: ``lagrangian.py`` proves it.
 
-- ``nodes.py``: the parts of objective and lines, each once
-- ``lagrangian.py``: from multipliers and slopes to an affine function below the Lagrangian
-- ``ranges.py``: between which numbers what is chosen must lie
-- ``curved_ranges.py``: the same backwards through an atom that bends
-- ``level_cuts.py``: the same of variables that no line limits, by how the Lagrangian grows
+- ``nodes.py``: the lines of a program as nodes, and the sizes of their values at a point
+- ``lagrangian.py``: a lower bound on any convex program from multipliers and slopes, and the ranges that it
+  needs
+- ``ranges.py``: ranges of variables and expressions, forward and backward through the lines
 - ``intervals.py``: their arithmetic
-- ``sizes.py``: by which numbers are divided so that they are near one
 - ``lower_apart.py``: the problem whose duals are multipliers and slopes
 """

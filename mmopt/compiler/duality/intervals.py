@@ -14,20 +14,6 @@ from mmopt.numerics import balls
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import TINY, Ball, exact
 
-__all__ = [
-    "WIDER",
-    "Range",
-    "minus",
-    "others",
-    "plus",
-    "quotient",
-    "root_of_product",
-    "solved",
-    "times",
-    "total",
-    "widened",
-]
-
 NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
 SMALL = 1e-280  # of a product that may have lost its digits
 LARGEST = float(np.finfo(float).max)

@@ -22,15 +22,21 @@ import scipy.sparse as sp
 
 from mmopt.compiler.duality.intervals import Range
 from mmopt.compiler.duality.lagrangian import Multipliers, Slopes
-from mmopt.compiler.duality.nodes import Node, Nodes, ReadLine
-from mmopt.compiler.duality.sizes import LEAST_SCALE, size_of, size_of_variable, sizes_of, sizes_of_parts
+from mmopt.compiler.duality.nodes import (
+    LEAST_SCALE,
+    Node,
+    Nodes,
+    ReadLine,
+    size_of,
+    size_of_variable,
+    sizes_of,
+    sizes_of_parts,
+)
 from mmopt.compiler.lower import Lowered
 from mmopt.language import ATOMS
 from mmopt.language.syntax.syntax_tree import Apply
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.arrays import Array
-
-__all__ = ["Apart", "lower_apart"]
 
 # Of a point inside: the most room in lines, in their sizes, and what the objective counts beside that.
 MOST_ROOM, PART_OF_OBJECTIVE = 0.1, 1e-3

@@ -1,8 +1,12 @@
-"""The lines of a program as nodes: every part of objective and constraints once, arguments before values.
+"""The lines of a program as nodes, and the sizes of their values at a point.
+
+The lines of a program as nodes: every part of objective and constraints once, arguments before values.
 
 A family that stays one (a matrix inequality per query) has nodes for each index; what does not depend on the
 index is there once all the same. The diagonal and the trace of a product are written as sums of entries,
 which is the same number without the product.
+
+Sizes at a point, by which numbers are divided so that they are near one.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance
+from mmopt.compiler.duality.intervals import Range
 from mmopt.compiler.to_cones import Line, line
 from mmopt.language import ATOMS, evaluate, evaluate_ball
 from mmopt.language.atoms.argument_types import Type
@@ -39,8 +44,6 @@ from mmopt.limits import require_time
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS, Ball
-
-__all__ = ["Node", "Nodes", "ReadLine", "nodes_of"]
 
 # Indices of families and what they stand for; several numbers where entries are taken together.
 Items = tuple[tuple[str, int | tuple[float, ...]], ...]
@@ -259,4 +262,46 @@ def nodes_of(instance: Instance, point: Mapping[str, Any], bounds: Callable[[str
         fixed = all(t.is_constant for t in instance.checked.constraints[c.name])
         if not (is_rank(c) or fixed):  # what is fixed was checked when the givens were filled in
             found.read(line(instance.checked, c))
+    return found
+
+
+LEAST_SHARE = 1e-3  # of the largest entry: what is smaller is scaled as if it were so large
+LEAST_SIZE = 1e-12
+LEAST_SCALE = 1e-5  # of a variable: what is smaller is taken for 0
+SUMS = frozenset({"add", "sub", "neg", "sum", "trace", "diag"})
+
+
+def size_of(value: Any) -> float:
+    """The largest entry, where it is a number that can be divided by; else 1."""
+    size = float(np.abs(value).max(initial=0.0))
+    return size if LEAST_SIZE < size < 1.0 / LEAST_SIZE else 1.0
+
+
+def size_of_variable(value: Any, known: Range) -> float:
+    """The size of a variable: at the point, and where it is 0 there by how large it may be."""
+    most = float(known.largest.max(initial=0.0))
+    size = max(float(np.abs(value).max(initial=0.0)), LEAST_SHARE * most if np.isfinite(most) else 0.0)
+    return size if LEAST_SCALE < size < 1.0 / LEAST_SIZE else 1.0
+
+
+def sizes_of(*values: Any) -> Array:
+    """The size of each entry, by the largest of several values."""
+    each = np.max(np.broadcast_arrays(*(np.abs(np.nan_to_num(v)) for v in values)), axis=0)
+    return np.asarray(np.maximum(each, max(LEAST_SHARE * float(each.max(initial=0.0)), LEAST_SIZE)))
+
+
+def sizes_of_parts(nodes: Nodes, ranges: Mapping[str, Range]) -> list[float]:
+    """Of each node the size of what it is a sum of, as what parts leave of each other says nothing."""
+    found: list[float] = []
+    for node in nodes.all:
+        name, atom = str(getattr(node.expr, "id", "")), getattr(node.expr, "atom", "")
+        parts = [found[a] for a in node.arguments]
+        own = float(np.abs(np.nan_to_num(node.value)).max(initial=0.0))
+        if node.kind == "variable":
+            own = size_of_variable(node.value, ranges[name])
+        elif atom in ("mul", "matmul"):
+            own = max(own, float(np.prod(parts)))
+        elif node.kind in ("index", "entries", "block") or atom in SUMS:
+            own = max([own, *parts])
+        found.append(own)
     return found

@@ -1,20 +1,19 @@
 """Exact reductions of an instance to smaller ones of the same program: one explicit table, in order.
 
-Each file states its theorem and has ``applies``, which decides by the program's tree and the
-workload, and a step whose ``lift`` leads back. After each step the table is gone through again.
+Each reduction states its theorem and has a function that decides by the program's tree and the workload
+whether it applies, and gives a step whose ``lift`` leads back. After each step the table is gone through
+again.
 
 - ``reduction_step.py``: what every reduction has in common
-- ``merge_cells.py``: cells that no query tells apart become one
-- ``merge_parallel_queries.py``: queries that are multiples of each other become one
-- ``solve_blocks_apart.py``: groups of cells that no query joins are solved apart
-- ``solve_kronecker_factors.py``: a Kronecker product is solved factor by factor
-- ``split_by_symmetry.py``: values that can be swapped: components in place of cells
-- ``split_by_sectors.py``: queries of few of many attributes: the space of the queries in place of cells
+- ``merge_cells_and_queries.py``: merging of cells that no query tells apart, and of queries that are
+  multiples of each other
+- ``solve_apart.py``: independent blocks, and factors of a Kronecker product, solved apart
+- ``split_symmetric.py``: splitting by symmetry of values, and by sets of attributes
 
 Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
 as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
 over all cells (``driver.solve_convex``). What stays by component is not scored again, so symmetries are
-decided exactly (``symmetry.value_swaps``, ``symmetry.split_totals``).
+decided exactly (``symmetry.attribute_queries``, ``symmetry.split_workloads``).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariance.workload_actions import (
+from mmopt.compiler.invariant_expressions import (
     CHANGE_BASIS,
     PERMUTE_CELLS,
     PERMUTE_QUERIES,
@@ -33,16 +32,20 @@ from mmopt.compiler.invariance.workload_actions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
-from mmopt.compiler.reductions import (
-    merge_cells,
-    merge_parallel_queries,
+from mmopt.compiler.reductions.merge_cells_and_queries import merge_cells, merge_parallel_queries
+from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
+from mmopt.compiler.reductions.solve_apart import (
+    in_factors,
     solve_blocks_apart,
     solve_kronecker_factors,
+    workloads_of_factors,
+)
+from mmopt.compiler.reductions.split_symmetric import (
+    SECTOR_TOTALS,
+    by_components,
+    obstacle,
     split_by_symmetry,
 )
-from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
-from mmopt.compiler.reductions.solve_kronecker_factors import in_factors, workloads_of_factors
-from mmopt.compiler.reductions.split_by_symmetry import SECTOR_TOTALS, by_components, obstacle
 
 __all__ = [
     "REDUCTIONS",
@@ -80,31 +83,31 @@ REDUCTIONS = (
     Reduction(
         "merge cells",
         (PERMUTE_CELLS, REPEAT_CELLS, ROTATE_ROOT, CHANGE_BASIS),
-        merge_cells.applies,
+        merge_cells,
         "first: it keeps products, and all others get smaller",
     ),
     Reduction(
         "Kronecker product",
         PERMUTED,
-        solve_kronecker_factors.applies,
+        solve_kronecker_factors,
         "before what makes a matrix of a product",
     ),
     Reduction(
         "independent blocks",
         PERMUTED,
-        solve_blocks_apart.applies,
+        solve_blocks_apart,
         "before queries are looked at: there are fewer in each",
     ),
     Reduction(
         "parallel queries",
         (PERMUTE_QUERIES, SPLIT_QUERIES, ROTATE_ROOT, ROTATE_BASIS),
-        merge_parallel_queries.applies,
+        merge_parallel_queries,
         "it leaves the cells as they are",
     ),
     Reduction(
         "value symmetry",
         PERMUTED,
-        split_by_symmetry.applies,
+        split_by_symmetry,
         "last: it leaves the workload as it is and changes what stands for its arrays",
         is_for_kernels=True,
     ),

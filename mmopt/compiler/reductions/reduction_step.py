@@ -11,28 +11,12 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.invariance.composed_workloads import Composition, of_blocks, of_factors
-from mmopt.compiler.invariance.equivariance import Equivariance, equivariance
-from mmopt.compiler.invariance.workload_actions import Axis
+from mmopt.compiler.equivariance import Composition, Equivariance, equivariance, of_blocks, of_factors
+from mmopt.compiler.invariant_expressions import Axis
 from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import ADD_REMOVE, AnyStrategy
 from mmopt.workloads import Workload
-
-__all__ = [
-    "CELLS_AND_QUERIES",
-    "MOST_ENTRIES",
-    "WITH_TARGETS",
-    "ReductionStep",
-    "SolvedPart",
-    "Traits",
-    "expanded",
-    "reducible",
-    "restricted",
-    "smaller",
-    "traits",
-    "traits_of",
-]
 
 # What a multiplier of cells and queries is lifted along.
 CELLS_AND_QUERIES = frozenset({"cells", "queries"})

@@ -14,28 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mmopt.compiler import Instance, Scaling
-from mmopt.driver.diagnosis.elastic_form import Kept, build, everything, points, probe
-from mmopt.driver.diagnosis.relaxable_lines import Ground, RelaxableLine
+from mmopt.driver.diagnosis.elastic_form import Ground, Kept, RelaxableLine, build, everything, points, probe
 from mmopt.driver.judge.score_point import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import evaluate
 from mmopt.language.syntax.syntax_tree import Declaration
-from mmopt.numerics.matrix_functions import Array, eigh
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.matrix_functions import eigh
 from mmopt.solvers import Clock, Proof
-
-__all__ = [
-    "FAR",
-    "Conflict",
-    "Growth",
-    "Relaxation",
-    "ends_of",
-    "find_conflict",
-    "find_growth",
-    "gets_better",
-    "objectives",
-    "smallest",
-]
-
 
 # A relaxation is stated with three digits, rounded up after this much, so that there is room inside.
 ROOM_INSIDE = 2e-3

@@ -1,4 +1,9 @@
-"""From a certified point to a :class:`Solution`: what it means, what that costs, and a bound on it."""
+"""A ``Solution`` from a certified point: its strategy, cost and bound.
+
+A strategy that came from anywhere as a point of a program, as its section ``from strategy`` says.
+
+From a certified point to a :class:`Solution`: what it means, what that costs, and a bound on it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.driver.accepted_inputs import incoming, norm_of, opened
 from mmopt.driver.judge.bound_claims import (
+    Derived,
     bounds_error,
     check_derived,
     check_figures,
@@ -24,24 +31,28 @@ from mmopt.driver.judge.bound_on_total_error import (
     bound_by_sets,
     error_bound,
 )
-from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.point_meaning import (
+from mmopt.driver.judge.score_point import (
+    Candidate,
+    charged,
     charged_error,
+    gap_of,
     meaning,
+    named_multipliers,
     own_sensitivity,
     rounding,
     within_targets,
     without_rounding,
 )
-from mmopt.driver.judge.score_point import Array, Candidate, charged, gap_of, named_multipliers
-from mmopt.errors import SolverError
-from mmopt.language import evaluate
-from mmopt.language.evaluate.split_values import splits
+from mmopt.errors import OptionError, SolverError
+from mmopt.language import Program, evaluate, program_names
+from mmopt.language.evaluate.number_systems import splits
+from mmopt.language.syntax.syntax_tree import Adoption
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Split, as_value
 from mmopt.results import Solution, Status, why_not_released
-from mmopt.results.component_storage import Value
+from mmopt.results.saved_fields import Value
 from mmopt.solvers import Options
-from mmopt.stop_reasons import Stop
 from mmopt.strategies import (
     AnyStrategy,
     ComponentStrategy,
@@ -50,8 +61,85 @@ from mmopt.strategies import (
     Strategy,
     as_dense,
 )
+from mmopt.workloads import Workload
 
-__all__ = ["Ending", "Row", "assemble", "value_of"]
+
+def adopters(norm: int | None = None) -> list[str]:
+    """The shipped programs with 'from strategy', those first whose strategies answer for total error."""
+    loaded = [Program.load(name) for name in program_names()]
+    able = [p for p in loaded if p.adoption and norm in (None, p.meaning.norm)]
+    return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
+
+
+def _adoption(program: Program) -> Adoption:
+    """How a strategy becomes the program's point; refuse a program that cannot take one."""
+    if program.adoption is None:
+        raise OptionError(
+            f"'{program.name}' has no section 'from strategy', which says how a strategy becomes its point",
+            hint=f"these have one: {', '.join(adopters())}",
+        )
+    return program.adoption
+
+
+def check_adopts(program: Program, norm: int | None) -> None:
+    """Refuse a program that cannot take a strategy, or takes one of another norm (None: any)."""
+    _adoption(program)
+    if norm not in (None, program.meaning.norm):
+        able = ", ".join(adopters(norm)) or "none that is shipped"
+        raise OptionError(
+            f"'{program.name}' is about strategies of norm {program.meaning.norm}, this one has norm {norm}",
+            hint=f"for norm {norm}: {able}",
+        )
+
+
+def row_parameter(program: Program, strategy: Strategy) -> dict[str, int]:
+    """The strategy's number of rows, where that is a parameter of the program."""
+    rows = _adoption(program).strategy.dims[0].name
+    return {p.name: strategy.p for p in program.parameters if p.name == rows}
+
+
+def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
+    """The chosen variables, as 'from strategy' says; those that only the repair sets are zero.
+
+    Raises
+    ------
+    OptionError : the strategy has another number of rows than the program says.
+    """
+    program, sizes = instance.program, instance.sizes()
+    adoption = _adoption(program)
+    rows = adoption.strategy.dims[0]
+    if rows.symbols <= set(sizes) and rows.value(sizes) != strategy.p:
+        raise OptionError(
+            f"the strategy has {strategy.p} rows; {rows} is {rows.value(sizes)} in '{program.name}'"
+        )
+    env: dict[str, Any] = {**instance.env, adoption.strategy.name: strategy.matrix}
+    if rows.name:
+        env[rows.name] = strategy.p
+    found: dict[str, Array] = {}
+    for assignment in adoption.values:
+        env[assignment.name] = evaluate(assignment.expr, env)
+        found[assignment.name] = np.asarray(env[assignment.name], dtype=float)
+    for d in program.choose:
+        found.setdefault(d.name, np.zeros(d.shape(sizes)))
+    return found
+
+
+def starting(start: Any, program: Program, workload: Workload, overrides: Mapping[str, Any]) -> Strategy:
+    """The strategy that ``solve(start=...)`` names.
+
+    Raises
+    ------
+    OptionError : a program that has no 'from strategy'; ``starts`` or ``seed`` besides; a strategy of another
+        norm or number of cells, or that does not support the workload.
+    """
+    for option in ("starts", "seed"):
+        if option in overrides:
+            raise OptionError(f"'{option}' has no effect with 'start': the search starts from there alone")
+    norm = program.meaning.norm
+    given = opened(start, workload, norm)
+    check_adopts(program, norm_of(given))
+    return incoming(workload, given, None, None, norm)
+
 
 Row = Mapping[str, float | bool]  # of a history
 

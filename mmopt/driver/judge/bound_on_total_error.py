@@ -20,25 +20,15 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.score_point import Array, bound_of
+from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import UnsuitableError
 from mmopt.language import shipped
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
 from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import ADD_REMOVE, Neighbours, SectorwiseStrategy, Strategy
 from mmopt.workloads import Workload
-
-__all__ = [
-    "bound_by_component",
-    "bound_by_sectors",
-    "bound_by_sets",
-    "error_bound",
-    "for_neighbours",
-    "l2_by_component",
-    "l2_by_sectors",
-    "l2_by_sets",
-]
 
 STEPS_OF_BOUND = 40
 # Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
@@ -212,7 +202,7 @@ def l2_by_sets(workload: Workload, strategy: SectorwiseStrategy | None = None) -
     ------
     UnsuitableError : a workload for which that is no way.
     """
-    from mmopt.compiler.reductions.split_by_sectors import by_sets  # off the usual way
+    from mmopt.compiler.reductions.split_symmetric import by_sets  # off the usual way
 
     found = by_sets(shipped("l2_strategy"), workload, {}, strategy)
     if isinstance(found, str):
@@ -227,7 +217,7 @@ def l2_by_sectors(workload: Workload, seconds: float) -> Instance:
     ------
     UnsuitableError : a workload for which that is no way.
     """
-    from mmopt.compiler.reductions.split_by_sectors import by_sectors  # off the usual way
+    from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
 
     found = by_sectors(shipped("l2_strategy"), workload, {}, seconds)
     if isinstance(found, str):

@@ -13,25 +13,15 @@ from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
-from mmopt.language.evaluate.split_values import split_meaning, splits
+from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import BOUNDS, GROW, Ball, unknown
-from mmopt.numerics.matrix_functions import EPS
 from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.numerics.spanned_cells import Spanned
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.split_arrays import Spanned, Split
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload
-
-__all__ = [
-    "charged_for_the_queries",
-    "for_the_queries",
-    "names_with_errors",
-    "rests_on_rounded",
-    "wide_names",
-]
 
 # Sources that are W to rounding: its rows, a root of its Gram matrix, or a basis of the queries L B.
 ROUNDED_SOURCES = frozenset({"workload.basis", "workload.matrix", "workload.root"})

@@ -3,15 +3,9 @@
 ``norm=1`` is for Laplace noise, where an attribute's strategy in a product is a p-identity; ``norm=2`` for
 Gaussian noise, where it is any.
 
-- ``every_template.py``: ``templates``: all of them tried, the best first, and a bound
-- ``product_search.py``: one product of strategies (OPT⊗ of HDMM)
-- ``union_search.py``: several side by side (OPT₊)
-- ``marginals_search.py``: weights of marginals (OPT_M)
-- ``sectorwise_search.py``: sets of attributes one by one
-- ``attribute_strategy.py``: one attribute's strategy in a product
-- ``product_bound.py``: a lower bound on total error of all strategies
-- ``union_terms.py``: a union of products as numbers
-- ``template_tuning.py``: a sub-workload whose weight grows, by products of strategies
+- ``every_template.py``: all templates of a workload of products, and their tuning for a sub-workload
+- ``product_search.py``: one product of strategies for a union of products, and its lower bound
+- ``union_search.py``: several products, weighted marginals, and sets of attributes, optimised
 """
 
 from mmopt.driver.templates.every_template import (
@@ -21,14 +15,10 @@ from mmopt.driver.templates.every_template import (
     form_of,
     template_bound,
     templates,
+    tune_templates,
 )
-from mmopt.driver.templates.marginals_search import MOST_ATTRIBUTES, marginal_strategy
-from mmopt.driver.templates.product_bound import multipliers_of, product_bound
-from mmopt.driver.templates.product_search import product
-from mmopt.driver.templates.sectorwise_search import sectorwise
-from mmopt.driver.templates.template_tuning import tune_templates
-from mmopt.driver.templates.union_search import union
-from mmopt.driver.templates.union_terms import Terms
+from mmopt.driver.templates.product_search import Terms, multipliers_of, product, product_bound
+from mmopt.driver.templates.union_search import MOST_ATTRIBUTES, marginal_strategy, sectorwise, union
 
 __all__ = [
     "MOST_ATTRIBUTES",

@@ -1,13 +1,17 @@
-"""The templates of the slides, each optimised for a workload of products, the best first, and a bound.
+"""All templates of a workload of products, and their tuning for a sub-workload.
+
+The templates of the slides, each optimised for a workload of products, the best first, and a bound.
 
 What is optimised stays in its form: one product of strategies on the attributes, a union of such products,
 weighted marginals, sets of attributes one by one. The bound holds for every strategy of every form.
+
+Tuning of a sub-workload with strategies in factors, as the slides show it for Laplace noise.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -17,26 +21,19 @@ from typing import NamedTuple
 import numpy as np
 
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.solve import solve
-from mmopt.driver.templates.marginals_search import marginal_strategy
-from mmopt.driver.templates.product_bound import multipliers_of, product_bound
-from mmopt.driver.templates.product_search import product
-from mmopt.driver.templates.sectorwise_search import sectorwise
-from mmopt.driver.templates.union_search import union
-from mmopt.errors import OptionError, TooLargeError, suggest
+from mmopt.driver.solve import FoundStrategy, Tuned, solve, tuned
+from mmopt.driver.templates.product_search import multipliers_of, product, product_bound
+from mmopt.driver.templates.union_search import marginal_strategy, sectorwise, union
+from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
 from mmopt.language import Program, check
-from mmopt.numerics.arrays import EPS, MOST_CELLS
-from mmopt.numerics.blas_threads import one_thread
+from mmopt.numerics.arrays import EPS, MOST_CELLS, one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results import FactoredSolution
-from mmopt.results.factored_solution import FOR_TARGETS
-from mmopt.sectors.bounds.measure_bound import best_measure_bound
-from mmopt.sectors.bounds.root_trace import check_size
-from mmopt.sectors.choose_space import why_not_of_few
-from mmopt.sectors.residual.products_of_few import products_of_few
-from mmopt.sectors.residual.residual_bases import best_residual_strategy
-from mmopt.sectors.residual.residual_spaces import ResidualStrategy
+from mmopt.results.solution import FOR_TARGETS
+from mmopt.sectors.bounds import best_measure_bound, check_size
+from mmopt.sectors.residual import ResidualStrategy, best_residual_strategy, products_of_few
+from mmopt.sectors.sector_cells import why_not_of_few
 from mmopt.strategies import (
     MarginalStrategy,
     ProductStrategy,
@@ -47,8 +44,6 @@ from mmopt.strategies import (
 )
 from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Workload
-
-__all__ = ["TEMPLATES", "Candidate", "Templates", "form_of", "template_bound", "templates"]
 
 
 def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
@@ -260,3 +255,26 @@ def _bound_of_few(workload: Workload, residual: Callable[[Workload], ResidualStr
     products = products_of_few(workload)
     check_size(products, workload.domain.shape)  # before the strategy is sought
     return best_measure_bound(products, residual(workload).measures, off)[0]
+
+
+def tune_templates(
+    workload: Workload,
+    name: str,
+    factors: Sequence[float],
+    norm: int = 1,
+    names: Sequence[str] = ("product",),
+    *,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Iterator[Tuned]:
+    """As ``mmopt.tune``, each strategy the best of these templates; errors as there and as ``templates``."""
+
+    def solved(case: Workload, words: str) -> FoundStrategy:
+        if report is not None:
+            report(words)
+        found = templates(case, norm, names, seed=seed)
+        if found.best.strategy is None:
+            raise WorkloadError(f"no template has a strategy: {found.best.reason}")
+        return FoundStrategy(found.best.strategy, found.best.error, found.bound)
+
+    return tuned(workload, name, factors, solved)

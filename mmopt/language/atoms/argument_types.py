@@ -15,8 +15,6 @@ from typing import Any
 
 from mmopt.errors import ProgramError
 
-__all__ = ["LARGEST_DIM", "SCALAR", "UNKNOWN", "Curvature", "Dim", "RuleError", "Type", "column", "matrix"]
-
 LARGEST_DIM = 2**53  # of a dimension: the whole numbers that a double holds
 MAX_TERMS = 1000  # of a dimension, multiplied out
 

@@ -18,43 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp as log_sum_exp, softmax
 
-from mmopt.numerics.matrix_functions import Array, eigh
-
-__all__ = [
-    "absolute",
-    "add",
-    "diag",
-    "div",
-    "entropy",
-    "exp",
-    "extreme",
-    "extreme_eigenvalue",
-    "huber",
-    "inv",
-    "larger",
-    "length",
-    "log",
-    "logdet",
-    "logsumexp",
-    "matmul",
-    "mul",
-    "neg",
-    "norm_inf",
-    "norm_one",
-    "nuclear",
-    "polar",
-    "power",
-    "rel_entropy",
-    "root",
-    "rounded_abs",
-    "rounded_extreme",
-    "sigma_max",
-    "sqrt",
-    "sub",
-    "total",
-    "trace",
-    "transpose",
-]
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.matrix_functions import eigh
 
 # The derivative of a square root at 0 is infinite; a large number stands for it.
 LEAST_ROOT = 1e-100

@@ -1,25 +1,28 @@
-"""The atoms that are written as functions and may stand in what is optimised."""
+"""The atoms written as functions.
+
+The atoms that are written as functions and may stand in what is optimised.
+
+The norms, eigenvalues and entropies, and the larger of two: written as functions, they may be optimised.
+
+``norm(x)``, ``norm(x, 1)``, ``norm(x, inf)`` and ``norm(X, fro)`` are a row each, as ``max(a, b)`` is one
+beside ``max(a)``; the names of such rows have a space, and no program can use them as they are.
+"""
+
+from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import scipy.special
 
-from mmopt.language.atoms import (
-    atom_cones,
-    atom_gradients,
-    component_forms,
-    entry_rules,
-    matrix_minorants,
-    matrix_rules,
-    minorants,
-)
+from mmopt.language.atoms import atom, atom_gradients, component_forms, minorants, rules
 from mmopt.language.atoms.argument_types import Curvature
 from mmopt.language.atoms.atom import Atom, PrintedForm
-from mmopt.numerics import ball_functions, balls, matrix_functions
+from mmopt.numerics import ball_functions, ball_inverse, balls, matrix_functions
+from mmopt.numerics.ball_functions import GUESS, nuclear
 from mmopt.numerics.ball_inverse import sandwich
-from mmopt.numerics.ball_nuclear import GUESS, nuclear
-
-__all__ = ["FUNCTIONS_OF_CHOSEN"]
+from mmopt.numerics.balls import Ball
 
 CONVEX, CONCAVE = Curvature.CONVEX, Curvature.CONCAVE
 
@@ -29,7 +32,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="sum",
         degrees=(1,),
-        rule=entry_rules.reduction(None),
+        rule=rules.reduction(None),
         numpy=np.sum,
         about="Sum of all entries, or along an axis (axis=0: one per column).",
         example="minimize sum(d) where W @ d >= 1",
@@ -49,7 +52,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="extreme",
         degrees=(1,),
-        rule=entry_rules.reduction(CONVEX),
+        rule=rules.reduction(CONVEX),
         numpy=np.max,
         about="Largest entry, or largest along an axis.",
         example="minimize max(d) where W @ d >= 1",
@@ -70,7 +73,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="extreme",
         degrees=(1,),
-        rule=entry_rules.reduction(CONCAVE),
+        rule=rules.reduction(CONCAVE),
         numpy=np.min,
         about="Smallest entry, or smallest along an axis.",
         example="maximize min(W @ d) where sum(d) <= 1",
@@ -92,7 +95,7 @@ FUNCTIONS_OF_CHOSEN = (
         equivariance="entrywise",
         even=True,
         degrees=(1,),
-        rule=entry_rules.elementwise(CONVEX, increasing=None, sign=1, even=True),
+        rule=rules.elementwise(CONVEX, increasing=None, sign=1, even=True),
         numpy=np.abs,
         about="Absolute value, entry by entry.",
         example="minimize sum(abs(x)) where W @ x >= 1",
@@ -112,7 +115,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="entrywise",
         degrees=(0.5,),
-        rule=entry_rules.elementwise(CONCAVE, increasing=True, sign=1),
+        rule=rules.elementwise(CONCAVE, increasing=True, sign=1),
         numpy=np.sqrt,
         about="Square root, entry by entry.",
         example="maximize sum(sqrt(d)) where sum(d) <= 1",
@@ -123,7 +126,7 @@ FUNCTIONS_OF_CHOSEN = (
         cvxpy=lambda cp, a: cp.sqrt(a),
         gradient=atom_gradients.sqrt,
         minorant=minorants.sqrt,
-        cones=lambda shape, outputs, exponent: atom_cones.cones(shape, outputs, 0.5),
+        cones=lambda shape, outputs, exponent: atom.cones(shape, outputs, 0.5),
         by_component=component_forms.on_levels,
     ),
     Atom(
@@ -131,7 +134,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="entrywise",
         unitless=True,
-        rule=entry_rules.elementwise(CONVEX, increasing=True, sign=1),
+        rule=rules.elementwise(CONVEX, increasing=True, sign=1),
         numpy=np.exp,
         about="Exponential, entry by entry.",
         example="minimize sum(exp(x)) where sum(x) >= 0",
@@ -150,7 +153,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="entrywise",
         unitless=True,
-        rule=entry_rules.elementwise(CONCAVE, increasing=True),
+        rule=rules.elementwise(CONCAVE, increasing=True),
         numpy=np.log,
         about="Natural logarithm, entry by entry.",
         example="maximize sum(log(d)) where W @ d <= 1",
@@ -169,7 +172,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="soft",
         unitless=True,
-        rule=entry_rules.soft_max,
+        rule=rules.soft_max,
         numpy=matrix_functions.logsumexp,
         about="Logarithm of the sum of the exponentials of all entries, or along an axis: a soft maximum.",
         example="minimize logsumexp(W @ d) where sum(d) >= 1",
@@ -192,7 +195,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="trace",
         degrees=(1,),
-        rule=matrix_rules.trace,
+        rule=rules.trace,
         numpy=np.trace,
         about="Sum of the diagonal.",
         example="minimize trace(X) where diag(X) >= 1",
@@ -211,7 +214,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="diagonal",
         degrees=(1,),
-        rule=matrix_rules.diag,
+        rule=rules.diag,
         numpy=matrix_functions.diag,
         about="The diagonal of a matrix; a diagonal matrix of a vector.",
         example="minimize max(diag(X)) where trace(X) >= 1",
@@ -230,7 +233,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="inverse",
         degrees=(-1,),
-        rule=matrix_rules.inv,
+        rule=rules.inv,
         numpy=matrix_functions.inv,
         about="Matrix inverse; of a psd matrix, matrix convex and decreasing.",
         example="minimize trace(W @ inv(X) @ W.T) where diag(X) <= 1",
@@ -239,7 +242,7 @@ FUNCTIONS_OF_CHOSEN = (
         text="inv({0})",
         ball=lambda a: sandwich(balls.exact(np.eye(len(a.mid))), a, balls.exact(np.eye(len(a.mid)))),
         gradient=atom_gradients.inv,
-        minorant=matrix_minorants.inv,
+        minorant=minorants.inv,
         by_component=component_forms.turned,
         on_entry=lambda numbers, a: numbers.call("div", numbers.exact(1.0), a),
         positive=True,
@@ -249,7 +252,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="norm",
         degrees=(1,),
-        rule=matrix_rules.nuclear,
+        rule=rules.nuclear,
         numpy=matrix_functions.nuclear,
         about="Nuclear norm: the sum of the singular values.",
         example="minimize nuclear(W @ diag(x)) where sum(x) >= 1",
@@ -259,7 +262,7 @@ FUNCTIONS_OF_CHOSEN = (
         ball=nuclear,
         cvxpy=lambda cp, a: cp.normNuc(a),
         gradient=atom_gradients.nuclear,
-        minorant=matrix_minorants.nuclear,
+        minorant=minorants.nuclear,
         cones=lambda shape, outputs, exponent: (
             ("psd", sum(shape), 1, sum(side * (side + 1) // 2 for side in shape)),
         ),
@@ -272,7 +275,7 @@ FUNCTIONS_OF_CHOSEN = (
         arity=1,
         equivariance="spectral",
         degrees=(0.5,),
-        rule=matrix_rules.root,
+        rule=rules.root,
         numpy=matrix_functions.root,
         about="Square root of a psd matrix; matrix concave and increasing.",
         example="maximize trace(root(X)) where trace(X) <= 1",
@@ -281,9 +284,270 @@ FUNCTIONS_OF_CHOSEN = (
         text="root({0})",
         ball=ball_functions.root,
         gradient=atom_gradients.root,
-        minorant=matrix_minorants.root,
+        minorant=minorants.root,
         by_component=component_forms.by_component,
         on_entry=lambda numbers, a: numbers.call("sqrt", a),
         positive=True,
+    ),
+)
+
+
+OF_MATRIX = (
+    "write norm(X, fro), sigma_max(X) (the largest singular value), nuclear(X) (their sum), "
+    "sum(abs(X)), or norm(X, axis=0): one per column"
+)
+
+
+def _squares(a: Ball, axis: int | None = None) -> Ball:
+    return balls.sqrt(balls.total(balls.power(a, balls.exact(2.0)), axis=axis))
+
+
+def _symmetric(cp: Any, a: Any) -> Any:
+    """What the check knows to be symmetric; cvxpy would add an equality for each pair of entries."""
+    return a if a.is_symmetric() else cp.atoms.affine.wraps.symmetric_wrap(a)
+
+
+NORMS = (
+    Atom(
+        name="entrywise max",
+        arity=2,
+        alike=True,
+        rule=rules.larger(CONVEX),
+        numpy=np.maximum,
+        about="The larger of two, entry by entry.",
+        example="minimize sum(max(d, 1 - d)) where sum(d) >= 2",
+        latex=PrintedForm(r"\max\left({0},\,{1}\right)"),
+        plain=PrintedForm("max({0}, {1})"),
+        text="max({0}, {1})",
+        ball=balls.larger,
+        cvxpy=lambda cp, a, b: cp.maximum(a, b),
+        gradient=atom_gradients.larger(1),
+        minorant=minorants.larger(1),
+        cones=lambda shape, outputs, exponent: (("nonnegative", 1, 2 * outputs, outputs),),
+    ),
+    Atom(
+        name="entrywise min",
+        arity=2,
+        alike=True,
+        rule=rules.larger(CONCAVE),
+        numpy=np.minimum,
+        about="The smaller of two, entry by entry.",
+        example="maximize sum(min(d, 1 - d)) where sum(d) <= 1",
+        latex=PrintedForm(r"\min\left({0},\,{1}\right)"),
+        plain=PrintedForm("min({0}, {1})"),
+        text="min({0}, {1})",
+        ball=balls.smaller,
+        cvxpy=lambda cp, a, b: cp.minimum(a, b),
+        gradient=atom_gradients.larger(-1),
+        minorant=minorants.larger(-1),
+        cones=lambda shape, outputs, exponent: (("nonnegative", 1, 2 * outputs, outputs),),
+    ),
+    Atom(
+        name="norm 2",
+        arity=1,
+        equivariance="soft",
+        degrees=(1,),
+        rule=rules.length("norm(x)", OF_MATRIX),
+        numpy=matrix_functions.length,
+        about="Euclidean norm of a vector, or of every column (axis=0) or row (axis=1) of a matrix.",
+        example="minimize norm(x) where W @ x >= 1",
+        latex=PrintedForm(r"\left\|{0}\right\|_2"),
+        plain=PrintedForm("‖{0}‖₂"),
+        text="norm({0})",
+        ball=_squares,
+        cvxpy=lambda cp, a, axis=None: cp.norm(a, 2, axis=axis),
+        axis=True,
+        gradient=atom_gradients.length,
+        minorant=minorants.length,
+        cones=lambda shape, outputs, exponent: (
+            ("second-order", 1 + math.prod(shape) // outputs, outputs, outputs),
+        ),
+    ),
+    Atom(
+        name="norm 1",
+        arity=1,
+        equivariance="soft",
+        degrees=(1,),
+        rule=rules.length("norm(x, 1)", "write sum(abs(X)), or max(norm(X, 1, axis=0)) by columns"),
+        numpy=lambda a, axis=None: np.sum(np.abs(a), axis=axis),
+        about="Sum of absolute values of a vector, or of every column (axis=0) or row (axis=1) of a matrix.",
+        example="minimize norm(x, 1) where W @ x >= 1",
+        latex=PrintedForm(r"\left\|{0}\right\|_1"),
+        plain=PrintedForm("‖{0}‖₁"),
+        text="norm({0}, 1)",
+        ball=lambda a, axis=None: balls.total(balls.absolute(a), axis=axis),
+        cvxpy=lambda cp, a, axis=None: cp.norm(a, 1, axis=axis),
+        axis=True,
+        gradient=atom_gradients.norm_one,
+        minorant=minorants.norm_one,
+        cones=lambda shape, outputs, exponent: (("nonnegative", 1, 2 * math.prod(shape), math.prod(shape)),),
+    ),
+    Atom(
+        name="norm inf",
+        arity=1,
+        equivariance="soft",
+        degrees=(1,),
+        rule=rules.length("norm(x, inf)", "write max(abs(X)), or max(norm(X, 1, axis=1)) by rows"),
+        numpy=lambda a, axis=None: np.max(np.abs(a), axis=axis),
+        about="Largest absolute value of a vector, or of every column (axis=0) or row (axis=1) of a matrix.",
+        example="minimize norm(x, inf) where W @ x >= 1",
+        latex=PrintedForm(r"\left\|{0}\right\|_\infty"),
+        plain=PrintedForm("‖{0}‖∞"),
+        text="norm({0}, inf)",
+        ball=lambda a, axis=None: balls.extreme(np.max)(balls.absolute(a), axis),
+        cvxpy=lambda cp, a, axis=None: cp.norm(a, "inf", axis=axis),
+        axis=True,
+        gradient=atom_gradients.norm_inf,
+        minorant=minorants.norm_inf,
+        cones=lambda shape, outputs, exponent: (("nonnegative", 1, 2 * math.prod(shape), outputs),),
+    ),
+    Atom(
+        name="norm fro",
+        arity=1,
+        degrees=(1,),
+        equivariance="spectrum",
+        rule=rules.norm_fro,
+        numpy=matrix_functions.length,
+        about="Frobenius norm: the root of the sum of the squares of the entries of a matrix.",
+        example="minimize norm(W @ diag(x), fro) where sum(x) >= 1",
+        latex=PrintedForm(r"\left\|{0}\right\|_F"),
+        plain=PrintedForm("‖{0}‖F"),
+        text="norm({0}, fro)",
+        ball=_squares,
+        cvxpy=lambda cp, a: cp.norm(a, "fro"),
+        gradient=atom_gradients.length,
+        minorant=minorants.length,
+        cones=lambda shape, outputs, exponent: (("second-order", 1 + math.prod(shape), 1, 1),),
+    ),
+    Atom(
+        name="sigma_max",
+        arity=1,
+        equivariance="spectrum",
+        degrees=(1,),
+        rule=rules.sigma_max,
+        numpy=matrix_functions.sigma_max,
+        about="Largest singular value (the spectral norm).",
+        example="minimize sigma_max(W @ diag(x)) where sum(x) >= 1",
+        latex=PrintedForm(r"\sigma_{{\max}}\left({0}\right)"),
+        plain=PrintedForm("σmax({0})"),
+        text="sigma_max({0})",
+        ball=ball_inverse.largest_singular_value,
+        cvxpy=lambda cp, a: cp.sigma_max(a),
+        gradient=atom_gradients.sigma_max,
+        minorant=minorants.sigma_max,
+        cones=lambda shape, outputs, exponent: (("psd", sum(shape), 1, 1),),
+    ),
+    Atom(
+        name="lambda_max",
+        arity=1,
+        equivariance="spectrum",
+        degrees=(1,),
+        rule=rules.lambda_max,
+        numpy=matrix_functions.lambda_max,
+        about="Largest eigenvalue of a symmetric matrix; convex and, as a whole, increasing.",
+        example="minimize lambda_max(diag(d) - G) where sum(d) >= 1",
+        latex=PrintedForm(r"\lambda_{{\max}}\left({0}\right)"),
+        plain=PrintedForm("λmax({0})"),
+        text="lambda_max({0})",
+        ball=ball_inverse.largest_eigenvalue,
+        cvxpy=lambda cp, a: cp.lambda_max(_symmetric(cp, a)),
+        gradient=atom_gradients.extreme_eigenvalue(-1),
+        minorant=minorants.eigenvalue(-1),
+        cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
+    ),
+    Atom(
+        name="lambda_min",
+        arity=1,
+        equivariance="spectrum",
+        degrees=(1,),
+        rule=rules.lambda_min,
+        numpy=matrix_functions.lambda_min,
+        about="Smallest eigenvalue of a symmetric matrix; concave and, as a whole, increasing.",
+        example="maximize lambda_min(X) where diag(X) <= 1",
+        latex=PrintedForm(r"\lambda_{{\min}}\left({0}\right)"),
+        plain=PrintedForm("λmin({0})"),
+        text="lambda_min({0})",
+        ball=ball_inverse.smallest_eigenvalue,
+        cvxpy=lambda cp, a: cp.lambda_min(_symmetric(cp, a)),
+        gradient=atom_gradients.extreme_eigenvalue(0),
+        minorant=minorants.eigenvalue(0),
+        cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
+    ),
+    Atom(
+        name="logdet",
+        arity=1,
+        equivariance="spectrum",
+        unitless=True,
+        rule=rules.logdet,
+        numpy=matrix_functions.logdet,
+        about="Logarithm of the determinant of a psd matrix; concave and, as a whole, increasing.",
+        example="maximize logdet(X) where diag(X) <= 1",
+        latex=PrintedForm(r"\log\det\left({0}\right)"),
+        plain=PrintedForm("log det({0})"),
+        text="logdet({0})",
+        ball=ball_inverse.log_determinant,
+        cvxpy=lambda cp, a: cp.log_det(_symmetric(cp, a)),
+        gradient=atom_gradients.logdet,
+        minorant=minorants.logdet,
+        cones=lambda shape, outputs, exponent: (
+            ("psd", 2 * shape[0], 1, shape[0] * (shape[0] + 1) // 2),
+            ("exponential", 3, shape[0], shape[0]),
+        ),
+    ),
+    Atom(
+        name="huber",
+        arity=2,
+        unitless=True,
+        rule=rules.huber,
+        numpy=matrix_functions.huber,
+        about="Huber's loss, entry by entry: x² up to a limit (huber(x): 1), beyond it a straight line.",
+        example="minimize sum(huber(d, 2)) where sum(d) >= 9",
+        latex=PrintedForm(r"\operatorname{{huber}}\left({0};\,{1}\right)"),
+        plain=PrintedForm("huber({0}; {1})"),
+        text="huber({0}, {1})",
+        ball=ball_functions.huber,
+        cvxpy=lambda cp, a, b: cp.huber(a, float(b.value)),
+        gradient=atom_gradients.huber,
+        minorant=minorants.huber,
+        cones=lambda shape, outputs, exponent: (
+            ("zero", 1, outputs, outputs),
+            ("second-order", 3, outputs, 2 * outputs),
+            ("nonnegative", 1, 2 * outputs, outputs),
+        ),
+    ),
+    Atom(
+        name="entropy",
+        arity=1,
+        equivariance="entrywise",
+        unitless=True,
+        rule=rules.elementwise(CONCAVE, increasing=None),
+        numpy=scipy.special.entr,
+        about="-x log x, entry by entry, and 0 of 0; concave.",
+        example="maximize sum(entropy(d)) where W @ d <= 1",
+        latex=PrintedForm(r"\operatorname{{entropy}}\left({0}\right)"),
+        plain=PrintedForm("entropy({0})"),
+        text="entropy({0})",
+        ball=ball_functions.entropy,
+        cvxpy=lambda cp, a: cp.entr(a),
+        gradient=atom_gradients.entropy,
+        minorant=minorants.entropy,
+        cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
+    ),
+    Atom(
+        name="rel_entropy",
+        arity=2,
+        alike=True,
+        rule=rules.rel_entropy,
+        numpy=scipy.special.rel_entr,
+        about="x log(x / y), entry by entry, for x >= 0 and y > 0; convex in both together.",
+        example="minimize sum(rel_entropy(d, ones(n))) where sum(d) >= 1",
+        latex=PrintedForm(r"\operatorname{{D}}\left({0}\,\|\,{1}\right)"),
+        plain=PrintedForm("D({0} ‖ {1})"),
+        text="rel_entropy({0}, {1})",
+        ball=ball_functions.rel_entropy,
+        cvxpy=lambda cp, a, b: cp.rel_entr(a, b),
+        gradient=atom_gradients.rel_entropy,
+        minorant=minorants.rel_entropy,
+        cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
     ),
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.argument_types import Curvature, RuleError, Type
-from mmopt.language.atoms.entry_rules import Options
+from mmopt.language.atoms.rules import Options
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.relation_checks import SIDES
@@ -28,10 +28,9 @@ from mmopt.language.syntax.syntax_tree import (
     Name,
     Number,
     chain,
+    number_text,
+    to_source,
 )
-from mmopt.language.syntax.to_text import number_text, to_source
-
-__all__ = ["LineSurvey", "Survey", "TypedNode", "describe", "survey"]
 
 ORDER = "in the order of psd matrices"
 

@@ -14,8 +14,6 @@ from functools import reduce
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
-__all__ = ["ENTRYWISE", "normal", "product", "shared", "taken_together", "two_by_two", "vectorised"]
-
 # Entry by entry: the result lies as its arguments do.
 ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
 TOGETHER = ENTRYWISE | {"entrywise max", "entrywise min", "huber", "pow", "rel_entropy"}

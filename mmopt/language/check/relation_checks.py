@@ -1,46 +1,328 @@
-"""Checks of a relation, a rank or an objective: shapes, curvature or gradients, and texts where they fail."""
+"""Checks of names, relations, ranks and objectives, with advice on curvature.
+
+The names of a program with their types, as they come into being, and where givens come from.
+
+What to write instead of an expression that is not curved as its place asks: hints, "" for none.
+
+Checks of a relation, a rank or an objective: shapes, curvature or gradients, and texts where they fail.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import NoReturn
 
 import numpy as np
 
-from mmopt.language.atoms.argument_types import Curvature, Type
+from mmopt.errors import suggest
+from mmopt.language.atoms.argument_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.advice_on_curvature import advice, turned_relation
 from mmopt.language.check.infer_types import Scope, infer, not_symmetric
 from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
+    Assignment,
     Block,
     Constraint,
+    Declaration,
     Entries,
     Expr,
     Name,
     Number,
+    Relation,
+    Span,
     children,
     is_rank,
     names_in,
+    to_source,
+    transpose,
     walk,
 )
-from mmopt.numerics.matrix_functions import Array
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import has_full_rank
 
-__all__ = [
-    "SIDES",
-    "check_rank",
-    "check_relation",
-    "check_shapes",
-    "check_smooth",
-    "check_smooth_line",
-    "is_logarithm",
-    "rank_line",
-    "rank_residual",
-    "refuse_curvature",
-    "suits",
-]
+# name -> what it is. The binder computes them.
+SOURCES: Mapping[str, str] = MappingProxyType(
+    {
+        "workload.matrix": "the queries, one a row, scaled by the square root of their weight",
+        "workload.root": "R with RᵀR the workload Gram: the queries up to rotation",
+        "workload.gram": "WᵀW",
+        "workload.weights": "a weight per query",
+        "workload.targets": "largest variance allowed, per query that has a target",
+        "workload.basis": "independent rows B that span the queries",
+        "workload.representation": "L with W = L B, the rows of queries that have a target",
+        "workload.eigenqueries": "eigenvectors of the Gram as rows, of the nonzero eigenvalues",
+        "workload.eigenvalues": "the nonzero eigenvalues of the Gram",
+    }
+)
+
+# name -> what its entries are counted by, one word per dimension
+AXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "workload.matrix": ("query", "cell"),
+        "workload.root": ("rank", "cell"),
+        "workload.gram": ("cell", "cell"),
+        "workload.weights": ("query",),
+        "workload.targets": ("query with a target",),
+        "workload.basis": ("basis query", "cell"),
+        "workload.representation": ("query with a target", "basis query"),
+        "workload.eigenqueries": ("eigenvalue", "cell"),
+        "workload.eigenvalues": ("eigenvalue",),
+    }
+)
+# The sources that are psd by what they are.
+PSD_SOURCES = frozenset({"workload.gram"})
+
+
+def declared_type(d: Declaration, curvature: Curvature) -> Type:
+    """The type that a declaration states."""
+    sign = 1 if d.sign else 0
+    if d.kind in ("scalar", "dim"):
+        return Type(sign=1 if d.kind == "dim" else sign, curvature=curvature)
+    if d.kind == "vector":
+        return column(d.dims[0], sign=sign, curvature=curvature)
+    psd = d.kind == "psd"
+    symmetric = psd or d.kind == "symmetric"
+    return matrix(*d.dims, sign=sign, psd=psd, symmetric=symmetric, curvature=curvature)
+
+
+@dataclass
+class Names:
+    """The names known so far; ``fail`` and all checks raise :class:`~mmopt.errors.ProgramError`."""
+
+    source: Source
+    types: dict[str, Type] = field(default_factory=dict)
+    dims: set[str] = field(default_factory=set)
+    hints: dict[str, str] = field(default_factory=dict)
+
+    def scope(self) -> Scope:
+        return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints))
+
+    def infer(self, expr: Expr) -> Type:
+        return infer(expr, self.scope())
+
+    def number(self, expr: Expr, what: str, hint: str = "", **more: Type) -> Type:
+        """The type of what has to be a number; ``more`` are names that are known here only."""
+        known = infer(expr, self.scope().with_types(**more))
+        if not known.is_scalar:
+            self.source.fail(expr.span, f"{what}, this is {known.shape}", hint)
+        return known
+
+    def new(self, name: str, span: Span) -> None:
+        """Refuse a name that has a meaning already."""
+        if name in self.dims:
+            self.source.fail(span, f"'{name}' is a dimension already", "give it another name")
+        if name in self.types:
+            self.source.fail(span, f"'{name}' is defined twice", "give one of them another name")
+
+    def compute(self, a: Assignment) -> None:
+        """Define what an assignment says under a new name."""
+        self.new(a.name, a.span)
+        self.types[a.name] = self.assign(a)
+
+    def declare(self, d: Declaration, curvature: Curvature) -> None:
+        """Define what a declaration states; its dimensions have to be known."""
+        for dim, span in zip(d.dims, d.dim_spans, strict=True):
+            self.dims_known(dim, span)
+        if d.kind in ("psd", "symmetric") and d.dims[0] != d.dims[1]:
+            self.source.fail(
+                d.dim_spans[1],
+                f"'{d.kind}' is square, here are {d.dims[0]} rows and {d.dims[1]} columns",
+                f"write {d.kind}[{d.dims[0]}, {d.dims[0]}]",
+            )
+        self.new(d.name, d.span)
+        self.types[d.name] = declared_type(d, curvature)
+
+    def dims_known(self, dim: Dim, span: Span) -> None:
+        for name in sorted(dim.symbols - self.dims):
+            self.source.fail(
+                span,
+                f"the dimension '{name}' is not defined",
+                suggest(name, self.dims) or "a given introduces it",
+            )
+
+    def assign(self, a: Assignment) -> Type:
+        """The type of an assignment's right side, checked against what its left side states."""
+        known = self.infer(a.expr)
+        if known.is_vector and known.is_row:
+            self.source.fail(
+                a.expr.span,
+                f"'{a.name}' would be {known.shape}; a named vector is a column",
+                f"name the column and write {a.name}.T where a row is meant",
+            )
+        return self._stated(a, a.declared, known) if a.declared else known
+
+    def _stated(self, a: Assignment, d: Declaration, known: Type) -> Type:
+        stated = declared_type(d, known.curvature)
+        if len(stated.dims) != len(known.dims):
+            self.source.fail(a.span, f"'{a.name}' is declared {stated.shape} and is {known.shape}")
+        for s, k, span in zip(stated.dims, known.dims, d.dim_spans, strict=True):
+            if any(name.startswith("?") for name in k.symbols):
+                self._names_a_size(s, k, span)
+            else:
+                self.dims_known(s, span)
+                if s != k:
+                    self.source.fail(span, f"'{a.name}' is declared {stated.shape} and is {known.shape}")
+        wrong = (
+            (stated.psd and not known.psd, "psd"),
+            (stated.symmetric and not known.symmetric, "symmetric"),
+            (stated.sign and known.sign != stated.sign, ">= 0"),
+        )
+        for missing, word in wrong:
+            if missing:
+                self.source.fail(
+                    a.span,
+                    f"'{a.name}' is declared {word}, which does not follow from its expression",
+                    "declare it without, or write it so that it shows (W.T @ W is psd)",
+                )
+        return replace(known, dims=stated.dims)
+
+    def _names_a_size(self, stated: Dim, known: Dim, span: Span) -> None:
+        """A size that only the numbers tell gets a name of its own."""
+        if not stated.name or stated.name in self.dims:
+            self.source.fail(
+                span,
+                f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'",
+                "give it a new name, for example k",
+            )
+        self.new(stated.name, span)
+        self.dims.add(stated.name)
+
+
+FLIPPED = {"<=": ">=", ">=": "<=", "<<": ">>", ">>": "<<"}
+
+
+def turned_relation(relation: Relation, left: Type, right: Type) -> str:
+    """The line the other way round, where that is convex."""
+    bent = left if not left.curvature.is_affine else right
+    other = right if bent is left else left
+    if relation.op == "==" and Curvature.UNKNOWN not in (left.curvature, right.curvature):
+        side = "at most" if bent.curvature is Curvature.CONVEX else "at least"
+        op = "<=" if (bent.curvature is Curvature.CONVEX) == (bent is left) else ">="
+        op = {"<=": "<<", ">=": ">>"}[op] if bent.loewner else op
+        line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
+        said = f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
+        return said if other.curvature.is_affine else ""
+    if relation.op not in FLIPPED or Curvature.UNKNOWN in (left.curvature, right.curvature):
+        return ""
+    is_small_left = FLIPPED[relation.op] in ("<=", "<<")
+    small, large = (left, right) if is_small_left else (right, left)
+    if not (small.curvature.is_convex and large.curvature.is_concave):
+        return ""
+    line = f"{to_source(relation.left)} {FLIPPED[relation.op]} {to_source(relation.right)}"
+    if bent.curvature is Curvature.CONVEX:
+        return f"what is convex can be kept below a limit, not above one; is this meant: {line}"
+    return f"what is concave can be kept above a limit, not below one; is this meant: {line}"
+
+
+def turned_objective(known: Type) -> str:
+    """What to do with an objective of the other curvature."""
+    if known.curvature is Curvature.CONCAVE:
+        return "what is concave has a largest value: maximize it, or minimize something convex"
+    return "what is convex has a least value: minimize it, or maximize something concave"
+
+
+def advice(culprit: Expr, scope: Scope) -> str:
+    """What may be meant by an expression that is neither convex nor concave."""
+    match culprit:
+        case Apply(atom="sqrt", args=(inner,)):
+            return _of_root(inner, scope)
+        case Apply(atom="pow", args=(base, Number(value=0.5))):
+            return _of_root(base, scope)
+        case Apply(atom="log", args=(Apply(atom="add", args=(Number(value=1.0), Apply(atom="exp"))),)):
+            return (
+                "log(1 + exp(t)) of a number t is logsumexp([[0], [t]]); "
+                "of all entries: sum(logsumexp([[0], [x[i]]]) for i in n)"
+            )
+        case Apply(atom="log", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONVEX:
+            return "log is concave, and rises: take it of something concave; log(sum(exp(x))) is logsumexp(x)"
+        case Apply(atom="exp", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONCAVE:
+            return "exp is convex, and rises: take it of something convex"
+        case Apply(atom="pow", args=(base, _)):
+            return _of_power(base, scope)
+        case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
+            return (
+                "a quotient of two that are chosen has no curvature: in a line, multiply what is below to "
+                "the other side; that t**2 / x is at most y is written [[x, t], [t, y]] >> 0"
+            )
+        case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
+            return f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}"
+        case Apply(atom="mul" | "matmul", args=(left, right)):
+            return _of_product(left, right, scope)
+    return ""
+
+
+def _of_root(inner: Expr, scope: Scope) -> str:
+    known = infer(inner, scope)
+    squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
+    if known.curvature is Curvature.CONVEX or squares:
+        return (
+            "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
+            "squares is norm(x), which is convex; as an objective, minimize what is under the root"
+        )
+    return ""
+
+
+def _of_power(base: Expr, scope: Scope) -> str:
+    known = infer(base, scope)
+    if known.sign <= 0 and not known.loewner and known.curvature is not Curvature.UNKNOWN:
+        return f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
+    return ""
+
+
+def _declared(expr: Expr, sign: str) -> str:
+    return f": {expr.id}: … {sign}" if isinstance(expr, Name) else f" {sign}"
+
+
+def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Name) and infer(one, scope).is_constant and infer(one, scope).sign == 0:
+            return f"declare its sign: {one.id}: {_kind(infer(one, scope))} >= 0"
+        if isinstance(other, Apply) and other.atom == "log" and other.args[0] == one:
+            return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
+    if form := _of_form(left, right, scope):
+        matrix, x = form
+        name = to_source(matrix)
+        product = Apply("matmul", (Apply("root", (matrix,), matrix.span), x), x.span)
+        said = f"a quadratic form is written norm({to_source(product)})**2"
+        return said if infer(matrix, scope).psd else f"{said}, where {name} is psd: declare it so"
+    plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
+    if left == plain:
+        known = infer(left, scope)
+        if known.is_vector and known.curvature.is_affine:
+            return f"a sum of squares is written sum({_squared(plain)})"
+        if known.is_matrix and known.curvature.is_affine:
+            return f"the sum of all squares of entries is sum({_squared(plain)})"
+    both = [infer(e, scope) for e in (left, right)]
+    if left != right and all(t.is_scalar and t.curvature is Curvature.AFFINE for t in both):
+        a, b = to_source(left), to_source(right)
+        return f"that a product is at least c**2, with both >= 0, is written [[{a}, c], [c, {b}]] >> 0"
+    return ""
+
+
+def _kind(known: Type) -> str:
+    """The kind of a declaration with its dimensions: ``vector[n]``."""
+    name = ("scalar", "vector", "matrix")[len(known.dims)]
+    return f"{name}[{', '.join(map(str, known.dims))}]" if known.dims else name
+
+
+def _of_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
+    """The given matrix Q and the affine x of ``x @ Q @ x``, ``x.T @ Q @ x`` or ``x * (Q @ x)``."""
+    if isinstance(right, Apply) and right.atom == "matmul" and right.args[1] == left:
+        left, right = Apply("matmul", (right.args[1], right.args[0]), right.span), left
+    if not (isinstance(left, Apply) and left.atom == "matmul" and left.args[0] in (right, transpose(right))):
+        return None
+    known, x = infer(left.args[1], scope), infer(right, scope)
+    is_form = known.is_constant and known.is_matrix and x.is_vector and x.curvature.is_affine
+    return (left.args[1], right) if is_form else None
+
+
+def _squared(expr: Expr) -> str:
+    return to_source(Apply("pow", (expr, Number(2.0, expr.span)), expr.span))
+
 
 # Which curvature the left and the right side of a relation need.
 SIDES = {

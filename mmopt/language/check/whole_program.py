@@ -9,20 +9,24 @@ from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.argument_types import Curvature, Type
-from mmopt.language.check.advice_on_curvature import turned_objective
 from mmopt.language.check.infer_types import Scope, dimension
-from mmopt.language.check.names_and_givens import AXES, PSD_SOURCES, SOURCES, Names, declared_type
 from mmopt.language.check.relation_checks import (
+    AXES,
+    PSD_SOURCES,
+    SOURCES,
+    Names,
     check_rank,
     check_relation,
     check_shapes,
     check_smooth,
     check_smooth_line,
+    declared_type,
     is_logarithm,
     refuse_curvature,
     suits,
+    turned_objective,
 )
-from mmopt.language.check.solution_section_checks import check_closing
+from mmopt.language.check.section_checks import check_closing
 from mmopt.language.syntax.parse_expression import MAX_NESTING
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
@@ -38,8 +42,6 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     rewrite,
 )
-
-__all__ = ["MAX_NODES", "SOURCES", "Checked", "check", "expand", "shipped", "split_lets"]
 
 MAX_NODES = 20_000  # of one expression, when every let is put in
 

@@ -1,24 +1,46 @@
-"""The two ways to compute with dense numbers: plainly, or with a proved error bound."""
+"""The number systems: plain or with error bounds, dense or by component.
+
+The two ways to compute with dense numbers: plainly, or with a proved error bound.
+
+The algebra of values that split into components: the same questions as of dense ones (see ``evaluator``).
+
+``diag`` of a level vector scales rows or columns, and of a product that only ``diag`` or ``trace`` asks for
+the diagonals of the parts are enough: a part may have as many rows as there are orbits of queries.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from mmopt.errors import ProgramError
+from mmopt.language.atoms import component_forms
 from mmopt.language.atoms.atom import Atom
+from mmopt.language.atoms.component_forms import (
+    each,
+    on_basis,
+    same,
+    solved,
+    solved_diagonals,
+    spread,
+    vector,
+)
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.syntax.syntax_tree import Expr
+from mmopt.language.check.exact_rewriting import vectorised
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
 from mmopt.limits import require_time
-from mmopt.numerics import ball_products, balls, matrix_functions, unformed_products
+from mmopt.numerics import ball_inverse, balls, matrix_functions
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
-
-__all__ = ["BALLS", "PLAIN", "Numbers"]
+from mmopt.numerics.matrix_functions import Diagonal, symmetric_part
+from mmopt.numerics.split_arrays import Level, RootOfMeasure, Space, Split, Unlisted, is_structured
 
 
 @dataclass(frozen=True)
@@ -68,7 +90,7 @@ class Numbers:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term: of a vector by its entries."""
-        return unformed_products.Diagonal(value) if len(np.shape(value)) == 1 else self.call("diag", value)
+        return matrix_functions.Diagonal(value) if len(np.shape(value)) == 1 else self.call("diag", value)
 
     def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The product of two terms, around the inverse of a matrix where there is one."""
@@ -111,11 +133,11 @@ PLAIN = Numbers(
     form=lambda atom: atom.numpy,
     hints=lambda atom, env: {},
     count=lambda counts: counts,
-    times=unformed_products.times,
-    whole=unformed_products.whole,
-    solved=unformed_products.solved,
-    product_diagonal=unformed_products.diagonal_of_product,
-    solved_diagonal=unformed_products.diagonal_of_solved,
+    times=matrix_functions.times,
+    whole=matrix_functions.whole,
+    solved=matrix_functions.solved,
+    product_diagonal=matrix_functions.diagonal_of_product,
+    solved_diagonal=matrix_functions.diagonal_of_solved,
     block=matrix_functions.block,
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
@@ -150,11 +172,11 @@ BALLS = Numbers(
     hints=lambda atom, env: {"guess": env[atom.guess]} if atom.guess in env else {},
     # Beyond 2^53 (cells of a large domain) a count was rounded when it became a float.
     count=lambda counts: Ball(counts, np.where(counts < 2.0**53, 0.0, balls.U * counts)),
-    times=ball_products.times,
-    whole=ball_products.whole,
-    solved=ball_products.solved,
-    product_diagonal=ball_products.diagonal_of_product,
-    solved_diagonal=ball_products.diagonal_of_solved,
+    times=ball_inverse.times,
+    whole=ball_inverse.whole,
+    solved=ball_inverse.solved,
+    product_diagonal=ball_inverse.diagonal_of_product,
+    solved_diagonal=ball_inverse.diagonal_of_solved,
     block=balls.block,
     join=lambda numbers: balls.joined([Ball(np.atleast_1d(n.mid), np.atleast_1d(n.rad)) for n in numbers]),
     grouped=_ball_grouped,
@@ -165,3 +187,208 @@ BALLS = Numbers(
     stack=lambda matrices: balls.joined(matrices)[:, 0],
     cut=_cut,
 )
+
+
+def splits(env: Mapping[str, Any]) -> bool:
+    """Whether a name stands for a value that splits into components."""
+    return any(is_structured(value) for value in env.values())
+
+
+@dataclass(frozen=True)
+class ByComponent:
+    """Values that split, and dense ones beside them, over a number system."""
+
+    numbers: Numbers
+
+    def enter(self, expr: Expr) -> None:
+        """Raises ProgramError for what has no form by components; TimeLimitError as ``require_time``."""
+        self.numbers.enter(expr)
+        match expr:
+            case Index(span=span) | Block(span=span) | Entries(span=span):
+                what = "a block matrix" if isinstance(expr, Block) else "an index"
+                raise ProgramError(
+                    f"{what} has no form by components (line {span.line})",
+                    hint="solve the program without the symmetry",
+                )
+            case Apply(atom=atom) if ATOMS[atom].takes_dim:
+                raise ProgramError(
+                    f"'{atom}' has no form by components: its size alone does not say how it splits",
+                    hint="solve the program without the symmetry",
+                )
+
+    def exact(self, value: Any) -> Any:
+        if isinstance(value, Split):
+            return Split(value.rows, value.columns, tuple(map(self.numbers.exact, value.parts)))
+        if isinstance(value, Level):
+            return Level(value.space, self.numbers.exact(value.values))
+        if isinstance(value, Unlisted):
+            return value
+        return self.numbers.exact(value)
+
+    def call(self, atom: str, *args: Any, **options: Any) -> Any:
+        """What the atom does to values: a Split, a Level or what it is densely.
+
+        Raises
+        ------
+        ProgramError : the atom has no form by components, or none for these arguments (both named).
+        """
+        if not any(map(is_structured, args)):
+            return self.numbers.call(atom, *args, **options)
+        form, is_plain = ATOMS[atom].by_component, "axis" not in options
+        if form is not None and not all(map(_is_listed, args)):
+            form = component_forms.form
+        value = form(self.numbers, atom, *args, **options) if form is not None and is_plain else None
+        if value is None:
+            axis = "".join(f", {name}={number}" for name, number in options.items())
+            raise ProgramError(
+                f"'{atom}' has no form by components for {', '.join(map(_word, args))}{axis}",
+                hint="solve the program without the symmetry, or write it with other atoms",
+            )
+        return value
+
+    def diagonal_matrix(self, value: Any) -> Any:
+        """``diag`` of a value as a term."""
+        is_vector = isinstance(value, Level | RootOfMeasure)
+        return Diagonal(value) if is_vector else self.call("diag", value)
+
+    def whole(self, term: Any) -> Any:
+        """A term as a value: its parts formed."""
+        return self.call("diag", term.entries) if isinstance(term, Diagonal) else term
+
+    def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
+        """The product of two terms; around an inverse it is solved by component, never inverted."""
+        if inverted is None:
+            return self._times(left, right)
+        left, right = self.whole(left), self.whole(right)
+        values = [value for value in (left, inverted, right) if value is not None]
+        if not any(map(is_structured, values)):
+            return self.numbers.solved(left, inverted, right)
+        if not all(isinstance(value, Split) for value in values):  # refused by name
+            inverse = self.call("inv", inverted)
+            return reduce(self._times, [inverse if value is inverted else value for value in values])
+        if not inverted.is_listed and len(values) < 3:
+            raise ProgramError(
+                "the inverse of a matrix over cells that are not listed has no form but between queries",
+                hint="write the whole product in one: W @ inv(X) @ W.T",
+            )
+        sides = [None if side is None else side.parts for side in (left, right)]
+        parts = solved(self.numbers, sides[0], inverted.parts, sides[1])
+        rows = inverted.columns if left is None else left.rows
+        return Split(rows, inverted.rows if right is None else right.columns, parts)
+
+    def _times(self, left: Any, right: Any) -> Any:
+        match left, right:
+            case Diagonal(), Diagonal():
+                return Diagonal(self.call("mul", left.entries, right.entries))
+            case Diagonal(), Level():
+                return self.call("mul", left.entries, right)
+            case Split(), Diagonal(entries=RootOfMeasure() as root):
+                return component_forms.times_root(self.numbers, left, root)
+            case Diagonal(), Split():
+                same(left.entries.space, right.rows, "matmul")
+                return self._scaled(right, tuple(on_basis(self.numbers, left.entries)))
+            case Split(), Diagonal():
+                same(right.entries.space, left.columns, "matmul")
+                rows = each(self.numbers, "transpose", tuple(on_basis(self.numbers, right.entries)))
+                return self._scaled(left, rows)
+        return self.call("matmul", self.whole(left), self.whole(right))
+
+    def _scaled(self, matrix: Split, factors: tuple[Any, ...]) -> Split:
+        """Each row, or column, times the level of its basis vector."""
+        return Split(matrix.rows, matrix.columns, each(self.numbers, "mul", factors, matrix.parts))
+
+    def diagonal(self, left: Any, right: Any, inverted: Any = None) -> Any:
+        """The rows' space, the diagonals of the parts of a product, which are not formed, in one vector, and
+        the order of the parts there; None where a side does not split."""
+        if inverted is not None:
+            left, right = self.whole(left), self.whole(right)
+        if not (isinstance(left, Split) and isinstance(right, Split) and isinstance(inverted, Split | None)):
+            return None
+        if not (left.rows.is_listed and (inverted is not None or left.columns.is_listed)):
+            return None
+        same(left.rows, right.columns, "diag")
+        if inverted is not None:
+            same(left.columns, inverted.rows, "matmul")
+            same(inverted.columns, right.rows, "matmul")
+            return left.rows, *solved_diagonals(self.numbers, left.parts, inverted.parts, right.parts)
+        same(left.columns, right.rows, "matmul")
+        products = each(self.numbers, "mul", left.parts, each(self.numbers, "transpose", right.parts))
+        return left.rows, *vector(self.numbers, "sum", products, axis=1)
+
+    def of_diagonal(self, atom: str, diagonal: tuple[Space, Any, list[int]]) -> Any:
+        """``diag`` or ``trace`` of a matrix, from the diagonals of its parts."""
+        space, entries, order = diagonal
+        if atom == "diag":
+            return spread(self.numbers, space, entries, order)
+        copies = np.repeat(space.multiplicities[order], [space.dims[at] for at in order])
+        return self.call("sum", self.call("mul", self.numbers.count(copies), entries))
+
+
+def _is_listed(value: Any) -> bool:
+    return not isinstance(value, Split | Unlisted) or value.is_listed
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Unlisted):
+        return "a vector over cells that are not listed"
+    if isinstance(value, Split):
+        return "a matrix that splits into components"
+    if isinstance(value, Level):
+        return "a vector that is constant on orbits"
+    return ("a number", "a dense vector", "a dense matrix")[min(len(np.shape(value)), 2)]
+
+
+def without_form(program: Program) -> str:
+    """What has no form by components, in words with its line; "" when all of it has one.
+
+    Looked at is what a solve evaluates: lets, objective, constraints, repair, certificate and meaning. A line
+    that passes may still be refused where it is evaluated, for what its arguments turn out to be.
+    """
+    for name, expr in _lines(program):
+        if expr is None:
+            return f"the family '{name}' (not one vector inequality)"
+        for node in walk(expr):
+            if isinstance(node, Index | Entries):
+                return f"an index in '{name}'"
+            if isinstance(node, Block):
+                return f"the block matrix in '{name}'"
+            if isinstance(node, Apply) and (ATOMS[node.atom].by_component is None or node.options):
+                return f"'{node.atom}' in '{name}'"
+    return ""
+
+
+def _lines(program: Program) -> Iterator[tuple[str, Expr | None]]:
+    for let in program.lets:
+        yield let.name, let.expr
+    if program.objective is not None:
+        yield "the objective", program.objective
+    for c in program.constraints:
+        for side in (c.relation.left, c.relation.right):
+            yield c.name, side if c.family is None else vectorised(side, c.family.index)
+    for assignment in program.repair:
+        yield f"repair of {assignment.name}", assignment.expr
+    if program.certificate is not None:
+        yield "the certificate", program.certificate.expr
+        for m in program.certificate.multipliers:
+            if m.start is not None:
+                yield f"the start of {m.key}", m.start
+    if program.meaning is not None:
+        yield program.meaning.kind, program.meaning.expr
+
+
+def split_meaning(
+    meaning: Meaning, found: Split, env: Mapping[str, Any]
+) -> tuple[Split, Split | None, Split | None]:
+    """The strategy that a program means by a value; covariance and basis where it says those."""
+    if meaning.kind == "strategy":
+        return found, None, None
+    basis: Split = env[meaning.basis]
+    covariance = Split(found.rows, found.columns, tuple(symmetric_part(part) for part in found.parts))
+    parts = tuple(_whitened(s, b) for s, b in zip(covariance.parts, basis.parts, strict=True))
+    return Split(basis.rows, basis.columns, parts), covariance, basis
+
+
+def _whitened(covariance: Array, basis: Array) -> Array:
+    """Σ^(-1/2) B."""
+    values, vectors = scipy.linalg.eigh(covariance)
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ basis)

@@ -4,12 +4,8 @@ What a tree means (types, curvature, values) is not known here.
 
 - ``source_text.py``: the text as lines and tokens, each statement read once
 - ``program_sections.py``: the sections, and their statements still unread
-- ``parse_statements.py``: declarations, assignments, constraints, steps
-- ``parse_constraints.py``: constraints for all values of an index or two
-- ``neighbourhood.py``: the set of neighbours that a guarantee is for
-- ``parse_expression.py``: expressions, by Python's grammar
-- ``names_elsewhere.py``: what atoms are called in other languages
-- ``program.py``: ``Program``: all that a file says, put together
-- ``syntax_tree.py``: the tree that comes out
-- ``to_text.py``: an expression written as text again
+- ``parse_statements.py``: statements: declarations, assignments, constraints, steps
+- ``program.py``: a program: what its file says, as frozen data
+- ``parse_expression.py``: expressions: a white list of Python's grammar, and words of other languages
+- ``syntax_tree.py``: the syntax tree of a program, and its expressions written as text
 """

@@ -1,4 +1,9 @@
-"""Expressions: Python's grammar through ``ast`` and a white list; nothing is ever executed."""
+"""Expressions: a white list of Python's grammar, and words of other languages.
+
+Names that atoms have in other languages, and what is written for them here.
+
+Expressions: Python's grammar through ``ast`` and a white list; nothing is ever executed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,6 @@ from typing import NoReturn
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.syntax.names_elsewhere import LIBRARIES, SYNONYMS
 from mmopt.language.syntax.source_text import HINT, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -27,7 +31,59 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
 )
 
-__all__ = ["COMPARED", "MAX_NESTING", "parse_call", "parse_dim", "parse_expr", "parse_relation"]
+# Names under which an atom is known elsewhere.
+SYNONYMS = {
+    "bmat": "[[A, B], [C, D]]",
+    "det": "logdet(X): the logarithm of the determinant is concave, the determinant neither",
+    "dot": "a @ b",
+    "eigmax": "lambda_max(X)",
+    "eigmin": "lambda_min(X)",
+    "eigvals": "lambda_max(X) or lambda_min(X)",
+    "eigvalsh": "lambda_max(X) or lambda_min(X)",
+    "entr": "entropy(x)",
+    "fro": "norm(X, fro)",
+    "hstack": "[[A, B]]",
+    "I": "eye(n)",
+    "identity": "eye(n)",
+    "inner": "a @ b",
+    "inv_pos": "1 / x",
+    "inverse": "inv(X)",
+    "kl_div": "rel_entropy(x, y)",
+    "lambdamax": "lambda_max(X)",
+    "lambdamin": "lambda_min(X)",
+    "log_det": "logdet(X)",
+    "log_sum_exp": "logsumexp(x)",
+    "matmul": "A @ B",
+    "matrix_frac": "trace(W @ inv(X) @ W.T)",
+    "maximum": "max(a, b)",
+    "mean": "sum(x) / n",
+    "minimum": "min(a, b)",
+    "multiply": "a * b",
+    "norm1": "norm(x, 1)",
+    "norm2": "norm(x)",
+    "norm_fro": "norm(X, fro)",
+    "norm_inf": "norm(x, inf)",
+    "norm_nuc": "nuclear(X)",
+    "normInf": "norm(x, inf)",
+    "normNuc": "nuclear(X)",
+    "pow": "x**2",
+    "power": "x**2",
+    "quad_form": "norm(root(Q) @ x)**2 with Q psd",
+    "rel_entr": "rel_entropy(x, y)",
+    "sigmamax": "sigma_max(X)",
+    "slogdet": "logdet(X)",
+    "sqrtm": "root(X)",
+    "square": "x**2",
+    "sum_squares": "sum(x**2)",
+    "sumsq": "sum(x**2)",
+    "tr": "trace(X)",
+    "transpose": "X.T",
+    "vstack": "[[A], [B]]",
+}
+
+
+LIBRARIES = ("cp", "cvxpy", "math", "np", "numpy", "scipy", "torch")
+
 
 # Operations inside each other. Every reading of a tree is recursive, with a few frames of Python for
 # each level, and Python allows a thousand in all.

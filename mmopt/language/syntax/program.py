@@ -1,4 +1,9 @@
-"""A program: what its file says, as frozen data, and how it is read from there."""
+"""A program: what its file says, as frozen data.
+
+The section ``neighbours``: the set of tables that the guarantee of a program is for, in its words.
+
+A program: what its file says, as frozen data, and how it is read from there.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +14,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
-from mmopt.language.syntax.neighbourhood import Neighbourhood, neighbourhood
-from mmopt.language.syntax.parse_constraints import family_constraint, with_dimensions
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.parse_statements import (
     assignment,
     constraint,
     declaration,
+    family_constraint,
     is_declaration,
     multipliers,
     name_of,
@@ -26,6 +30,7 @@ from mmopt.language.syntax.parse_statements import (
     start,
     step,
     string_value,
+    with_dimensions,
 )
 from mmopt.language.syntax.program_sections import CLASSES, Klass, Section, check_sections, split_sections
 from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
@@ -43,12 +48,53 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
     Start,
     Step,
+    to_source,
 )
-from mmopt.language.syntax.to_text import to_source
 from mmopt.notebook import Displayed
 from mmopt.resources import programs_folder
 
-__all__ = ["Program", "program_names"]
+Kind = Literal["add-remove", "replace-one", "rows", "participation"]
+WORDS: tuple[Kind, ...] = get_args(Kind)
+FORMS = (
+    "write add-remove, replace-one, rows k (of one person), or participation separation b at most k "
+    "(steps of one person)"
+)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The set, with its numbers: k of ``rows k``, or b and k of ``participation separation b at most k``."""
+
+    kind: Kind
+    numbers: tuple[Expr, ...] = ()
+    span: Span = field(default=Span(1, 1), compare=False, repr=False)
+
+
+def neighbourhood(text: Text) -> Neighbourhood:
+    """``add-remove``, ``replace-one``, ``rows k`` or ``participation separation b at most k``."""
+    words = "".join(text.text.split())
+    for kind in WORDS[:2]:
+        if words == kind:
+            return Neighbourhood(kind, (), text.place)
+    first = text.tokens[0]
+    rest = text.cut(first.end, text.end)
+    if first.text == "rows" and rest.text:
+        return Neighbourhood("rows", (parse_expr(rest),), text.place)
+    if first.text == "participation":
+        before, numbers = split_at(rest, "separation")
+        apart, limit = (before, None) if numbers is None else split_at(numbers, "at")
+        if not before.text and limit is not None and limit.text.startswith("most"):
+            most = limit.cut(limit.tokens[0].end, limit.end)
+            return Neighbourhood("participation", (parse_expr(apart), parse_expr(most)), text.place)
+        text.fail(
+            "a participation says how far apart two steps of one person are, and how many there are at most",
+            "write: participation separation b at most k",
+        )
+    if first.text == "rows":
+        text.fail("'rows' says how many rows of one person there are at most", "write: rows k")
+    near = suggest(words, WORDS)
+    text.fail(f"there are no neighbours '{text.text}'", near if near.startswith("did") else FORMS)
+
 
 SUFFIX = ".program"
 TYPED = "<program>"  # a text that is in no file

@@ -11,8 +11,6 @@ from mmopt.errors import suggest
 from mmopt.language.syntax.source_text import CLOSING, PAIRS, RELATIONS, Source, Text
 from mmopt.language.syntax.syntax_tree import Span
 
-__all__ = ["CLASSES", "SECTIONS", "Klass", "Section", "check_sections", "split_sections", "statements"]
-
 # In the order in which a program is best read; a section may stand only once.
 SECTIONS = (
     "program",

@@ -16,22 +16,6 @@ from typing import NamedTuple, NoReturn
 from mmopt.errors import Location, ProgramError
 from mmopt.language.syntax.syntax_tree import Span
 
-__all__ = [
-    "HINT",
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "MAX_LENGTH",
-    "PAIRS",
-    "RELATIONS",
-    "SIGNS",
-    "WORDS",
-    "Source",
-    "Text",
-    "Token",
-    "check_expression",
-    "plain",
-]
-
 MAX_BYTES = 200_000
 MAX_LENGTH = 4_000  # characters of one statement
 MAX_DEPTH = 40  # brackets inside brackets

@@ -1,6 +1,10 @@
-"""The syntax tree of a program: frozen dataclasses, equal when they say the same thing.
+"""The syntax tree of a program, and its expressions written as text.
+
+The syntax tree of a program: frozen dataclasses, equal when they say the same thing.
 
 Positions do not take part in equality, so ``B[:, i]`` in two places of a file is one expression.
+
+An expression written as text, with brackets only where they are needed.
 """
 
 from __future__ import annotations
@@ -9,39 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from mmopt.language.atoms.argument_types import Dim
-
-__all__ = [
-    "Adoption",
-    "Apply",
-    "Assignment",
-    "Block",
-    "Certificate",
-    "Constraint",
-    "Declaration",
-    "Entries",
-    "Expr",
-    "Family",
-    "Index",
-    "Meaning",
-    "Multiplier",
-    "Name",
-    "Number",
-    "Relation",
-    "Repeat",
-    "Span",
-    "Start",
-    "Step",
-    "SubProgram",
-    "chain",
-    "children",
-    "constant",
-    "is_rank",
-    "mentions",
-    "names_in",
-    "rewrite",
-    "transpose",
-    "walk",
-]
+from mmopt.language.atoms.table_of_atoms import ATOMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,3 +314,59 @@ def transpose(expr: Expr) -> Expr:
 def is_rank(c: Constraint) -> bool:
     """Whether the constraint is about a rank."""
     return isinstance(c.relation.left, Apply) and c.relation.left.atom == "rank"
+
+
+POSTFIX = ATOMS["transpose"].binds
+NUMBER = POSTFIX - 1  # 2.T would read as the number "2." and a name
+CALL = ATOMS["abs"].binds
+
+
+def number_text(value: float) -> str:
+    """A number as one writes it; reading it gives the same float."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def to_source(expr: Expr) -> str:
+    """The expression in the language itself; reading it gives an equal tree."""
+    return _write(expr)[0]
+
+
+def _write(expr: Expr) -> tuple[str, int]:
+    """The text and how strongly it holds together."""
+    match expr:
+        case Number(value=value):
+            return number_text(value), NUMBER
+        case Name(id=name):
+            return name, CALL
+        case Index(base=base, items=items):
+            inside = ", ".join(":" if i is None else to_source(i) for i in items)
+            return f"{_held(base, lambda b: b >= NUMBER)}[{inside}]", POSTFIX
+        case Block(rows=rows):
+            inside = ", ".join("[" + ", ".join(map(to_source, r)) + "]" for r in rows)
+            return f"[{inside}]", CALL
+        case Entries(body=body, families=families, where=where):
+            clauses = [f"for {f.index} in {f.dim}" for f in families]
+            clauses += [f"if {to_source(r.left)} {r.op} {to_source(r.right)}" for r in where]
+            return " ".join([to_source(body), *clauses]), 0
+        case Apply(atom=name, args=args, options=options):
+            atom = ATOMS[name]
+            if atom.binds == CALL:
+                extra = "".join(f", {key}={value}" for key, value in options)
+                return f"{atom.text.format(*map(to_source, args))[:-1]}{extra})", CALL
+            return atom.text.format(*_operands(name, args)), atom.binds
+
+
+def _operands(name: str, args: tuple[Expr, ...]) -> list[str]:
+    """Operators group from the left, ``**`` from the right; its exponent may begin with a minus."""
+    own = ATOMS[name].binds
+    if len(args) == 1:
+        return [_held(args[0], lambda b: b >= own)]
+    if name == "pow":
+        minus = ATOMS["neg"].binds
+        return [_held(args[0], lambda b: b > own), _held(args[1], lambda b: b >= own or b == minus)]
+    return [_held(args[0], lambda b: b >= own), _held(args[1], lambda b: b > own)]
+
+
+def _held(expr: Expr, fits: Callable[[int], bool]) -> str:
+    text, binds = _write(expr)
+    return text if fits(binds) else f"({text})"

@@ -17,24 +17,9 @@ from scipy.spatial.distance import cdist
 
 from mmopt.errors import PrivacyError, TooLargeError
 from mmopt.numerics.arrays import AnyInts, Ints
-from mmopt.numerics.participation import largest_block, largest_sums, most_steps
+from mmopt.numerics.outward import largest_block, largest_sums, most_steps
 from mmopt.privacy.guarantee import float_above
 from mmopt.strategies import Neighbours
-
-__all__ = [
-    "bound_by_column",
-    "exactly",
-    "integer_product",
-    "largest_absolute_difference",
-    "largest_absolute_sum",
-    "largest_entry",
-    "largest_row_sum",
-    "largest_squared_difference",
-    "largest_squared_norm",
-    "root_above",
-    "squared_sensitivity",
-]
-
 
 _LIMIT = 2**62
 _WIDEST = 2**90
@@ -169,7 +154,7 @@ def _largest_squared_move(matrix: Ints, norm: int) -> int:
 
 
 def _squared_participation(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
-    """``numerics.participation`` on integers; where sums may reach 2^62 they are of quotients, rounded up."""
+    """``numerics.outward`` on integers; where sums may reach 2^62 they are of quotients, rounded up."""
     b, k = neighbours.separation, most_steps(matrix.shape[1], neighbours.separation, neighbours.at_most)
     ones = np.ones_like(matrix[:, :1])
     weights = np.abs(_gram(matrix)) if norm == 2 else _gram(np.abs(matrix), ones)[:, 0]

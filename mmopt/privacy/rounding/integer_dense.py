@@ -1,22 +1,35 @@
-"""A strategy rounded to an integer matrix, so that its answers and its sensitivity are exact.
+"""A dense strategy rounded to an integer matrix.
+
+From real rows to integers: what is kept of a strategy, its core rounded, and what must not be lost by it.
+
+Where both noises are Gaussian a rotation of A is as good as A (``integer_dense.py``); an L1 norm knows no
+rotations. With the cells merged that no query tells apart, A's mean over each class of cells is measured: an
+average of columns is never longer than the longest, and as estimates of the queries it is no worse, since
+(P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Rows that this makes
+multiples of each other are added up. Where these means are dependent, A = C B with an integer basis B of the
+workload's row space, and rint(2^bits C) B is measured. In both cases the integers span the workload's row
+space whenever their core has full column rank.
+
+A strategy rounded to an integer matrix, so that its answers and its sensitivity are exact.
 
 Rounding A itself would move its row space when it is rank deficient. Instead, with an integer basis B
 (k, n) of the workload's row space and Sigma = B (AᵀA)⁺ Bᵀ the covariance of B x under A, the matrix
 rint(2^bits Sigma^(-1/2)) B is measured, or c Sigma^(-1/2) B where that is integer for some c. It is integer,
 its row space is the workload's whenever its k x k core has full rank, and before rounding it costs no more
 than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a least-squares estimate of B x uses no more than what A measured. That is
-for Gaussian noise; for Laplace noise the rows are kept (``rounded_rows.py``).
+for Gaussian noise; for Laplace noise the rows are kept (``integer_dense.py``).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from mmopt.errors import PrivacyError
+from mmopt.errors import PrivacyError, TooLargeError, WorkloadError
 from mmopt.numerics.arrays import AnyInts, Array, Ints, frozen
 from mmopt.numerics.pseudoinverse import pinv
 from mmopt.privacy.rounding.integer_arithmetic import (
@@ -26,27 +39,230 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     root_above,
     squared_sensitivity,
 )
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, OneNoise, Part, digest
-from mmopt.privacy.rounding.rounded_rows import (
-    COLUMN_BITS,
-    check_bias,
-    check_fit,
-    check_rank,
-    choose_bits,
-    closest,
-    divide_by_gcd,
-    inverse_root,
-    is_one_count,
-    kept_rows,
-    loss_of,
-    rint,
-    rounded_core,
-)
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, MeasuredT, OneNoise, Part, digest
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.range_blocks import Identity
 
-__all__ = ["IntegerStrategy", "Reconstruction", "as_is", "round_dense", "round_rows", "round_strategy"]
+BIAS_LIMIT = 1e-6
+"""Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
+
+WORTH_SAYING = 1.001
+"""Factor on the variance of a query by rounding, above which more bits are taken, or else it is said."""
+
+COLUMN_BITS = (29, 42)
+"""Column norms up to 2^29: squared differences stay below 2^62, answers below 2^60. Where that is not enough,
+up to 2^42: answers are Python integers, and noise, at an epsilon above 1e-4, stays below 2^62.
+"""
+
+_SOLVED = 1e-7  # of the largest entry, what a solver may leave of one that is meant to be 0
+
+_SIZES_DIFFER = "the queries differ too much in size for 64-bit integers; scale the large ones down"
+_CLEAR = 1e-8  # singular values below this part of the largest are rounding errors of a dependency
+
+
+def inverse_root(covariance: Array) -> Array:
+    """The symmetric Sigma^(-1/2); WorkloadError when Sigma is singular to working accuracy."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    if not (np.isfinite(values).all() and values[0] > values[-1] * len(values) * 2.0**-52):
+        raise WorkloadError(
+            "the covariance of the measured basis is singular: eigenvalues from "
+            f"{values[0]:.3g} to {values[-1]:.3g}",
+            hint="the strategy measures some queries with next to no noise beside others",
+        )
+    root = np.asarray((vectors / np.sqrt(values)) @ vectors.T, dtype=np.float64)
+    return (root + root.T) / 2
+
+
+def choose_bits(largest: float, most: int = COLUMN_BITS[0]) -> int:
+    """The most bits that keep column norms, of which this is the largest, about 2^most or below."""
+    return most - math.ceil(math.log2(largest))
+
+
+def closest(rounded: Callable[[int], MeasuredT], sizes: Sequence[int]) -> MeasuredT:
+    """A strategy rounded to the fewest of these bits that add next to nothing to a variance, or to the best.
+
+    Errors as ``rounded`` at the most bits.
+    """
+    found: list[MeasuredT] = []
+    for bits in sizes:
+        try:
+            found.append(rounded(bits))
+        except (WorkloadError, TooLargeError):
+            if bits == sizes[-1] and not found:
+                raise
+        else:
+            if found[-1].loss <= WORTH_SAYING:
+                break
+    return min(found, key=lambda one: one.loss)
+
+
+def common_step(values: Array, accuracy: float) -> float | None:
+    """The largest number that all values are multiples of, to `accuracy` times the largest value; or None.
+
+    The least of the values in 1 to 64 parts is tried; the largest may be 2^20 of them.
+    """
+    sizes = np.unique(np.abs(values))
+    sizes = sizes[sizes > accuracy * sizes[-1]]
+    steps = float(sizes[0]) / np.arange(1, 65)
+    steps = steps[sizes[-1] / steps <= 2.0**20]
+    for some in (sizes[:8], sizes):  # few values rule most steps out
+        counts = some / steps[:, None]
+        allowed = np.minimum(accuracy * sizes[-1] / steps, 1e-4)  # also for the smallest ones
+        steps = steps[np.abs(counts - np.rint(counts)).max(axis=1) <= allowed]
+    return float(steps[0]) if len(steps) else None
+
+
+def rounded_core(real: Array, length: float, most: int) -> tuple[Ints, int, float]:
+    """What is measured for a real core, its bits, and the noise on it over 2^bits at unit noise on the real.
+
+    A core that is integers times one number, as far as solvers are accurate, is measured as these integers:
+    (integers, 0, one over the number). Any other is rint(2^bits core), of columns of this `length`, as
+    ``choose_bits``.
+    """
+    step = common_step(real, _SOLVED)
+    if step is not None:
+        own = rint(real / step)
+        if np.linalg.matrix_rank(own) == own.shape[1]:
+            return own, 0, float(np.abs(own).max() / np.abs(real).max())
+    bits = choose_bits(length, most)
+    return rint(np.ldexp(real, bits)), bits, 1.0
+
+
+def is_one_count(matrix: Ints) -> bool:
+    """Whether no column has more than one entry that is not 0."""
+    return bool(((matrix != 0).sum(axis=0) <= 1).all())
+
+
+def rint(real: Array) -> Ints:
+    rounded = np.rint(real)
+    if not np.abs(rounded).max() < 2.0**52:  # beyond, float64 holds no fractions and the cast may overflow
+        raise WorkloadError(f"a rounded strategy entry is {np.abs(rounded).max():.3g}, the limit is 2^52")
+    return rounded.astype(np.int64)
+
+
+def check_rank(core: Ints, bits: int) -> None:
+    """WorkloadError unless the core has full row rank with a margin far above float error."""
+    values = np.linalg.svd(core.astype(float), compute_uv=False)
+    if not values[-1] > values[0] * 1e-12:
+        raise WorkloadError(
+            f"the strategy rounded to {bits} bits loses rank: singular values from "
+            f"{values[-1]:.3g} to {values[0]:.3g}",
+            hint=_SIZES_DIFFER,
+        )
+
+
+def loss_of(rounded: Array, unrounded: Array) -> float:
+    """The largest factor by which a variance grew; WorkloadError where a query is lost."""
+    loss = float(np.max(rounded / unrounded))
+    if not math.isfinite(loss):
+        raise WorkloadError("rounding the strategy to integers loses a query", hint=_SIZES_DIFFER)
+    return loss
+
+
+def divide_by_gcd(basis: Ints) -> Ints:
+    """Rows over their greatest common divisor: the same row space, more bits left for the core."""
+    divisors = np.gcd.reduce(basis, axis=1)
+    return np.asarray(basis // np.maximum(divisors, 1)[:, None], dtype=np.int64)
+
+
+def check_bias(wanted: Array, reached: Array) -> float:
+    """Largest difference over the largest wanted entry; WorkloadError above BIAS_LIMIT."""
+    bias = float(np.abs(wanted - reached).max() / np.abs(wanted).max())
+    if not bias <= BIAS_LIMIT:
+        raise WorkloadError(
+            f"rounding the strategy to integers biases a query by {bias:.3g} of its largest entry per row of "
+            f"data, the limit is {BIAS_LIMIT:g}",
+            hint="write the queries with integers (multiply them by a common denominator)",
+        )
+    return bias
+
+
+def unsupported() -> WorkloadError:
+    """The strategy does not determine all queries."""
+    return WorkloadError(
+        "the strategy does not support the workload: some query is no combination of its rows",
+        hint="solve the strategy for this workload",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """``real @ basis`` (p, n) has the strategy's rows, as far as the queries see them.
+
+    real : (p, r), of full column rank. basis : (r, n) integers.
+    back : (n, r), queries = queries @ back @ basis. bias : largest error of that, of the largest entry.
+    """
+
+    real: Array
+    basis: Ints
+    back: Array
+    bias: float
+
+
+def check_fit(strategy: Strategy, workload: Workload) -> None:
+    """WorkloadError for another number of cells, or a strategy that does not support the workload."""
+    if strategy.n != workload.n:
+        raise WorkloadError(f"the strategy has {strategy.n} cells, the workload {workload.n}")
+    if not strategy.supports(workload):
+        raise unsupported()
+
+
+def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
+    """The strategy's rows over an integer basis, as the module says.
+
+    Raises
+    ------
+    WorkloadError : another number of cells, a strategy that does not support the workload, or one of fewer
+        dimensions than there are classes of cells, for queries that have no integer basis.
+    """
+    check_fit(strategy, workload)
+    classes = workload.cell_classes
+    means, first = _class_means(strategy.matrix, classes)
+    means = _without_multiples(means, strategy.norm)
+    if np.linalg.matrix_rank(means, rtol=_CLEAR) == means.shape[1]:
+        basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
+        return Rows(means, basis, np.equal.outer(np.arange(workload.n), first).astype(np.float64), 0.0)
+    found = workload.integer_basis
+    if found is None:
+        raise WorkloadError(
+            f"the strategy has fewer than {len(first)} dimensions, one for each cell or class of cells, and "
+            "the queries have no integer basis",
+            hint="write the queries with integers (multiply them by a common denominator)",
+        )
+    basis = divide_by_gcd(found)
+    solved = np.linalg.lstsq(
+        basis.T.astype(np.float64), np.hstack([workload.basis.T, strategy.matrix.T]), rcond=None
+    )[0].T
+    change, real = solved[: workload.rank], np.ascontiguousarray(solved[workload.rank :])
+    bias = check_bias(workload.basis, change @ basis)
+    return Rows(real, basis, workload.basis.T @ change, bias)
+
+
+def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:
+    """Means of the columns of each class (p, c), and each class's first cell (c,); -1 is left out."""
+    order = np.argsort(classes, kind="stable")
+    order = order[classes[order] >= 0]
+    _, starts, sizes = np.unique(classes[order], return_index=True, return_counts=True)
+    means = np.add.reduceat(matrix[:, order], starts, axis=1) / sizes
+    # The mean of equal columns is that column, without a rounding error.
+    alike = np.maximum.reduceat(matrix[:, order], starts, axis=1)
+    same = alike == np.minimum.reduceat(matrix[:, order], starts, axis=1)
+    return np.where(same, alike, means), order[starts]
+
+
+def _without_multiples(rows: Array, norm: int) -> Array:
+    """The rows, those that are positive multiples of another one added up, so that columns keep their norms.
+
+    One row (a + b) r tells more of r than a r and b r, with noise of the same scale.
+    """
+    kept = rows[rows.any(axis=1)]
+    lengths = np.abs(kept).sum(axis=1)
+    directions = kept / lengths[:, None]
+    found = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(found[2].ravel(), lengths**norm) ** (1 / norm)
+    order = np.argsort(found[1])
+    return rows if len(order) == len(kept) else directions[found[1][order]] * sizes[order, None]
 
 
 @dataclass(frozen=True, eq=False)

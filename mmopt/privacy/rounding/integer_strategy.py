@@ -1,24 +1,75 @@
-"""The protocol of an integer strategy, and what follows where all rows get one noise, or it is in factors."""
+"""The protocol of integer strategies, and the tables of counts that they read.
+
+Counts of rows by tables over few attributes: all that some integer strategies need of the data.
+
+Over 10^20 cells there is no data vector, but the table of any two of its attributes is small.
+
+The protocol of an integer strategy, and what follows where all rows get one noise, or it is in factors.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from mmopt.errors import DataError, OptionError
-from mmopt.numerics.arrays import AnyInts, Array, Ints, require_memory
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import AnyInts, Array, Ints
 from mmopt.numerics.outward import not_below
-from mmopt.privacy.rounding.counted_tables import CountedTables
 from mmopt.privacy.rounding.integer_arithmetic import root_above
 from mmopt.strategies import Neighbours, StrategyForm
 from mmopt.workloads import Workload
 
-__all__ = ["MAX_ROWS", "InFactors", "Measured", "MeasuredT", "OneNoise", "Part", "check_type", "digest"]
+
+@runtime_checkable
+class CountedTables(Protocol):
+    """Rows counted by sets of attributes; ``mmopt.data.counts`` makes one from a table."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of each attribute of the domain."""
+
+    def of(self, attributes: tuple[int, ...]) -> Ints:
+        """The rows in each cell of these attributes, of their sizes; () is the number of rows counted.
+
+        attributes : their places in the domain, ascending. An Error where they were not counted together.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTable:
+    """A data vector (n,) as a source of tables."""
+
+    counts: Ints
+    sizes: tuple[int, ...]
+
+    def of(self, attributes: tuple[int, ...]) -> Ints:
+        """The sums over all other attributes."""
+        kept = set(attributes)
+        others = tuple(i for i in range(len(self.sizes)) if i not in kept)
+        return np.asarray(self.counts.reshape(self.sizes).sum(axis=others), dtype=np.int64)
+
+
+def maximal(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """The sets of attributes that are inside no other, each ascending, larger ones first."""
+    found: list[int] = []
+    held: dict[int, list[int]] = {}  # by attribute: those of ``found`` that have it
+    ordered = sorted({tuple(sorted(own)) for own in sets}, key=lambda own: (-len(own), own))
+    for own in ordered:
+        mask = sum(1 << i for i in own)
+        around = found if not own else min((held.get(i, []) for i in own), key=len)
+        if not any(mask & other == mask for other in around):
+            found.append(mask)
+            for i in own:
+                held.setdefault(i, []).append(mask)
+    return tuple(tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in found)
+
 
 MAX_ROWS = 2**31
 """Rows that the integers have room for. A public constant: it must not depend on the data."""
@@ -119,7 +170,7 @@ class Measured(ABC):
         """
         raise DataError(
             "the data are tables of counts, and this strategy is measured on a data vector",
-            hint="count the rows with mmopt.data.data_vector",
+            hint="count the rows with mmopt.data.counts",
         )
 
     @abstractmethod

@@ -8,15 +8,12 @@ from typing import Any
 
 from mmopt.privacy.rounding.integer_by_component import round_by_component
 from mmopt.privacy.rounding.integer_dense import round_dense
-from mmopt.privacy.rounding.integer_marginals import round_marginals
+from mmopt.privacy.rounding.integer_product import round_union
 from mmopt.privacy.rounding.integer_sectors import round_sectors
-from mmopt.privacy.rounding.integer_sectorwise import round_sectorwise
+from mmopt.privacy.rounding.integer_sectorwise import round_marginals, round_sectorwise
 from mmopt.privacy.rounding.integer_strategy import Measured, check_type
-from mmopt.privacy.rounding.integer_union import round_union
 from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload
-
-__all__ = ["ROUNDED", "check_arguments", "round_any"]
 
 ROUNDED: Mapping[type[StrategyForm], Callable[[Any, Workload, Neighbours], Measured]] = MappingProxyType(
     {

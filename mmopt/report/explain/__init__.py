@@ -3,15 +3,11 @@
 Nothing is solved here.
 
 - ``gather_facts.py``: ``mmopt.explain``: all facts of a program, a workload and a solution
-- ``explained_facts.py``: what facts there are
-- ``as_written.py``: facts of the program alone
-- ``as_compiled.py``: facts with a workload's numbers
-- ``as_solved.py``: facts at a solution
-- ``explanation.py``: the facts as sections, for every output alike
-- ``explanation_text.py``: for a terminal
+- ``explained_facts.py``: the facts of a program as plain data, and those of its own text
+- ``as_compiled.py``: a program as compiled for a workload, and its solution line by line
+- ``explanation.py``: an explanation arranged, and printed in a terminal
 - ``explanation_latex.py``: as a LaTeX document
-- ``explanation_html.py``: as an HTML page
-- ``latex_to_mathml.py``: the formulas of that page
+- ``explanation_html.py``: an explanation as one HTML page, its formulas in MathML
 """
 
 from mmopt.report.explain.explained_facts import Step

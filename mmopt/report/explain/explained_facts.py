@@ -1,4 +1,9 @@
-"""What there is to say of a program: plain frozen data, which the renderers only arrange."""
+"""The facts of a program as plain data, and those of its own text.
+
+What there is to say of a program: plain frozen data, which the renderers only arrange.
+
+What a program says by itself: its lines typeset, the curvature of every node, its bound in words.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +11,34 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.language.print.prose_formulas import Formula, Sentence
-from mmopt.report.forecast_tables import Sizes
-
-__all__ = [
-    "Blamed",
-    "BoundFacts",
-    "Compiled",
-    "Facts",
-    "Formula",
-    "GivenFacts",
-    "Handed",
-    "LineFacts",
-    "MatrixFacts",
-    "NodeFacts",
-    "Scale",
-    "Sentence",
-    "SolvedFacts",
-    "SolvedLine",
-    "Statement",
-    "Step",
-    "plain_data",
-]
+from mmopt.compiler.same_program import is_shipped
+from mmopt.language import Checked, Program
+from mmopt.language.atoms.argument_types import Dim, Type
+from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
+from mmopt.language.check.infer_types import Scope
+from mmopt.language.check.section_checks import solved_programs
+from mmopt.language.print import (
+    Formula,
+    Sentence,
+    latex_name,
+    plain_name,
+    print_expr,
+    print_relation,
+    program_lines,
+    prose,
+)
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Certificate,
+    Expr,
+    Index,
+    Multiplier,
+    Name,
+    Number,
+    Relation,
+)
+from mmopt.report.program_tables import Sizes
 
 
 @dataclass(frozen=True)
@@ -218,3 +229,220 @@ def plain_data(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return {f.name: plain_data(getattr(value, f.name)) for f in dataclasses.fields(value)}
     return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+DOTS = "…"
+SHORT_ARGUMENT = 6  # an argument of so many characters is not worth leaving out
+
+
+# -- formulas in both prints, and what a type says in a few characters
+
+
+def formula_of(expr: Expr, scope: Scope) -> Formula:
+    """An expression in plain text and LaTeX."""
+    return Formula(print_expr(expr, scope, "plain"), print_expr(expr, scope, "latex"))
+
+
+def relation_of(relation: Relation, scope: Scope) -> Formula:
+    """A relation in plain text and LaTeX."""
+    return Formula(print_relation(relation, scope, "plain"), print_relation(relation, scope, "latex"))
+
+
+def name_of(name: str) -> Formula:
+    """A name as a formula."""
+    return Formula(plain_name(name), latex_name(name))
+
+
+def _short(expr: Expr, scope: Scope) -> Formula:
+    """The formula with dots for its long arguments: what the node itself does."""
+    match expr:
+        case Apply(atom, args, span, options):
+            expr = Apply(atom, tuple(_elided(a, scope) for a in args), span, options)
+        case Block(rows, span) if any(_elided(e, scope) is not e for r in rows for e in r):
+            expr = Block(tuple(tuple(_elided(e, scope) for e in r) for r in rows), span)
+        case Index(base, items, span):
+            expr = Index(_elided(base, scope), items, span)
+    out = formula_of(expr, scope)
+    return Formula(out.plain, out.latex.replace(r"\mathrm{…}", r"\dots").replace(DOTS, r"\dots"))
+
+
+def _elided(expr: Expr, scope: Scope) -> Expr:
+    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT:
+        return expr
+    return Name(DOTS, expr.span)
+
+
+def _dim(dim: Dim) -> str:
+    text = str(dim)
+    return "some" if "?" in text else text.replace("*", "")
+
+
+def _shape(known: Type) -> str:
+    """``number``, ``vector n``, ``row n``, ``r × n``."""
+    if known.is_scalar:
+        return "number"
+    if known.is_vector:
+        return f"{'row' if known.is_row else 'vector'} {_dim(known.dims[0])}"
+    return f"{_dim(known.dims[0])} × {_dim(known.dims[1])}"
+
+
+# -- lines, repair and bound
+
+
+def statements(checked: Checked) -> tuple[Statement, ...]:
+    """The typeset program, line by line."""
+    plain, latex = program_lines(checked, "plain"), program_lines(checked, "latex")
+    return tuple(
+        Statement(label, Formula(text, formula), words)
+        for (label, text, words), (_, formula, _) in zip(plain, latex, strict=True)
+    )
+
+
+def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
+    """The objective or a constraint, with the tree of each side."""
+    c = line.constraint
+    scope = checked.lines.inside(c.family if c else None)
+    if c is None:
+        formula = formula_of(line.sides[0].expr, scope)
+    else:
+        formula = relation_of(c.relation, scope)
+        if c.family:
+            index, dim = name_of(c.family.index), str(c.family.dim)
+            formula = Formula(
+                f"{formula.plain}   ∀ {index.plain} ∈ [{dim}]",
+                rf"{formula.latex} \quad \forall {index.latex} \in [{dim}]",
+            )
+    sides = tuple(_node(side, scope, line.blamed) for side in line.sides)
+    return LineFacts(line.name or checked.program.sense, formula, sides, line.wanted, _blamed(line))
+
+
+def _blamed(line: LineSurvey) -> Blamed | None:
+    if line.fault is None:
+        return None
+    where = line.fault.where
+    place, excerpt = (str(where), where.excerpt()) if where else ("", "")
+    return Blamed(line.fault.message, place, excerpt, line.fault.hint)
+
+
+def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
+    known = node.known
+    return NodeFacts(
+        formula_of(node.expr, scope),
+        _short(node.expr, scope),
+        _shape(known),
+        "⪰ 0" if known.psd else {1: "≥ 0", -1: "≤ 0"}.get(known.sign, ""),
+        known.curvature.value,
+        "psd" if known.loewner else "",
+        node.rule,
+        node is blamed,
+        tuple(_node(part, scope, blamed) for part in node.parts),
+    )
+
+
+def repair_words(program: Program) -> tuple[Sentence, ...]:
+    """What happens to a solver's point before anything is claimed of it."""
+    if not program.choose:
+        return ()
+    after = (
+        "Constraints and objective are then evaluated again at the point that results, with the program file "
+        "as the specification; the solver's own word counts for nothing."
+    )
+    if not program.repair:
+        first = (
+            "A solver's point is nearly feasible. There is no 'repair': what is declared symmetric, psd or "
+            "of one sign is made so, and a point that still misses a constraint is refused."
+        )
+        return (first,), (after,)
+    names: list[str | Formula] = []
+    for name in dict.fromkeys(a.name for a in program.repair):
+        names += [", " if names else "", name_of(name)]
+    return (
+        ("A solver's point is nearly feasible. The repair changes ", *names, ", in the order above."),
+        (after,),
+    )
+
+
+def about_words(checked: Checked) -> Sentence:
+    """What the program says of itself."""
+    return prose(checked.written.about, checked.scope)[0]
+
+
+def bound_facts(checked: Checked) -> BoundFacts:
+    """The bound and what it says."""
+    program = checked.written
+    is_claim = bool(program.certificate or program.bound) and not is_shipped(checked)
+    _, scope = prose(program.about, checked.scope)  # names of the words above are known in the proof
+    return BoundFacts(*_bound(checked), prose(program.proof, scope)[0], is_claim)
+
+
+def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
+    program, certificate = checked.program, checked.program.certificate
+    if certificate is None:
+        if program.bound and program.bound in solved_programs(program.steps):
+            words = f"The lower bound of {program.bound}, which a step solves, holds for the result too."
+        elif program.bound:
+            words = (
+                f"The lower bound of {program.bound} holds: it is one on total error over all strategies, "
+                "and so over those that this program can return."
+            )
+        elif program.klass == "convex":
+            words = (
+                "No bound is stated. A solve reads one off the lines themselves, which multipliers of any "
+                "origin prove."
+            )
+        else:
+            words = (
+                "No bound is stated. The objective is what was reached; nothing is proved of what is missed."
+            )
+        return None, ((words,),)
+    formula = formula_of(certificate.expr, checked.scope)
+    feasible = "at most" if program.sense == "minimize" else "at least"
+    holds = f"this number is {feasible} the objective of every feasible point"
+    sentences: list[Sentence] = [
+        (
+            "Whatever ",
+            _quantified(certificate),
+            f" is put in, {holds}. So each choice proves a bound on the optimum, whoever made it and however "
+            "badly.",
+        )
+        if certificate.multipliers
+        else (f"Whatever is chosen, {holds}.",)
+    ]
+    sentences += [_multiplier(m, checked) for m in certificate.multipliers]
+    ratio = "objective / bound − 1" if program.sense == "minimize" else "bound / objective − 1"
+    if checked.is_logarithmic:
+        ratio = "objective − bound" if program.sense == "minimize" else "bound − objective"
+    sentences.append(
+        (
+            "What is declared ≥ 0 is made so first. The objective is rounded to its worse side and so is the "
+            f"bound, so the gap, {ratio}, holds in floating point.",
+        )
+    )
+    return formula, tuple(sentences)
+
+
+def _quantified(certificate: Certificate) -> Formula:
+    """The multipliers with what is asked of each: ``p ≥ 0, A ⪰ 0, Y``."""
+    signs = {True: (" ≥ 0", r" \ge 0"), False: ("", "")}
+    plain, latex = [], []
+    for m in certificate.multipliers:
+        d, name = m.declaration, name_of(m.declaration.name)
+        sign = (" ⪰ 0", r" \succeq 0") if d.kind == "psd" else signs[bool(d.sign)]
+        plain.append(name.plain + sign[0])
+        latex.append(name.latex + sign[1])
+    return Formula(", ".join(plain), ", ".join(latex))
+
+
+def _multiplier(m: Multiplier, checked: Checked) -> Sentence:
+    """Its size, and where its first value comes from."""
+    d = m.declaration
+    sizes = ("a number", "a vector of length {0}", "a matrix {0} × {1}")
+    size = sizes[len(d.dims)].format(*d.dims)
+    name = name_of(d.name)
+    if m.start is not None:
+        point = "the steps" if checked.program.steps else "the solver's point"
+        return (name, f", {size}, starts from {point}: ", formula_of(m.start, checked.scope), ".")
+    if not m.dual_of:
+        return (name, f", {size}, has no start.")
+    block = "" if m.block is None else f", of its diagonal block {m.block + 1}"
+    return (name, f", {size}, starts from the solver's multiplier of '{m.dual_of}'{block}.")

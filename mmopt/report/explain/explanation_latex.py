@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from mmopt.language.print.typeset import GREEK, latex_text
-from mmopt.report.explain.explained_facts import Facts, Formula, NodeFacts, Sentence
+from mmopt.language.print import GREEK, Formula, Sentence, latex_text
+from mmopt.report.explain.explained_facts import Facts, NodeFacts
 from mmopt.report.explain.explanation import (
     Block,
     Excerpt,
@@ -17,8 +17,6 @@ from mmopt.report.explain.explanation import (
     Tree,
     arranged,
 )
-
-__all__ = ["as_latex"]
 
 HEAD = r"""\documentclass[a4paper,landscape,fleqn]{article}
 \usepackage[utf8]{inputenc}

@@ -16,20 +16,25 @@ from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
 from mmopt.proof.verified_components import own_components
-from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors
-from mmopt.report.explain.as_solved import solved_facts
-from mmopt.report.explain.as_written import about_words, bound_facts, line_facts, repair_words, statements
-from mmopt.report.explain.explained_facts import Facts, Step, plain_data
+from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors, solved_facts
+from mmopt.report.explain.explained_facts import (
+    Facts,
+    Step,
+    about_words,
+    bound_facts,
+    line_facts,
+    plain_data,
+    repair_words,
+    statements,
+)
+from mmopt.report.explain.explanation import as_text
 from mmopt.report.explain.explanation_html import as_fragment, as_html
 from mmopt.report.explain.explanation_latex import as_latex
-from mmopt.report.explain.explanation_text import as_text
 from mmopt.report.frames import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import Strategy, StrategyOfFew, as_dense
 from mmopt.workloads import Workload
-
-__all__ = ["Explanation", "Step", "explain"]
 
 
 class Explanation(Facts):

@@ -23,25 +23,25 @@ import numpy as np
 from array_api_compat import array_namespace as namespace
 from numpy.typing import NDArray
 
-from mmopt.numerics.pseudoinverse import panels
+from mmopt.numerics.arrays import panels
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.nuclear_problem import (
     Array,
+    Iterate,
     Problem,
     QueryComponent,
+    Spectrum,
     back,
+    bare,
     care_for,
+    fetched,
     placed,
     whole,
+    whole_of,
 )
-from mmopt.solvers.nuclear.shipped_programs import FORMS
-from mmopt.solvers.nuclear.strategy_programs import each_query
-from mmopt.solvers.nuclear.weighted_spectrum import Iterate, Spectrum, bare, fetched, whole_of
+from mmopt.solvers.nuclear.shipped_programs import FORMS, each_query
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-
-__all__ = ["needs", "points", "polar_of", "start"]
-
 
 Logs = NDArray[np.float64]
 

@@ -10,9 +10,14 @@ from types import MappingProxyType
 from typing import Any
 
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-from mmopt.solvers.weighting.kronecker_design import FORMED, Kronecker
-from mmopt.solvers.weighting.recognise_kronecker import factors_of, is_likely_product, places_of
-from mmopt.solvers.weighting.weight_steps import improve
+from mmopt.solvers.weighting.weight_steps import (
+    FORMED,
+    Kronecker,
+    factors_of,
+    improve,
+    is_likely_product,
+    places_of,
+)
 from mmopt.solvers.weighting.weighting_problem import (
     Array,
     GivenMatrix,
@@ -21,9 +26,6 @@ from mmopt.solvers.weighting.weighting_problem import (
     WeightsAndPrices,
     entrywise,
 )
-
-__all__ = ["PROGRAMS", "SHIPPED", "Shipped", "WeightsPart", "dual_gap", "needs", "points"]
-
 
 # Stands for c where a part has no error, so that its multipliers count for nothing beside the others'.
 NO_COST = 1e-100

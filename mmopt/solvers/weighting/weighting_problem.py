@@ -22,19 +22,6 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.linalg
 
-__all__ = [
-    "Array",
-    "GivenMatrix",
-    "Operator",
-    "Weighting",
-    "WeightsAndPrices",
-    "add_diagonal",
-    "entrywise",
-    "product_state",
-    "solve_scaled",
-]
-
-
 Array = Any
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.
 NEWTON_RIDGE = 1e-15

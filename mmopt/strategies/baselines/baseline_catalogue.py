@@ -1,29 +1,45 @@
-"""The baselines, in the order in which they are listed: simple ones first, then by kind of workload.
+"""Baselines by name, in the order in which they are listed.
+
+The baselines, in the order in which they are listed: simple ones first, then by kind of workload.
 
 Left out: Privelet's wavelet of nominal attributes and Cormode et al.'s k-d trees (they need a hierarchy of
 the values, or the data), geometric budgets per level (a weighting program finds better ones for
 ``Q=hierarchy``), strategies found by optimisation (they are programs).
+
+Baselines by name, ``hierarchical(branching=16)``: as strategies for a workload, and what they cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from mmopt.strategies.baselines.catalogue_row import Baseline, Parameter
-from mmopt.strategies.baselines.marginal_baselines import datacube, fourier, many_unions, not_marginals
-from mmopt.strategies.baselines.plain_baselines import answers, cells
-from mmopt.strategies.baselines.sector_baselines import (
+from mmopt.errors import OptionError, TooLargeError, suggest
+from mmopt.numerics.arrays import Array
+from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, largest_ratio
+from mmopt.strategies.baselines.catalogue_row import Baseline, Design, Parameter, answers, cells
+from mmopt.strategies.baselines.marginal_baselines import (
+    datacube,
+    fourier,
+    many_unions,
+    not_marginals,
     not_of_few,
     not_of_marginals,
     query_smasher,
     weighted_fourier,
 )
-from mmopt.strategies.baselines.stream_baselines import buffered, square_root
-from mmopt.strategies.baselines.tree_baselines import greedy_h, hierarchical, quadtree, wavelet
-from mmopt.workloads import Workload
-
-__all__ = ["ALIASES", "CATALOGUE"]
+from mmopt.strategies.baselines.tree_baselines import (
+    buffered,
+    greedy_h,
+    hierarchical,
+    quadtree,
+    square_root,
+    wavelet,
+)
+from mmopt.workloads import Kron, Workload
 
 
 def _one_attribute(workload: Workload) -> str | None:
@@ -164,3 +180,247 @@ CATALOGUE: tuple[Baseline, ...] = (
 
 ALIASES: Mapping[str, str] = MappingProxyType({"haar": "wavelet", "hierarchy": "hierarchical(branching=2)"})
 """Short names, each for a call; they take no parameters."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A row of the catalogue with the parameters that were given, by name."""
+
+    baseline: Baseline
+    given: tuple[tuple[str, int | None], ...] = ()
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.given)
+        return f"{self.baseline.name}({given})" if given else self.baseline.name
+
+
+def baseline_names() -> tuple[str, ...]:
+    """What is listed and compared by default: the names, in order, and calls with parameters."""
+    return tuple(text for row in CATALOGUE for text in (row.name, *row.shown))
+
+
+def baseline_words() -> tuple[str, ...]:
+    """All names without parameters, short ones too."""
+    return (*(row.name for row in CATALOGUE), *ALIASES)
+
+
+def is_baseline(text: str) -> bool:
+    """Whether the text means a baseline: a known name, or anything called with parameters."""
+    head, bracket, _ = text.partition("(")
+    is_call = bool(bracket) and head.strip().isidentifier() and text.rstrip().endswith(")")
+    return text.strip() in baseline_words() or is_call
+
+
+def read(text: str) -> Call:
+    """The baseline that a text names; its values are Python's numbers, True, False and None.
+
+    Raises
+    ------
+    OptionError : another form, an unknown name or parameter, a parameter that stands twice, or a value of
+        another type or out of range; with the nearest names.
+    """
+    head, given = _parsed(text)
+    if head in ALIASES:
+        if given:
+            raise OptionError(
+                f"'{head}' is short for '{ALIASES[head]}' and takes no parameters",
+                hint=f"write '{read(ALIASES[head]).baseline.name}' with the parameters",
+            )
+        return read(ALIASES[head])
+    rows = {row.name: row for row in CATALOGUE}
+    if head not in rows:
+        raise OptionError(f"there is no baseline '{head}'", hint=suggest(head, baseline_words()))
+    row = rows[head]
+    known = {parameter.name: parameter for parameter in row.parameters}
+    for name, value in given:
+        if name not in known:
+            takes = f"takes {', '.join(known)}" if known else "takes no parameters"
+            raise OptionError(f"'{head}' has no parameter '{name}', it {takes}", hint=suggest(name, known))
+        _check(head, known[name], value)
+    return Call(row, tuple(given))
+
+
+def _parsed(text: str) -> tuple[str, list[tuple[str, int | None]]]:
+    wrong = OptionError(
+        f"the baseline is '{text}', expected a name, or a name with parameters",
+        hint="for example hierarchical(branching=16)",
+    )
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise wrong from None
+    if isinstance(tree, ast.Name):
+        return tree.id, []
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)) or tree.args:
+        raise wrong
+    if len({keyword.arg for keyword in tree.keywords}) < len(tree.keywords):
+        raise wrong
+    given = []
+    for keyword in tree.keywords:
+        if keyword.arg is None or not isinstance(keyword.value, ast.Constant | ast.UnaryOp):
+            raise wrong
+        try:
+            given.append((keyword.arg, ast.literal_eval(keyword.value)))
+        except ValueError:
+            raise wrong from None
+    return tree.func.id, given
+
+
+def _check(head: str, parameter: Parameter, value: object) -> None:
+    """OptionError for a value of another type, or out of range. None is fine where it is the default."""
+    if value is None and parameter.default is None:
+        return
+    expected = {int: "an integer", bool: "True or False"}[parameter.kind]
+    if parameter.least is not None:
+        expected += f" of {parameter.least} or more"
+    is_right = type(value) is parameter.kind
+    if is_right and parameter.least is not None and isinstance(value, int):
+        is_right = value >= parameter.least
+    if not is_right:
+        raise OptionError(
+            f"{parameter.name} of '{head}' is {value!r}, expected {expected}",
+            hint=f"{parameter.name}: {parameter.about}",
+        )
+
+
+MOST_ENTRIES = 10**6  # of a matrix, above which a baseline is kept in factors
+NOISES = {1: "Laplace", 2: "Gaussian"}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A baseline under one noise.
+
+    norm : 1 for Laplace, 2 for Gaussian. rows : measured. sensitivity : of the rows as they are, rounded
+    upwards. error : total squared error, weighted, for noise of unit variance per unit of sensitivity;
+    infinity where the rows do not determine the workload. rmse : √(unweighted error / m), in the same units.
+    privacy_cost : the least Δ at which every query with a target meets it, sensitivity times the largest
+    √(variance / target); None where no query has one, or where the variances do not fit in memory.
+    """
+
+    norm: int
+    rows: int
+    sensitivity: float
+    error: float
+    rmse: float
+    privacy_cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """name : with the parameters that were given. detail : what was chosen for the workload, in words.
+
+    costs : one for each norm asked; empty where the baseline does not apply. reason : why not, else None.
+    """
+
+    name: str
+    title: str
+    detail: str
+    costs: tuple[Cost, ...]
+    reason: str | None = None
+
+
+def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
+    """A baseline as a strategy, an explicit matrix (p, n), not scaled; ``normalise`` scales it.
+
+    Parameters
+    ----------
+    text : a name of the catalogue, with parameters if wanted: "hierarchical(branching=16)".
+    norm : 1 for Laplace noise, 2 for Gaussian.
+
+    Raises
+    ------
+    OptionError : an unknown name or parameter, a bad value, a baseline that does not apply, or arguments in
+        the wrong order.
+    TooLargeError : the matrix does not fit in memory.
+    """
+    return Strategy(design_rows(text, workload, norm), norm)
+
+
+def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
+    """The same, where that is large in factors or as marginals, if it is that.
+
+    Small ones are matrices: their sensitivity is exact where rows are replaced.
+
+    Errors as for ``baseline``.
+    """
+    design = _design(_applied(read(text), workload), workload, norm)
+    is_large = math.prod(design.rows.shape) > MOST_ENTRIES
+    if is_large and isinstance(design.known, MarginalStrategy):
+        return design.known
+    if is_large and isinstance(design.rows, Kron) and workload.products is not None:
+        return ProductStrategy(tuple(Strategy(part.matrix(), norm) for part in design.rows.parts))
+    return Strategy(design.rows.matrix(), norm)
+
+
+def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
+    """The rows (p, n) of a baseline, to be weighted by a program; errors as for ``baseline``."""
+    _check_arguments(text, workload)
+    return _design(_applied(read(text), workload), workload, norm).rows.matrix()
+
+
+def _applied(call: Call, workload: Workload) -> Call:
+    """The same; OptionError where it does not apply."""
+    reason = call.baseline.reason_against(workload)
+    if reason is not None:
+        raise OptionError(f"the baseline '{call}' does not apply: {reason}")
+    return call
+
+
+def _check_arguments(text: object, workload: object) -> None:
+    """OptionError for arguments in the wrong order, or of other types."""
+    if not (isinstance(text, str) and isinstance(workload, Workload)):
+        kinds = f"baseline has a {type(text).__name__} and a {type(workload).__name__}"
+        hint = "write baseline('haar', workload); Workload.load and Workload.from_matrix make a Workload"
+        raise OptionError(f"{kinds}, expected a name and a Workload", hint=hint)
+
+
+def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Evaluated:
+    """What a baseline costs; a matrix is formed only where the error has no form by products or marginals.
+
+    One that does not apply, or does not fit in memory, is returned with the reason.
+
+    Raises
+    ------
+    OptionError : an unknown name or parameter, a bad value, or a norm other than 1 and 2.
+    """
+    call = read(text)
+    title = call.baseline.title
+    reason = call.baseline.reason_against(workload)
+    if reason is not None:
+        return Evaluated(str(call), title, "", (), reason)
+    try:
+        costs, details = zip(*_costs(call, workload, norms), strict=True)
+    except TooLargeError as error:
+        return Evaluated(str(call), title, "", (), error.message)
+    each = [f"{NOISES[norm]}: {detail}" for norm, detail in zip(norms, details, strict=True)]
+    detail = details[0] if len({*details}) == 1 else "; ".join(each)
+    return Evaluated(str(call), title, detail, costs)
+
+
+def _ratio(design: Design, workload: Workload) -> float | None:
+    """The largest ratio of a variance to its target; None without targets, or for too many variances."""
+    try:
+        return largest_ratio(design.errors.variances(workload), workload) if workload.has_targets else None
+    except TooLargeError:
+        return None
+
+
+def _design(call: Call, workload: Workload, norm: int) -> Design:
+    design: Design = call.baseline.build(workload, norm, **dict(call.given))
+    return design
+
+
+def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tuple[Cost, str]]:
+    plain = workload.unweighted
+    for norm in norms:
+        if norm == norms[0] or call.baseline.depends_on_norm:
+            design = _design(call, workload, norm)
+            squared = design.errors.squared_error(workload)
+            mean = (squared if plain is workload else design.errors.squared_error(plain)) / workload.m
+            ratio = _ratio(design, workload)
+        sensitivity = design.rows.largest_column_norm(norm)
+        rmse = sensitivity * math.sqrt(mean)
+        cost = None if ratio is None else sensitivity * math.sqrt(ratio)
+        rows = design.rows.shape[0]
+        yield Cost(norm, rows, sensitivity, sensitivity**2 * squared, rmse, cost), design.detail

@@ -17,8 +17,6 @@ from mmopt.testing.script_commands import (
     show,
 )
 
-__all__ = ["conformance", "main"]
-
 
 def conformance(
     solver: Annotated[

@@ -15,12 +15,11 @@ import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import Array, Ints, fits_memory, require_memory, rounding_of_root, stacked_root
+from mmopt.limits import fits_memory, require_memory
+from mmopt.numerics.arrays import Array, Ints, rounding_of_root, stacked_root
 from mmopt.numerics.outward import check_norm, root_up
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.query_labels import group_label
-
-__all__ = ["Implicit", "MatrixBytes", "ordered", "refine"]
 
 NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
 NUMBER_BYTES = 8

@@ -9,14 +9,13 @@ from functools import reduce
 import numpy as np
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.arrays import Array, Ints, fits_memory, rounding_of_root, stacked_root
+from mmopt.limits import fits_memory
+from mmopt.numerics.arrays import Array, Ints, rounding_of_root, stacked_root
 from mmopt.numerics.outward import plus_up, times_up
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
 from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.domain import Attribute
-
-__all__ = ["Kron", "Stack", "Union", "kron"]
 
 
 class Kron(Implicit):

@@ -22,19 +22,6 @@ from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import column_powers
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
 
-__all__ = [
-    "AnyMatrix",
-    "Dense",
-    "Given",
-    "Sparse",
-    "column_classes",
-    "describe_array",
-    "digest",
-    "per_query",
-    "positive",
-    "spelled_out",
-]
-
 AnyMatrix: TypeAlias = npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
 SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
 """Range of the numbers taken: their squares and products stay far from overflow and underflow."""

@@ -1,4 +1,7 @@
-"""``mmopt accuracy``: the same figures as plan, release and simulation; files, and what is refused."""
+"""``mmopt accuracy``: the same figures as plan, release and simulation; files, and what is refused.
+
+Guards accuracy_and_budget.py.
+"""
 
 import csv
 import json

@@ -1,4 +1,7 @@
-"""``mmopt baselines`` prints every baseline with its cost under both noises, or says why there is none."""
+"""``mmopt baselines`` prints every baseline with its cost under both noises, or says why there is none.
+
+Guards lists.py.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""``mmopt budget``: the least cost in each kind of budget; tables, files, and what is refused."""
+"""``mmopt budget``: the least cost in each kind of budget; tables, files, and what is refused.
+
+Guards accuracy_and_budget.py.
+"""
 
 import csv
 import json

@@ -1,4 +1,7 @@
-"""``mmopt certify`` and ``mmopt verify`` print what holds, and end with status 1 where something does not."""
+"""``mmopt certify`` and ``mmopt verify`` print what holds, and end with status 1 where something does not.
+
+Guards proofs.py.
+"""
 
 import dataclasses
 import json

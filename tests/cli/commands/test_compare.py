@@ -14,7 +14,7 @@ from processes import Marked, linux_only, wait_for
 
 from mmopt import comparison, worker_start
 from mmopt.comparison import Isolated, Outcome
-from mmopt.comparison.compared_outcome import Costed
+from mmopt.comparison.isolate import Costed
 from mmopt.comparison.worker_processes import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names

@@ -1,4 +1,7 @@
-"""``mmopt export``, and ``mmopt certify --point`` for what comes back."""
+"""``mmopt export``, and ``mmopt certify --point`` for what comes back.
+
+Guards proofs.py.
+"""
 
 import json
 from pathlib import Path

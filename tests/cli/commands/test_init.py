@@ -1,4 +1,7 @@
-"""``mmopt init`` drafts a workload file from names of columns alone, or from values declared public."""
+"""``mmopt init`` drafts a workload file from names of columns alone, or from values declared public.
+
+Guards init_and_check.py.
+"""
 
 from pathlib import Path
 from typing import Any

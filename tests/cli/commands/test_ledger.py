@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mmopt import Ledger
-from mmopt.ledger.composition import shown
+from mmopt.ledger.account import shown
 
 
 @pytest.fixture

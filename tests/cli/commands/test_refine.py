@@ -1,4 +1,7 @@
-"""``mmopt refine``: a release read, refined and written beside its unbiased answers; and what is refused."""
+"""``mmopt refine``: a release read, refined and written beside its unbiased answers; and what is refused.
+
+Guards releases.py.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""``mmopt release`` from end to end, and everything that it refuses."""
+"""``mmopt release`` from end to end, and everything that it refuses.
+
+Guards releases.py.
+"""
 
 import csv
 import dataclasses
@@ -12,7 +15,7 @@ import pytest
 from edited_programs import edited
 
 from mmopt import Solution, solve, verify
-from mmopt.cli.commands.release import CERTIFICATE
+from mmopt.cli.commands.releases import CERTIFICATE
 from mmopt.driver.templates import templates
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE

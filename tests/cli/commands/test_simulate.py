@@ -1,4 +1,7 @@
-"""``mmopt simulate``: tables, JSON, saved solutions, and what is refused; and what shows normalised rows."""
+"""``mmopt simulate``: tables, JSON, saved solutions, and what is refused; and what shows normalised rows.
+
+Guards releases.py.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""``mmopt solve`` prints what it saves: program, reason, objective and bound."""
+"""``mmopt solve`` prints what it saves: program, reason, objective and bound.
+
+Guards solve_and_tune.py.
+"""
 
 import json
 from pathlib import Path

@@ -1,6 +1,8 @@
 """``mmopt templates`` lists the templates that take a workload, and its strategies are saved and released.
 
-Guards comparison/template_places.py and the refusals of driver/templates/every_template.py.
+Guards comparison/ranking.py and the refusals of driver/templates/every_template.py.
+
+Guards lists.py.
 """
 
 import csv

@@ -1,4 +1,7 @@
-"""``mmopt tune``, and what ``mmopt solve`` says of sub-workloads."""
+"""``mmopt tune``, and what ``mmopt solve`` says of sub-workloads.
+
+Guards solve_and_tune.py.
+"""
 
 import json
 from pathlib import Path

@@ -1,9 +1,9 @@
 """Ranges hold every feasible point up to the level, the Lagrangian is not below what is read off it, and
 intervals hold every exact result, of numbers next to nothing and next to all that floats hold too.
 
-Guards ``ranges.py``, ``level_cuts.py``, ``lagrangian.py`` and ``intervals.py``.
+Guards ``ranges.py``, ``lagrangian.py``, ``lagrangian.py`` and ``intervals.py``.
 
-Guards curved_ranges.py, nodes.py, sizes.py.
+Guards ranges.py, nodes.py.
 """
 
 from fractions import Fraction
@@ -14,9 +14,8 @@ from flint import arb_mat
 from judge import balls
 
 from mmopt.compiler.duality.intervals import Range, others, plus, quotient, times, total
-from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
-from mmopt.compiler.duality.level_cuts import ranges_by_cuts
-from mmopt.driver.judge.derived_bound import reader
+from mmopt.compiler.duality.lagrangian import inside, ranges_by_cuts, read as read_lagrangian
+from mmopt.driver.judge.bound_claims import reader
 from tests.compiler.derived_cases import BASES
 from tests.compiler.derived_points import (
     Case,

@@ -1,6 +1,6 @@
 """What a reduction leads back proves as much as the unreduced solve, before anything is repaired.
 
-Guards solve_blocks_apart.py, solve_kronecker_factors.py, split_by_sectors.py, split_by_symmetry.py.
+Guards solve_apart.py, split_symmetric.py.
 """
 
 import itertools
@@ -15,15 +15,14 @@ from scipy.sparse.csgraph import connected_components
 from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
-from mmopt.compiler.reductions.solve_blocks_apart import IndependentBlocks
+from mmopt.compiler.reductions.solve_apart import IndependentBlocks
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.numerics.split_arrays import Level
-from mmopt.workloads import Factor, Product
-from mmopt.workloads.blocks import factor_blocks
+from mmopt.workloads import Factor, Product, query_product
 
-FACTORS: tuple[Callable[[int], Factor], ...] = (factor_blocks.identity, factor_blocks.total)
+FACTORS: tuple[Callable[[int], Factor], ...] = (query_product.identity, query_product.total)
 
 # Of parts, of which each is solved to a gap of 1e-8.
 CLOSE = 1e-6
@@ -34,7 +33,7 @@ def workloads(rng: np.random.Generator) -> dict[str, Workload]:
     rows = rng.normal(size=(5, 4))
     several = block_diag(rng.normal(size=(3, 2)), 5.0 * rng.normal(size=(4, 3)), rng.normal(size=(1, 1)))
     domain = Domain((Attribute("a", ("x", "y", "z")), Attribute("b", ("u", "v"))))
-    made = Product((factor_blocks.prefix(3), factor_blocks.identity(2)), weight=2.5, target=3.0)
+    made = Product((query_product.prefix(3), query_product.identity(2)), weight=2.5, target=3.0)
     return {
         "merge cells": _asked(np.repeat(rows, [1, 3, 2, 1], axis=1), rng),
         "Kronecker product": Workload.from_products(domain, [made]),
@@ -129,4 +128,4 @@ def drawn(rng: np.random.Generator, n: int) -> Factor:
         return FACTORS[int(rng.integers(2))](n)
     rows = (rng.random((int(rng.integers(1, 4)), n)) < 0.4) * rng.choice([1.0, -1.0, 2.0])
     rows[0, int(rng.integers(n))] = 1.0
-    return factor_blocks.predicates(np.unique(rows[rows.any(axis=1)], axis=0))
+    return query_product.predicates(np.unique(rows[rows.any(axis=1)], axis=0))

@@ -1,4 +1,7 @@
-"""The repair that is shown for a line restores it at any point."""
+"""The repair that is shown for a line restores it at any point.
+
+Guards diagnose.py.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +12,7 @@ from named_workloads import with_targets
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.driver.diagnosis.advice_on_conflicts import infeasible, repair_for
+from mmopt.driver.diagnosis.diagnose import infeasible, repair_for
 from mmopt.driver.judge.score_point import FEASIBLE, candidate
 from mmopt.driver.judge.violations import Violation, violations
 from mmopt.language import check

@@ -1,6 +1,6 @@
 """Programs without a solution: which lines are at fault, what to change, and no claim that is not so.
 
-Guards conflicts_and_growth.py, elastic_form.py, relaxable_lines.py.
+Guards conflicts_and_growth.py, elastic_form.py.
 """
 
 import itertools
@@ -14,14 +14,13 @@ from edited_programs import without_reach
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, scale
 from mmopt.driver.diagnosis.diagnose import explain_failure
-from mmopt.driver.diagnosis.elastic_form import everything, probe
-from mmopt.driver.diagnosis.relaxable_lines import ground
+from mmopt.driver.diagnosis.elastic_form import everything, ground, probe
 from mmopt.driver.judge.score_point import FEASIBLE
 from mmopt.driver.judge.violations import violations
 from mmopt.language import worst
 from mmopt.language.syntax.syntax_tree import Constraint
+from mmopt.limits import Stop
 from mmopt.solvers import Clock, Point
-from mmopt.stop_reasons import Stop
 
 HEAD = """\
 program own

@@ -1,6 +1,6 @@
 """Where an objective has no least value, the line at fault is named; attained optima pass.
 
-Guards conflicts_and_growth.py, infinite_objectives.py.
+Guards conflicts_and_growth.py, diagnose.py.
 """
 
 # ruff: noqa: E501 - a message stands on one line, as it is printed
@@ -13,8 +13,7 @@ from tolerances import GAP
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.diagnosis.infinite_objectives import without_value
-from mmopt.driver.diagnosis.unattained import find_endless
+from mmopt.driver.diagnosis.diagnose import find_endless, without_value
 from mmopt.errors import SolverError
 from mmopt.language import check
 

@@ -1,6 +1,6 @@
 """Shipped certificates prove; an author's are claims, which feasible points that no repair touched refute.
 
-Guards mechanism/make_plan.py, proof/recheck.py.
+Guards mechanism/release_plan.py, proof/recheck.py.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Points that miss lines of one's own program by a solver's tolerance are moved to where they hold.
 
-Guards restored_lines.py, score_point.py.
+Guards violations.py, score_point.py.
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,9 @@ import scs
 
 from mmopt import Program, certify, solve, verify
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge import restored_lines
-from mmopt.driver.judge.restored_lines import nearby
+from mmopt.driver.judge import violations
 from mmopt.driver.judge.score_point import candidate
-from mmopt.driver.judge.violations import as_declared
+from mmopt.driver.judge.violations import as_declared, nearby
 from mmopt.errors import OptionError
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import exact
@@ -81,7 +80,7 @@ def test_what_is_far_from_them_is_not(rng: Rng) -> None:
 
 @pytest.mark.quick
 def test_no_point_of_a_shipped_program_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restored_lines, "nearby", None)
+    monkeypatch.setattr(violations, "nearby", None)
     instance = bind(Program.load("a_optimal_design"), as_workload(np.eye(3)))
     assert not candidate(instance, {"d": np.full(3, np.nan)}).is_feasible
 

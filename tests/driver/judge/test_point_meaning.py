@@ -1,4 +1,7 @@
-"""What is added to total error for rounding covers the rounding, against rational arithmetic."""
+"""What is added to total error for rounding covers the rounding, against rational arithmetic.
+
+Guards score_point.py.
+"""
 
 from fractions import Fraction
 
@@ -7,7 +10,7 @@ import pytest
 from tolerances import RECOMPUTED
 
 from mmopt import solve
-from mmopt.driver.judge.point_meaning import rounding, without_rounding
+from mmopt.driver.judge.score_point import rounding, without_rounding
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 

@@ -1,7 +1,7 @@
 """A program with neighbours of its own: what it is solved for is what is judged, verified and released.
 
 Guards bound_on_total_error.py, compiler/bind.py, compiler/reductions/reduction_step.py,
-mechanism/make_plan.py, point_meaning.py, proof/recheck.py.
+mechanism/release_plan.py, score_point.py, proof/recheck.py.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import OptionError
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Attribute, Domain, Product
-from mmopt.workloads.blocks.factor_blocks import identity
+from mmopt.workloads.query_product import identity
 from tests.numerics.test_participation import patterns
 
 PREFIX = Workload.from_matrix(np.tri(5), targets=1.0)

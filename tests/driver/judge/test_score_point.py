@@ -1,6 +1,6 @@
 """Scoring a point: repair, feasibility, the objective rounded up, the certificate rounded down.
 
-Guards compiler/bind.py, point_meaning.py.
+Guards compiler/bind.py, score_point.py.
 """
 
 import itertools

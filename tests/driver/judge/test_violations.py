@@ -1,6 +1,6 @@
 """Which line a point misses the most, where, and by how much.
 
-Guards adopt_strategy.py, score_point.py.
+Guards assemble_solution.py, score_point.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """All templates beside each other, and their tuning (template_tuning).
 
-Guards template_tuning.py.
+Guards every_template.py.
 """
 
 from pathlib import Path
@@ -13,9 +13,8 @@ from mmopt.driver.templates import TEMPLATES, templates, tune_templates
 from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.request import load_request
 from mmopt.testing.census_workloads import census, domain_of, marginals
-from mmopt.testing.known_optima import Figure, holds
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.testing.problem_registry import Figure, holds
+from mmopt.workloads import Product, query_product as f
 
 
 def test_the_best_first_and_none_below_the_bound(subtests: pytest.Subtests) -> None:

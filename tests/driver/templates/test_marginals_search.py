@@ -1,4 +1,7 @@
-"""Weights of marginals: gradient, the convex case, and figures of the field."""
+"""Weights of marginals: gradient, the convex case, and figures of the field.
+
+Guards union_search.py.
+"""
 
 import numpy as np
 import pytest
@@ -6,12 +9,11 @@ import tolerances
 from symmetric_workloads import random_products
 
 from mmopt import Workload, solve
-from mmopt.driver.templates.marginals_search import _Problem, marginal_strategy
+from mmopt.driver.templates.union_search import _Problem, marginal_strategy
 from mmopt.errors import TooLargeError
 from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, volumes
 from mmopt.testing.census_workloads import domain_of, marginals
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, query_product as f
 
 ADULT = (2, 5, 16, 20, 75)
 

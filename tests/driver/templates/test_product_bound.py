@@ -1,6 +1,6 @@
 """The bound by multipliers that are products is below the optimum.
 
-Guards attribute_strategy.py, every_template.py.
+Guards product_search.py, every_template.py.
 """
 
 import numpy as np
@@ -14,8 +14,7 @@ from mmopt.driver.templates import every_template, multipliers_of, product, prod
 from mmopt.strategies import Strategy
 from mmopt.strategies.product_strategy import ProductStrategy
 from mmopt.testing.census_workloads import domain_of, marginals
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, query_product as f
 
 
 def two(n: int, *rows: tuple[str, str]) -> Workload:

@@ -1,6 +1,8 @@
 """The template of few attributes: its figures, and its bound over many cells.
 
 Guards its bound in every_template.py.
+
+Guards union_search.py.
 """
 
 import numpy as np
@@ -13,10 +15,9 @@ from mmopt.driver.templates import every_template, sectorwise, templates
 from mmopt.errors import OptionError
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import EPS
-from mmopt.sectors.residual.residual_bases import best_residual_strategy
-from mmopt.sectors.residual.residual_spaces import ResidualStrategy
+from mmopt.sectors.residual import ResidualStrategy, best_residual_strategy
 from mmopt.workloads import Workload
-from mmopt.workloads.blocks.factor_blocks import predicates, prefix
+from mmopt.workloads.query_product import predicates, prefix
 
 MANY = (7,) * 5  # more cells than a matrix has rows
 

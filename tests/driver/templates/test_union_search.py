@@ -1,6 +1,6 @@
 """Unions of products, and one product (product_search): the budget, their errors, the census, refusals.
 
-Guards product_search.py, union_terms.py.
+Guards product_search.py.
 """
 
 import numpy as np
@@ -12,11 +12,9 @@ from mmopt import Attribute, Domain, Workload, solve
 from mmopt.driver.templates import Terms, product, union as best_union
 from mmopt.driver.templates.union_search import shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
-from mmopt.strategies.product_strategy import ProductStrategy
-from mmopt.strategies.union_strategy import UnionStrategy
+from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
 from mmopt.testing.census_workloads import census
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, query_product as f
 
 
 def union(*products: tuple[float, list[f.Factor]]) -> Workload:

@@ -2,8 +2,8 @@
 
 Each law takes a row and fails where it does not hold.
 
-Guards atom_gradients.py, data_atoms.py, entry_rules.py, function_atoms.py, matrix_rules.py, norm_atoms.py,
-operator_atoms.py, table_of_atoms.py, numerics/ball_spectra.py.
+Guards atom_gradients.py, table_of_atoms.py, rules.py, function_atoms.py, rules.py, function_atoms.py,
+table_of_atoms.py, numerics/ball_inverse.py.
 """
 
 import math

@@ -18,15 +18,13 @@ from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.atoms import component_forms
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
-from mmopt.language.evaluate.split_values import ByComponent
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers
 from mmopt.language.syntax.syntax_tree import Apply, Name, Span
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import domain_of
-from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import Product, Workload, query_product as f
 
 HERE = Span(1, 1)
 FORMS = {name for name, atom in ATOMS.items() if atom.by_component is not None}

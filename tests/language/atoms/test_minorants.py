@@ -1,6 +1,6 @@
 """The law of minorants: affine, below the atom at every argument, as good as a tangent where one is known.
 
-Guards atom.py, matrix_minorants.py, norm_minorants.py.
+Guards atom.py, minorants.py.
 """
 
 from dataclasses import replace

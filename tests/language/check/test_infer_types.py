@@ -1,6 +1,6 @@
 """Curvature: what is judged convex satisfies midpoint convexity with numbers, in its own order.
 
-Guards index_types.py.
+Guards infer_types.py.
 """
 
 import numpy as np
@@ -9,8 +9,7 @@ import pytest
 from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, evaluate
 from mmopt.language.atoms.argument_types import Curvature
-from mmopt.language.check.index_types import KEEPS_ZEROS
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import KEEPS_ZEROS, Scope, infer
 
 TEXT = """program trial
 given

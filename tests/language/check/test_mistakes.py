@@ -1,10 +1,10 @@
 """Every mistake has its place in the file and the full text of its error, as ``mistakes.txt`` shows it.
 
 Guards syntax/parse_expression.py, syntax/parse_statements.py, syntax/program_sections.py and
-syntax/neighbourhood.py; check/procedure_checks.py, check/relation_checks.py, check/index_types.py and
-check/solution_section_checks.py.
+syntax/program.py; check/section_checks.py, check/relation_checks.py, check/infer_types.py and
+check/section_checks.py.
 
-Guards procedure_checks.py, solution_section_checks.py, language/syntax/parse_expression.py,
+Guards section_checks.py, language/syntax/parse_expression.py,
 language/syntax/parse_statements.py.
 """
 

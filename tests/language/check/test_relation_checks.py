@@ -1,6 +1,6 @@
 """By how much a matrix misses its rank, and which objectives are logarithms.
 
-Guards advice_on_curvature.py.
+Guards relation_checks.py.
 """
 
 import numpy as np

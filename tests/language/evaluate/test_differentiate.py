@@ -1,4 +1,7 @@
-"""Gradients against differences, of every atom and of random expressions; rounding off and its limit."""
+"""Gradients against differences, of every atom and of random expressions; rounding off and its limit.
+
+Guards evaluator.py.
+"""
 
 from collections.abc import Sequence
 from typing import Any

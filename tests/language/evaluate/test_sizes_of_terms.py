@@ -1,4 +1,7 @@
-"""The sums of absolute terms, against what they are by hand."""
+"""The sums of absolute terms, against what they are by hand.
+
+Guards evaluate_constraint.py.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,7 +10,7 @@ import numpy as np
 import pytest
 
 from mmopt.language import evaluate
-from mmopt.language.evaluate.sizes_of_terms import sizes_of_terms
+from mmopt.language.evaluate.evaluate_constraint import sizes_of_terms
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply
 

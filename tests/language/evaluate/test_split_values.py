@@ -1,6 +1,6 @@
 """Products that are not formed are the products.
 
-Guards number_systems.py, numerics/ball_products.py, numerics/unformed_products.py.
+Guards number_systems.py, numerics/ball_inverse.py, numerics/matrix_functions.py.
 """
 
 from typing import Any
@@ -13,13 +13,12 @@ from symmetric_workloads import random_products
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.evaluate.number_systems import BALLS, PLAIN, Numbers
-from mmopt.language.evaluate.split_values import ByComponent
+from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.balls import Ball
+from mmopt.numerics.matrix_functions import Diagonal
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
-from mmopt.numerics.unformed_products import Diagonal
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import marginals
 

@@ -1,6 +1,6 @@
 """The section ``neighbours`` is read, checked and printed; what it cannot say is refused.
 
-Guards language/print/program_layout.py.
+Guards language/print.py, program.py.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
 from mmopt.language import check, typeset_latex
-from mmopt.language.print.program_layout import program_lines
+from mmopt.language.print import program_lines
 
 PROGRAM = """\
 program stream

@@ -1,6 +1,6 @@
 """The clauses of constraints over several indices, or with a condition, and their ways of writing.
 
-Guards syntax_tree.py.
+Guards syntax_tree.py, parse_statements.py.
 """
 
 from collections.abc import Callable

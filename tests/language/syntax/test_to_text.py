@@ -1,6 +1,6 @@
 """Text written from a tree reads back as the same tree, with no bracket that could go.
 
-Guards names_elsewhere.py.
+Guards parse_expression.py, syntax_tree.py.
 """
 
 import pytest

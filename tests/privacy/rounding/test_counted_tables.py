@@ -1,4 +1,7 @@
-"""Integer strategies of marginals and of components, measured on tables over few attributes."""
+"""Integer strategies of marginals and of components, measured on tables over few attributes.
+
+Guards integer_strategy.py.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +9,7 @@ import pytest
 from mmopt.driver import solve
 from mmopt.errors import DataError
 from mmopt.mechanism import measure, plan
-from mmopt.privacy.rounding.counted_tables import WholeTable
+from mmopt.privacy.rounding.integer_strategy import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import MarginalStrategy
 from mmopt.workloads import Domain, Workload
@@ -70,5 +73,5 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         measure(dense, WholeTable(np.arange(4), (4,)))
     assert str(raised.value) == (
         "the data are tables of counts, and this strategy is measured on a data vector\n"
-        "  count the rows with mmopt.data.data_vector"
+        "  count the rows with mmopt.data.counts"
     )

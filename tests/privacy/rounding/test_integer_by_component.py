@@ -1,6 +1,6 @@
 """Integer strategies by component against the integer matrix that they stand for.
 
-Guards integer_component.py, integer_strategy.py, workloads/queries_of_tables.py.
+Guards integer_by_component.py, integer_strategy.py, workloads/query_product.py.
 """
 
 from dataclasses import replace
@@ -15,16 +15,14 @@ from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.mechanism import measure, plan
 from mmopt.numerics.split_arrays import lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.counted_tables import WholeTable
 from mmopt.privacy.rounding.integer_by_component import IntegerComponents
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
+from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import marginals
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks
+from mmopt.workloads import Product, query_product
 from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 
 
@@ -122,7 +120,7 @@ def test_what_is_refused() -> None:
     assert str(error.value) == UNSUPPORTED
     part = np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7], [0.2, 0.2, 1.0, 1.0, 0.4, 0.4]])
     w = Workload.from_products(
-        marginals((6, 2), (1,)).domain, [Product((factor_blocks.predicates(part), factor_blocks.total(2)))]
+        marginals((6, 2), (1,)).domain, [Product((query_product.predicates(part), query_product.total(2)))]
     )
     strategy = solve(w, "l2_strategy").strategy
     with pytest.raises(WorkloadError) as error:

@@ -1,6 +1,6 @@
 """Rounded to integers, a strategy has the same answers, costs no more and loses next to nothing.
 
-Guards integer_dense.py and rounded_rows.py.
+Guards integer_dense.py and integer_dense.py.
 """
 
 import itertools
@@ -13,14 +13,21 @@ import tolerances
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy import round_strategy
-from mmopt.privacy.rounding.integer_dense import IntegerStrategy, Reconstruction, as_is, round_rows
-from mmopt.privacy.rounding.rounded_rows import BIAS_LIMIT, WORTH_SAYING, kept_rows
+from mmopt.privacy.rounding.integer_dense import (
+    BIAS_LIMIT,
+    WORTH_SAYING,
+    IntegerStrategy,
+    Reconstruction,
+    as_is,
+    kept_rows,
+    round_rows,
+)
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Neighbours, Strategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Domain, Product, Workload
-from mmopt.workloads.blocks.factor_blocks import all_range, identity, total
 from mmopt.workloads.blocks.kronecker_products import Kron
+from mmopt.workloads.query_product import all_range, identity, total
 
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")

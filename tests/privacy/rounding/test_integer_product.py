@@ -1,6 +1,6 @@
 """Strategies in factors, rounded factor by factor: against the same matrices written out.
 
-Guards integer_union.py.
+Guards integer_product.py.
 """
 
 import math
@@ -16,19 +16,17 @@ from mmopt.mechanism import measure, plan
 from mmopt.mechanism.accuracy import deviations
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_arithmetic import largest_entry
-from mmopt.privacy.rounding.integer_product import best_choice, rounded_choices
+from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
+from mmopt.privacy.rounding.integer_product import IntegerFactors, best_choice, rounded_choices
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
-from mmopt.privacy.rounding.integer_union import IntegerFactors
-from mmopt.privacy.rounding.rounded_rows import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SectorwiseStrategy, Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.strategies.product_strategy import ProductStrategy
-from mmopt.strategies.union_strategy import UnionStrategy
+from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.blocks.factor_blocks import all_range, identity, prefix, total
+from mmopt.workloads.query_product import all_range, identity, prefix, total
 from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 
 SIZES = (2, 3, 5)

@@ -1,6 +1,6 @@
 """The sensitivity of integers to each set of neighbours, against all changes of the counts, one by one.
 
-Guards integer_marginals.py, integer_arithmetic.py, integer_dense.py.
+Guards integer_sectorwise.py, integer_arithmetic.py, integer_dense.py.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from mmopt.strategies import (
 )
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product
-from mmopt.workloads.blocks.factor_blocks import identity, total
+from mmopt.workloads.query_product import identity, total
 from tests.numerics.test_participation import block, patterns
 from tests.strategies.test_neighbours import SETS, changes, stream
 

@@ -1,6 +1,6 @@
 """Explanations of programs: what is said is what is checked, compiled and handed over.
 
-Guards as_compiled.py, as_solved.py, explained_facts.py, explanation_latex.py, explanation_text.py,
+Guards as_compiled.py, explained_facts.py, explanation_latex.py, explanation.py,
 gather_facts.py.
 """
 

@@ -1,4 +1,7 @@
-"""MathML from the LaTeX that the typesetter writes: well formed, and with the right parts."""
+"""MathML from the LaTeX that the typesetter writes: well formed, and with the right parts.
+
+Guards explanation_html.py.
+"""
 
 import xml.etree.ElementTree as ET
 
@@ -6,8 +9,8 @@ import pytest
 
 from mmopt.language import Program, program_names, typeset_latex
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.print.program_layout import program_lines
-from mmopt.report.explain.latex_to_mathml import mathml
+from mmopt.language.print import program_lines
+from mmopt.report.explain.explanation_html import mathml
 
 # Elements of MathML Core, which browsers print.
 ELEMENTS = "math mrow mi mn mo mtext mspace mfrac msqrt msup msub msubsup mtable mtr mtd"

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
-from mmopt.solvers.nuclear.weighted_spectrum import Iterate, iterate
+from mmopt.solvers.nuclear.nuclear_problem import Iterate, Problem, QueryComponent, iterate, whole
 
 
 def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> Problem:

@@ -2,7 +2,7 @@
 
 Guards ``ascent.py`` and ``start`` of ``nuclear_kernel.py``.
 
-Guards shipped_programs.py, strategy_programs.py.
+Guards shipped_programs.py.
 """
 
 import itertools
@@ -19,8 +19,7 @@ from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, start
 from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks
+from mmopt.workloads import Product, query_product
 from tests.solvers.nuclear.problems import by_parts, plain
 
 GAP = 1e-7
@@ -116,7 +115,7 @@ def test_any_library_of_the_array_api_standard(subtests: pytest.Subtests, rng: n
 
 def all_ranges(n: int) -> Workload:
     domain = Domain((Attribute("a", tuple(map(str, range(n)))),))
-    return Workload.from_products(domain, [Product((factor_blocks.all_range(n),))])
+    return Workload.from_products(domain, [Product((query_product.all_range(n),))])
 
 
 def test_prefix_sums_start_close(subtests: pytest.Subtests) -> None:

@@ -1,4 +1,7 @@
-"""fitness_level by the kernel: costs beside, settled cells, and agreement with the conic route."""
+"""fitness_level by the kernel: costs beside, settled cells, and agreement with the conic route.
+
+Guards shipped_programs.py.
+"""
 
 from dataclasses import replace
 
@@ -9,10 +12,9 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
-from mmopt.solvers.nuclear import fitness_levels
+from mmopt.solvers.nuclear import shipped_programs
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_problem import Problem, whole
-from mmopt.solvers.nuclear.weighted_spectrum import Iterate
+from mmopt.solvers.nuclear.nuclear_problem import Iterate, Problem, whole
 
 
 def level(w: Workload, tolerance: float = 1e-9) -> Instance:
@@ -95,4 +97,4 @@ def test_held_noise_that_leaves_nothing_of_a_target_is_named(rng: np.random.Gene
     left = np.asarray(env["open"]) > 0
     env["c"] = np.where(left, 1e-12, env["c"])
     with pytest.raises(ArithmeticError, match="leaves a query nothing of its target"):
-        fitness_levels.problem(env)
+        shipped_programs.level_problem(env)

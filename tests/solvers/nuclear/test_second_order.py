@@ -1,6 +1,6 @@
 """Derivatives of the nuclear norm against finite differences, and the steps of ascent.py that they make.
 
-Guards ``second_order.py`` and ``step`` of ``ascent.py``.
+Guards ``ascent.py`` and ``step`` of ``ascent.py``.
 """
 
 import itertools
@@ -11,9 +11,8 @@ import pytest
 import tolerances
 from tolerances import ROUNDING
 
-from mmopt.solvers.nuclear import ascent as newton, second_order as module
-from mmopt.solvers.nuclear.nuclear_problem import Problem, whole
-from mmopt.solvers.nuclear.second_order import (
+from mmopt.solvers.nuclear import ascent as module, ascent as newton
+from mmopt.solvers.nuclear.ascent import (
     LEAST_TERM,
     Triangle,
     by_size,
@@ -22,7 +21,7 @@ from mmopt.solvers.nuclear.second_order import (
     many_exponentials,
     triangle,
 )
-from mmopt.solvers.nuclear.weighted_spectrum import Iterate, bare, iterate, spectra_of, whole_of
+from mmopt.solvers.nuclear.nuclear_problem import Iterate, Problem, bare, iterate, spectra_of, whole, whole_of
 from tests.solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain
 
 

@@ -1,6 +1,6 @@
 """Small singular values keep their digits, and what a kernel hands over is orthonormal and well-conditioned.
 
-Guards ``weighted_spectrum.py``, ``nuclear_problem.py`` and ``nuclear_kernel.py``.
+Guards ``nuclear_problem.py``, ``nuclear_problem.py`` and ``nuclear_kernel.py``.
 """
 
 import itertools
@@ -12,10 +12,9 @@ import tolerances
 from exact_arithmetic import orthogonal
 
 from mmopt import Workload, solve
-from mmopt.solvers.nuclear import weighted_spectrum as module
+from mmopt.solvers.nuclear import nuclear_problem as module
 from mmopt.solvers.nuclear.nuclear_kernel import polar_of
-from mmopt.solvers.nuclear.nuclear_problem import conditioned, whole
-from mmopt.solvers.nuclear.weighted_spectrum import decomposed as from_vectors, iterate
+from mmopt.solvers.nuclear.nuclear_problem import conditioned, decomposed as from_vectors, iterate, whole
 
 SHAPES = [(1, 1), (4, 4), (9, 5), (5, 9)]
 

@@ -1,4 +1,7 @@
-"""Kronecker products are recognised from their entries, and nothing else is."""
+"""Kronecker products are recognised from their entries, and nothing else is.
+
+Guards weight_steps.py.
+"""
 
 import itertools
 from functools import reduce
@@ -11,9 +14,9 @@ from tolerances import FINE, ROUNDING
 from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.solvers import Clock, Options
-from mmopt.solvers.weighting import Kronecker, entrywise, needs, points, recognise_kronecker
-from mmopt.solvers.weighting.recognise_kronecker import costs_of, factors_of, is_likely_product, places_of
+from mmopt.solvers.weighting import Kronecker, entrywise, needs, points, weight_steps
 from mmopt.solvers.weighting.shipped_programs import SHIPPED
+from mmopt.solvers.weighting.weight_steps import costs_of, factors_of, is_likely_product, places_of
 
 POWERS = [1, 2]
 SHAPES = [[(8, 8), (8, 8)], [(6, 9), (10, 4)], [(4, 4), (6, 5), (8, 8)], [(5, 5), (7, 7), (3, 2)]]
@@ -22,9 +25,9 @@ SHAPES = [[(8, 8), (8, 8)], [(6, 9), (10, 4)], [(4, 4), (6, 5), (8, 8)], [(5, 5)
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of test size count, and are taken apart as far as they can."""
-    monkeypatch.setattr(recognise_kronecker, "LEAST_ENTRIES", 1)
-    monkeypatch.setattr(recognise_kronecker, "SMALL_FACTOR", 1)
-    monkeypatch.setattr(recognise_kronecker, "ENTRIES_COMPARED", 100)
+    monkeypatch.setattr(weight_steps, "LEAST_ENTRIES", 1)
+    monkeypatch.setattr(weight_steps, "SMALL_FACTOR", 1)
+    monkeypatch.setattr(weight_steps, "ENTRIES_COMPARED", 100)
 
 
 def product(rng: np.random.Generator, shapes: list[tuple[int, int]]) -> np.ndarray:
@@ -85,7 +88,7 @@ def test_small_and_lopsided_designs_stay_whole(
 ) -> None:
     assert factors_of(np.kron(rng.normal(size=(32, 32)), np.ones((2, 2))), 1) is None
     design = product(rng, SHAPES[0])
-    monkeypatch.setattr(recognise_kronecker, "LEAST_ENTRIES", design.size + 1)
+    monkeypatch.setattr(weight_steps, "LEAST_ENTRIES", design.size + 1)
     assert factors_of(design, 1) is None and not is_likely_product(design, 1)
 
 
@@ -122,7 +125,7 @@ def solve_both(
     instance = bind(Program.load(program), workload, {"Q": design})
     found, kinds = [], []
     for least in (1, design.size + 1):
-        monkeypatch.setattr(recognise_kronecker, "LEAST_ENTRIES", least)
+        monkeypatch.setattr(weight_steps, "LEAST_ENTRIES", least)
         kinds.append(type(SHIPPED[program].parts(instance.env, 1e-3)[0].problem().operator))
         with Clock(60.0) as clock:
             offered = points(program, instance.env, Options(FINE), clock)

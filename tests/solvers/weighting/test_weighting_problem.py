@@ -1,6 +1,6 @@
 """Weights of design queries: derivatives, products by factors as dense ones, and steps that close the gap.
 
-Guards ``weighting_problem.py``, ``kronecker_design.py`` and ``weight_steps.py``.
+Guards ``weighting_problem.py``, ``weight_steps.py`` and ``weight_steps.py``.
 """
 
 import itertools
@@ -18,8 +18,8 @@ from mmopt.solvers.weighting import (
     Weighting,
     WeightsAndPrices,
     improve,
-    kronecker_design as module,
     product_state,
+    weight_steps as module,
 )
 from mmopt.solvers.weighting.weight_steps import curvature
 from mmopt.solvers.weighting.weighting_problem import better, solve_scaled

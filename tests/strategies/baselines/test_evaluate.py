@@ -1,6 +1,6 @@
 """Every baseline on many workloads: support, sensitivities, errors with and without a matrix; their names.
 
-Guards baselines_by_name.py, baseline_catalogue.py and plain_baselines.py.
+Guards baseline_catalogue.py and catalogue_row.py.
 """
 
 import itertools
@@ -26,7 +26,7 @@ from mmopt.strategies.baselines import (
     is_baseline,
     read,
 )
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import query_product as f
 from tests.strategies.asked import line, marginals_of, random_asked, with_targets
 
 

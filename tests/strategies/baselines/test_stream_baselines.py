@@ -1,11 +1,14 @@
-"""Noise filters: the square root is one, buffers do better on prefix sums, and both are Toeplitz."""
+"""Noise filters: the square root is one, buffers do better on prefix sums, and both are Toeplitz.
+
+Guards tree_baselines.py.
+"""
 
 import numpy as np
 import pytest
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.stream_baselines import buffered_column, root_column
+from mmopt.strategies.baselines.tree_baselines import buffered_column, root_column
 from tests.strategies.asked import marginals_of
 
 

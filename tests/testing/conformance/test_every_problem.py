@@ -13,7 +13,7 @@ import pytest
 
 from mmopt import OptionError, Program, Solution, SolverError, UnsuitableError, Workload, solve
 from mmopt.testing import Dual, conform
-from mmopt.testing.conformance.workload_twists import TWISTS
+from mmopt.testing.conformance.every_problem import TWISTS
 
 Fake = Callable[..., Solution]
 

@@ -1,4 +1,7 @@
-"""The metamorphic cases: what they do to a workload, and when they say nothing."""
+"""The metamorphic cases: what they do to a workload, and when they say nothing.
+
+Guards every_problem.py.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +9,7 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.language import program_names
 from mmopt.testing import conform, problem
-from mmopt.testing.conformance.workload_twists import RULES, TWISTS, Twist, why_not
+from mmopt.testing.conformance.every_problem import RULES, TWISTS, Twist, why_not
 
 
 def twist(name: str) -> Twist:

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import query_product as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, column_classes

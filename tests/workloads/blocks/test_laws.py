@@ -1,6 +1,6 @@
 """Every kind of block against its matrix written out: a new kind is refused until it stands in this table.
 
-Guards implicit_matrix.py, kronecker_products.py, placed_blocks.py, range_blocks.py, modified_blocks.py.
+Guards implicit_matrix.py, kronecker_products.py, modified_blocks.py, range_blocks.py, modified_blocks.py.
 """
 
 import inspect
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from mmopt.workloads.blocks import factor_blocks as f
+from mmopt.workloads import query_product as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Kron, Stack, Union
 from mmopt.workloads.blocks.modified_blocks import RowWeighted, Scaled, ScaledRows

@@ -6,11 +6,9 @@ import scipy.sparse
 from tolerances import ROUNDING
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.workloads import Product
-from mmopt.workloads.blocks import factor_blocks as f
-from mmopt.workloads.blocks.all_ranges import range_root
+from mmopt.workloads import Product, query_product as f
 from mmopt.workloads.blocks.modified_blocks import RowWeighted, unit_rows
-from mmopt.workloads.blocks.range_blocks import range_gram
+from mmopt.workloads.blocks.range_blocks import range_gram, range_root
 
 PRODUCTS = {
     "uniform": ((f.identity(4), f.total(3)), (f.total(4), f.identity(3))),

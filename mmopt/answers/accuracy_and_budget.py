@@ -1,0 +1,425 @@
+"""``mmopt.accuracy`` and ``mmopt.budget``: accuracy at a privacy, and the least privacy cost of targets.
+
+What callers pass for a workload and a privacy: a workload file says both, arguments go before it.
+
+``mmopt.accuracy``: how accurate each answer will be at a privacy, before any data is read.
+
+``mmopt.budget``: the least privacy cost found at which every target holds (``max_variance``, ``within``).
+
+For Gaussian noise the program ``fitness_for_use`` finds it: the least squared sensitivity Δ² of a strategy
+whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With its
+multipliers q, query j has the share q_j c_j / (c @ q) of the cost. The certificate bounds the least Δ² by a
+number over c @ q, whatever q >= 0 is: with c_j times 1 + h the bound is that of before over 1 + h share_j.
+
+An L1 norm is no less than the L2 norm. On integers a row changes some answer by 1 at least, so the noise of
+every part has a scale t >= 1 / epsilon, and its variance v(t) = 1 / (2 sinh²(1 / 2t)) is a part of 2 t² that
+grows with t: at least what it is at 1 / epsilon. So Laplace noise that meets the targets costs an epsilon
+with v(1 / epsilon) Δ² <= 1, at least 2 asinh(Δ / √2); on reals, or as fine a lattice as one likes, √2 Δ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmopt.answers.default_strategy import Choice, Solve, allowed_offer, default_strategy
+from mmopt.driver import solve
+from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
+from mmopt.language import Program
+from mmopt.mechanism import Plan
+from mmopt.mechanism.accuracy import check_confidence
+from mmopt.mechanism.release_folder import accuracy_columns
+from mmopt.notebook import Tabular
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import Level, lift
+from mmopt.privacy import Privacy
+from mmopt.privacy.guarantee import MOST_COST
+from mmopt.privacy.noise import continuous_gaussian_epsilon
+from mmopt.privacy.table_of_noises import GAUSSIAN
+from mmopt.report import (
+    accuracy_by_group,
+    accuracy_by_query,
+    display,
+    privacy_rows,
+    shares_by_group,
+    shares_by_query,
+)
+from mmopt.report.release_chart import accuracy_figure
+from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
+from mmopt.results import AnySolution, Frame, Solution, gap_between
+from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
+from mmopt.workloads import Product, Workload
+from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_product import wishes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+PrivacyLike = Privacy | Mapping[str, float] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A workload at a privacy. ``file``: name and sha256 of the workload file, where there is one.
+
+    neighbours : None where nothing is said: those of the program.
+    """
+
+    workload: Workload
+    privacy: Privacy | None
+    neighbours: Neighbours | None
+    table: TableOptions = field(default_factory=TableOptions)
+    file: Mapping[str, str] | None = None
+
+
+def asked(
+    workload: WorkloadLike,
+    privacy: PrivacyLike = None,
+    neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
+) -> Asked:
+    """What is asked for: by a Request, a workload file or its dictionary also the privacy and the neighbours.
+
+    Raises
+    ------
+    WorkloadError, PrivacyError, OptionError : as ``as_workload``, ``Privacy.of`` and ``Neighbours.of``; a
+        unit of privacy beside neighbours, of which it is a set.
+    """
+    keys = {"epsilon", "delta", "rho"}
+    if isinstance(workload, Privacy) or (
+        isinstance(workload, Mapping) and workload and set(workload) <= keys
+    ):
+        raise WorkloadError(
+            "a privacy stands where the workload is expected",
+            hint="the privacy comes after it: accuracy(workload, privacy), release(data, workload, privacy)",
+        )
+    request = as_request(workload)
+    stated = None if privacy is None else Privacy.of(privacy)
+    if neighbours is not None and unit is not None:
+        raise OptionError(
+            f"neighbours is {neighbours!r} and unit is {unit!r}: both say what is protected",
+            hint="keep one of them",
+        )
+    said = None if neighbours is None else Neighbours.of(neighbours)
+    said = said if unit is None else unit_of(unit)
+    if request is None:
+        return Asked(as_workload(workload), stated, said)
+    return Asked(
+        request.workload,
+        stated or request.privacy,
+        said or request.neighbours,
+        request.table,
+        {"name": Path(request.path).name, "sha256": request.text_hash},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy(Tabular):
+    """How accurate the answers of a release will be; it holds for a release of the same plan.
+
+    words : one line: what was chosen, and what else there is.
+    """
+
+    plan: Plan
+    solution: AnySolution
+    confidence: float
+    words: str
+
+    @property
+    def chosen(self) -> str:
+        """The line that a notebook and ``mmopt accuracy`` show as "chosen": ``words``."""
+        return self.words
+
+    @property
+    def rmse(self) -> float:
+        """The root mean square of the queries' standard errors, in counts: the plan's."""
+        return self.plan.rmse
+
+    @property
+    def errors(self) -> Frame:
+        """One row a query: ``mechanism.release_folder``."""
+        return accuracy_columns(self.plan, self.confidence)
+
+    def frame(self) -> Frame:
+        """``errors``."""
+        return self.errors
+
+    def plot(self) -> Figure:
+        """A matplotlib figure of the half widths of all queries; OptionError where it is not installed."""
+        return accuracy_figure(self.plan, self.confidence)
+
+    def __repr__(self) -> str:
+        return f"Accuracy({self.words})"
+
+    def _repr_html_(self) -> str:
+        by_group = accuracy_by_group(self.plan, self.confidence)
+        rows = [("chosen", self.words), *privacy_rows(self.plan)]
+        return display(by_group, rows, accuracy_by_query(self.plan, self.confidence))
+
+
+def accuracy(
+    workload: WorkloadLike,
+    privacy: PrivacyLike = None,
+    *,
+    neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
+    solution: AnySolution | None = None,
+    confidence: float = 0.95,
+    refuse: bool = False,
+    solved: Solve = solve,
+    say: Callable[[str], None] = lambda _: None,
+) -> Accuracy:
+    """How accurate a release at this privacy will be: of a solution, or of the default strategy.
+
+    Parameters
+    ----------
+    workload, privacy, neighbours, unit : as for ``release``. Where every query has a target, these set the
+        noise, and no more is spent than they need; then there need be no privacy.
+    confidence : of the intervals.
+    refuse : targets that cost more than the privacy allows, as a release does; else all that it allows is
+        spent, and ``errors`` say which are missed.
+    solved, say : as for ``default_strategy``.
+
+    Raises
+    ------
+    PrivacyError : neither privacy nor targets. mmopt.Error : as ``solve`` and ``plan``.
+    """
+    check_confidence(confidence)
+    what = asked(workload, privacy, neighbours, unit)
+    if solution is not None:
+        one, missed = allowed_offer(what.workload, solution, what.privacy, what.neighbours, refuse=refuse)
+        words = "; ".join([f"{one.words}: {one.figure}", *missed])
+        return Accuracy(one.plan, solution, confidence, words)
+    choice = default_strategy(what.workload, what.privacy, what.neighbours, solved, say, refuse=refuse)
+    return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words)
+
+
+WIDER = 0.1
+"""Of a half width, by which a target is relaxed where savings are stated."""
+
+SHARES = "shares and savings: of the best strategy with Gaussian noise, by its multipliers"
+_PROGRAM = "fitness_for_use"
+_CLOSE = 1e-9  # relative: beyond what roots are off by, and what a variance on integers is below scale² by
+
+
+@dataclass(frozen=True, eq=False)
+class Budget(Tabular):
+    """The least cost found for all targets, the release that has it, and which queries it is spent on.
+
+    With Gaussian noise it is within the gap of the least; a strategy for Laplace noise is a heuristic's.
+
+    Attributes
+    ----------
+    choice : the strategy and its plan, what else was considered, and why there is no more. Its workload are
+        the queries with a target.
+    fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
+    bound : no strategy needs less with noise of the kind chosen, rounded down, where the bound of ``fitness``
+        is proved; an epsilon at a delta only with continuous Gaussian noise. None for Laplace noise where a
+        half width is asked for, for replaced rows, and where Gaussian noise on integers may need less than
+        continuous noise.
+    shares : (m,) of the cost of the best Gaussian noise, by query; they sum to 1.
+    left_out : how many queries have no wish. A release that answers them too spends on them, and at this
+        cost may miss wishes; none does where they have a wish as well, however wide.
+    """
+
+    choice: Choice
+    fitness: Solution
+    delta: float | None
+    bound: float | None
+    shares: Array
+    left_out: int = 0
+
+    @property
+    def plan(self) -> Plan:
+        """The release at the least cost."""
+        return self.choice.best.plan
+
+    @property
+    def unit(self) -> str:
+        """What the cost is: "epsilon", or "rho"."""
+        return self.plan.spent[0]
+
+    @property
+    def cost(self) -> float:
+        """The least epsilon (at ``plan.delta``), or rho, found: that release claims it."""
+        return self.choice.best.cost
+
+    @property
+    def gap(self) -> float | None:
+        """cost / bound - 1, or None without a bound."""
+        return gap_between(self.cost, self.bound)
+
+    @property
+    def words(self) -> str:
+        """One line: what was chosen, and what the other noise would need."""
+        return self.choice.words
+
+    def savings(self, shares: Sequence[float] | Array) -> Array:
+        """What part of the cost at most is saved where queries of these shares are ``WIDER``, by the bound.
+
+        Of the cost of ``fitness`` with continuous Gaussian noise: its epsilon at a delta, or rho where the
+        budget has none. What a gap leaves open counts as saved.
+        """
+        reached = (self.fitness.bound or 0.0) / float(self.fitness.objective)
+        left = reached / (1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares))
+        if self.delta is None:
+            return 1 - left
+        squared = float(self.fitness.objective) * np.array([1.0, *left])
+        squared *= (self.plan.neighbours.times or 1) ** 2
+        whole, *parts = (
+            continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0 for part in squared
+        )
+        return 1 - np.array(parts) / whole if whole > 0 else np.zeros(len(parts))
+
+    @property
+    def errors(self) -> Frame:
+        """One row a query: ``accuracy_columns`` and its share of the cost."""
+        return Frame({**accuracy_columns(self.plan, 0.95).columns, "share_of_cost": self.shares})
+
+    def frame(self) -> Frame:
+        """``errors``."""
+        return self.errors
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a reader wants to see first, as (name, text)."""
+        at = "" if not self.plan.delta else f" at delta {self.plan.delta:g}"
+        noise = f"{'continuous ' if self.plan.rho is not None and self.delta else ''}{self.plan.law.name}"
+        grade = self.fitness.bound_grade
+        bound = "none (known for variances, continuous noise and rows added or removed alone)"
+        if self.bound is not None:
+            bound = f"{rounded(self.bound, 8, up=False)}   ({grade}: of every strategy with {noise} noise)"
+        gap = [] if self.gap is None else [("gap", rounded(self.gap, 2, up=True, layout="e"))]
+        cost = f"{self.unit} = {rounded(str(self.cost), 8, up=True)}{at}"
+        left_out = (
+            f"{counted(self.left_out, 'query')} without a wish: a release that answers them too may miss "
+            "wishes at this budget; give them a wish as well, however wide"
+        )
+        left = [("left out", left_out)] if self.left_out else []
+        return [("least found", cost), ("bound", bound), *gap, *left, ("chosen", self.words)]
+
+    def tables(self) -> list[Any]:
+        """For a terminal: accuracy and shares of the cost by group of queries, and the queries that bind."""
+        plan, shares = self.plan, self.shares
+        groups = self.savings([float(shares[part].sum()) for _, part in plan.workload.groups()])
+        of_groups = accuracy_by_group(plan, 0.95), shares_by_group(plan, shares, groups)
+        return [*of_groups, shares_by_query(plan, shares, self.savings(shares)), SHARES]
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as one JSON object."""
+        figures = {
+            "unit": self.unit,
+            "cost": self.cost,
+            "bound": self.bound,
+            "gap": self.gap,
+            "left_out": self.left_out,
+        }
+        return {**figures, "chosen": self.words, **self.plan.summary(), "queries": self.errors.to_dict()}
+
+    def __repr__(self) -> str:
+        return f"Budget({self.choice.words})"
+
+    def _repr_html_(self) -> str:
+        return display(self.rows(), *self.tables())
+
+
+def budget(
+    workload: WorkloadLike,
+    *,
+    delta: float | None = None,
+    pure: bool = False,
+    neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
+    solved: Solve = solve,
+    say: Callable[[str], None] = lambda _: None,
+) -> Budget:
+    """The least rho, epsilon at a delta, or pure epsilon found, at which every target of the workload holds.
+
+    Parameters
+    ----------
+    workload : with targets of its queries (``max_variance``, ``within``); queries without are left out, and
+        counted (``Budget.left_out``).
+    delta : for epsilon at this delta, with the better of both noises. pure : for epsilon alone, with Laplace
+        noise. By default the kind of the privacy that a workload file asks for, or rho.
+    solved, say : as for ``default_strategy``.
+
+    Raises
+    ------
+    OptionError : both delta and pure. WorkloadError : no query has a target. PrivacyError : no budget meets
+    them. mmopt.Error : as ``solve``.
+    """
+    if pure and delta is not None:
+        raise OptionError("delta and pure are two kinds of budget", hint="leave one of them out")
+    what = asked(workload, None, neighbours, unit)
+    if what.privacy is not None and delta is None and not pure:
+        delta, pure = what.privacy.delta, what.privacy.is_pure
+    targeted, neighbours = _targeted(what.workload), what.neighbours or ADD_REMOVE
+    privacy = Privacy(epsilon=MOST_COST, delta=delta) if pure or delta is not None else None
+    try:
+        choice = default_strategy(targeted, privacy, neighbours, solved, say)
+    except PrivacyError as error:
+        if privacy is None:
+            raise
+        raise PrivacyError(
+            f"no epsilon up to {MOST_COST:g} meets the targets: {error.message}",
+            hint="ask for less: larger values of within or max_variance",
+        ) from None
+    offers = (choice.best, *choice.others)
+    fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
+    if not isinstance(fitness, Solution):
+        fitness = solved(targeted, Program.load(_PROGRAM))
+    shares = _plain(fitness.multipliers["accuracy"]) * targeted.targets
+    return Budget(
+        choice=choice,
+        fitness=fitness,
+        delta=delta,
+        bound=_bound(choice, fitness, delta, neighbours),
+        shares=shares / shares.sum(),
+        left_out=what.workload.m - targeted.m,
+    )
+
+
+def _targeted(workload: Workload) -> Workload:
+    """The queries that have a target."""
+    blocks = []
+    for block in workload.blocks:
+        is_asked = np.isfinite(block.target if isinstance(block, Product) else block.targets)
+        if np.all(is_asked):
+            blocks.append(block)
+        elif isinstance(block, Explicit) and np.any(is_asked):
+            queries = block.queries.take(np.flatnonzero(is_asked))
+            names = list(itertools.compress(block.labels(workload.domain), is_asked))
+            blocks.append(Explicit.read(queries, block.targets[is_asked], block.weights[is_asked], names))
+    if not blocks:
+        raise WorkloadError(
+            "no query says how accurate its answer must be, so there is nothing to find a budget for",
+            hint="write 'within: 50' (counts, at 95 %) or 'max_variance: 600' beside the queries",
+        )
+    return replace(workload, blocks=tuple(blocks))
+
+
+def _plain(value: Any) -> Array:
+    return lift(value) if isinstance(value, Level) else np.asarray(value, dtype=np.float64)
+
+
+def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: Neighbours) -> float | None:
+    """Below what is paid for noise of the kind chosen; None where the program bounds nothing of it."""
+    if not fitness.bound or neighbours.times is None:
+        return None
+    times = neighbours.times
+    if choice.best.plan.rho is None:
+        is_wide = bool(wishes(choice.best.plan.workload.blocks))
+        return None if is_wide else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
+    # On integers of sensitivity 1 or more its scale is at least this, and its variance may be below scale².
+    if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _CLOSE:
+        return None
+    if delta is None:
+        return times**2 * fitness.bound / 2 * (1 - _CLOSE)
+    bound = continuous_gaussian_epsilon(times * math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
+    # The exact delta of noise on integers may be below that of continuous noise.
+    return bound if bound <= choice.best.cost else None

@@ -1,0 +1,556 @@
+"""``mmopt.release`` and its result: counts, charge and noise in their order; answers, charts, folder.
+
+The rows of a table, counted as a planned release needs them: by cells, or by few attributes.
+
+A release that is charged to a ledger: the name of its data set, and what its plan spends.
+
+What a release gives back: answers in any frame, a picture, the covariance of errors, a folder.
+
+``mmopt.release``: from data and a workload to private answers.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmopt.answers.accuracy_and_budget import Accuracy, PrivacyLike, accuracy, asked
+from mmopt.answers.default_strategy import Solve
+from mmopt.answers.read_folder import derived, read_answers, read_manifest
+from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
+from mmopt.data.counts import check_columns
+from mmopt.data.engine import is_connection
+from mmopt.driver import solve
+from mmopt.errors import OptionError, suggest
+from mmopt.language import Program
+from mmopt.ledger import Bill, Charge, charge_in_errors
+from mmopt.mechanism import Plan, build_manifest
+from mmopt.mechanism.accuracy import check_confidence
+from mmopt.mechanism.measurement import Answers, counted_exactly
+from mmopt.mechanism.release_folder import (
+    CHART_FILE,
+    MANIFEST_FILE,
+    STRATEGY_FILE,
+    answers_frame,
+    guarantee,
+    write_release,
+)
+from mmopt.mechanism.release_plan import covariance
+from mmopt.notebook import Tabular
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.outward import rounded
+from mmopt.proof.verify import checked_summary, rechecked
+from mmopt.report import Contents, answers_table, display, write_page
+from mmopt.report.charts import has_matplotlib, save
+from mmopt.report.release_chart import release_figure
+from mmopt.report.release_tables import release_rows
+from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
+from mmopt.results import AnySolution, Frame, load_saved
+from mmopt.strategies import NeighboursLike
+from mmopt.workloads.tidy_columns import require_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mmopt.answers.refined_answers import Totals
+MOST_CELLS = 2**22
+"""Cells up to which they are counted one by one: one query, whatever is measured."""
+
+
+def counted_data(
+    data: object,
+    plan: Plan,
+    *,
+    table: str | None = None,
+    weight: str | None = None,
+    delimiter: str | None = None,
+    part: Part | None = None,
+) -> DataVector | MarginalCounts:
+    """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
+
+    Of a person so many rows are counted as the noise of the plan hides.
+
+    Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
+    """
+    require_table(plan.workload)  # answers are one: refused before a row is read
+    options = {"table": table, "weight": weight, "delimiter": delimiter}
+    workload, tables = plan.workload, plan.integer.tables
+    if tables is None or workload.n <= max(
+        MOST_CELLS, *(_entries(own, workload.domain.shape) for own in tables)
+    ):
+        return data_vector(
+            data, workload.domain, workload=workload, part=part, unit=plan.neighbours, **options
+        )
+    return marginal_counts(data, workload, sets=tables, part=part, unit=plan.neighbours, **options)
+
+
+def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part | None) -> str:
+    """How many rows were read, dropped, and left out of those of a person: for who holds the table alone."""
+    dropped = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
+    beyond = f", {rows.beyond:,} beyond what is counted of a person" if plan.neighbours.column else ""
+    return (
+        f"confidential, for you alone: {rows.rows:,} rows in the {'table' if part is None else 'part'}, "
+        f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
+    )
+
+
+def _entries(attributes: tuple[int, ...], sizes: tuple[int, ...]) -> int:
+    return math.prod(sizes[i] for i in attributes)
+
+
+def billed(
+    ledger: str | Path | None,
+    data: object,
+    *,
+    table: str | None = None,
+    data_set: str | None = None,
+    part: str | None = None,
+) -> Bill | None:
+    """The bill of a release of this table; None without a ledger.
+
+    Raises
+    ------
+    OptionError : a data set or a part without a ledger; a data set that has no name; as ``Bill.to``.
+    LedgerError : as ``Bill.to``.
+    """
+    if ledger is None:
+        for option, given in (("data set", data_set), ("part", part)):
+            if given is not None:
+                raise OptionError(
+                    f"the {option} is given, and there is no ledger to which it is a name",
+                    hint="name the ledger with --ledger FILE (ledger= in Python), or leave it out",
+                )
+        return None
+    return Bill.to(ledger, data_set_name(data, table) if data_set is None else data_set, part)
+
+
+def data_set_name(data: object, table: str | None) -> str:
+    """By default: of a database the table asked for, of a file its name up to the first dot.
+
+    Raises
+    ------
+    OptionError : neither; nothing of an address is taken, nor shown, as it may hold a password.
+    """
+    if table is not None:
+        return table
+    if isinstance(data, str | os.PathLike) and "://" not in os.fspath(data):
+        name = Path(data).name.partition(".")[0]
+        if name:
+            return name
+    raise OptionError(
+        "a release that is charged to a ledger names its data set, and this table has no name",
+        hint="say which it is: --data-set NAME (data_set= in Python)",
+    )
+
+
+def check_bill(bill: Bill | None, plan: Plan) -> None:
+    """Refuse what the ledger would, before a row is read; errors as ``Bill.spend``."""
+    if bill is not None:
+        bill.check(str(plan.neighbours), plan.rho, plan.epsilon)
+
+
+@contextmanager
+def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterator[Charge | None]:
+    """Charge a plan; within, whatever goes wrong says what was spent.
+
+    origin : of the strategy and the workload's file, as in a manifest. Errors as ``Bill.spend``.
+    """
+    if bill is None:
+        yield None
+        return
+    file = str(origin.get("workload_file", {}).get("name", ""))
+    charge: Charge | None = None
+    try:
+        charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
+        with charge_in_errors(charge):
+            yield charge
+    except KeyboardInterrupt as stopped:  # also between the ledger's commit and here
+        if not getattr(stopped, "__notes__", ()):
+            stopped.add_note(
+                f"it may be that the release was charged: 'mmopt ledger show {bill.path}' says what is spent"
+            )
+        raise
+
+
+_LONGEST_HINT = 400  # characters: of many queries not all labels are listed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Tabular):
+    """Released answers, what they rest on, and what can be said of their errors. Nothing in it is secret.
+
+    Attributes
+    ----------
+    answers : the tidy answers, one row a query (``mechanism.release_folder``): its group and label, what it
+        says of each attribute, then estimate, standard_error, low, high, coverage; after ``refine`` also
+        refined; where the noise was simulated also private, which is False.
+    manifest : what was asked, what was spent, and with which software.
+    plan : the noise and how estimates come from it; None where a folder was loaded without its workload.
+    solution : the strategy that was used, with its certificate; None where a folder does not hold it.
+    charge : what it has spent from a ledger, to which ``save`` says where it stands; None without one, and
+        where it was loaded.
+    unchecked : where it was loaded, the places of the manifest that nothing beside it was found to confirm.
+    """
+
+    answers: Frame
+    manifest: Mapping[str, Any]
+    plan: Plan | None = None
+    solution: AnySolution | None = None
+    charge: Charge | None = None
+    unchecked: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        plan: Plan,
+        answers: Answers,
+        manifest: Mapping[str, Any],
+        solution: AnySolution | None = None,
+        charge: Charge | None = None,
+    ) -> Release:
+        """The release of measured answers, with the manifest of ``build_manifest``."""
+        return Release(answers_frame(answers, guarantee(manifest)), manifest, plan, solution, charge)
+
+    @property
+    def private(self) -> bool:
+        """Whether the noise was drawn for privacy; simulated answers must not be published."""
+        return bool(self.manifest["private"])
+
+    def frame(self) -> Frame:
+        """``answers``."""
+        return self.answers
+
+    def __len__(self) -> int:
+        """Number of answers."""
+        return len(self.answers)
+
+    def plot(self) -> Figure:
+        """A matplotlib figure of the answers with their intervals, a panel for each group of queries.
+
+        Raises
+        ------
+        OptionError : matplotlib is not installed.
+        """
+        return release_figure(self.answers)
+
+    def report(self, path: str | Path | None = None) -> str:
+        """One HTML page of what was asked, measured and answered, which loads nothing; its text.
+
+        Without its plan (``load_release`` without the workload) the queries have no section.
+
+        Parameters
+        ----------
+        path : where it is written, too; an existing file is replaced, whole or not at all.
+
+        Raises
+        ------
+        OptionError : matplotlib is not installed.
+        ResultError : the file cannot be written.
+        """
+        said = self.manifest.get("workload_file", {})
+        contents = Contents(
+            said.get("name") or "A release",
+            workload=None if self.plan is None else self.plan.workload,
+            file_hash=said.get("sha256", ""),
+            solution=self.solution,
+            plan=self.plan,
+            manifest=self.manifest,
+            answers=self.answers,
+        )
+        return write_page(contents, path)
+
+    def covariance(self, queries: int | str | slice | Iterable[int] | Iterable[str]) -> Array:
+        """Covariance matrix (k, k) of the errors of the estimates of k queries, in squared counts.
+
+        Of the noise as it was drawn: the diagonal is ``standard_error`` squared, up to rounding. The error of
+        a sum of answers has the variance that the entries add up to, that of a difference d its dᵀ C d.
+
+        Parameters
+        ----------
+        queries : their numbers (rows of ``answers``), a slice of these, their labels, or one of them.
+
+        Raises
+        ------
+        OptionError : no such query, a label that several queries have, or a release without its plan.
+        TooLargeError : the coefficients of the estimates do not fit in memory, or take too long to find.
+        """
+        rows = self.numbers(queries)
+        if self.plan is None:
+            raise OptionError(
+                "a release that was loaded from its folder does not hold its queries, which covariances need",
+                hint="load it with them: mmopt.load_release(folder, workload=Workload.load(file))",
+            )
+        return covariance(self.plan, rows)
+
+    def refine(
+        self,
+        *,
+        whole: bool = False,
+        totals: Totals | None = None,
+        tolerance: float | None = None,
+        time_limit: float | None = None,
+    ) -> Release:
+        """The same release with answers that counts can have beside its own: the column ``refined``.
+
+        Non-negative, with known totals, whole if asked for; as near to the released answers as can be, which
+        is proved. They spend no privacy, and are biased. Arguments and errors: ``refined_answers.refine``.
+        """
+        from mmopt.answers.refined_answers import refine  # which solves
+
+        return refine(self, whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
+
+    def numbers(self, queries: object) -> Ints:
+        """The numbers (k,) of queries that are asked for as for ``covariance``, with its errors."""
+        if isinstance(queries, slice):
+            return np.arange(len(self))[queries]
+        each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
+        labels: dict[str, list[int]] = {}
+        numbers = []
+        for query in each:
+            if isinstance(query, str):
+                if not labels:
+                    for row, label in enumerate(self.answers["label"]):
+                        labels.setdefault(label, []).append(row)
+                numbers.append(_of_label(query, labels))
+            else:
+                numbers.append(self._number(query))
+        return np.array(numbers, dtype=np.int64)
+
+    def _number(self, query: object) -> int:
+        try:
+            row = operator.index(query)  # type: ignore[arg-type]
+        except TypeError:
+            raise OptionError(
+                f"a query is asked for by {type(query).__name__}, expected its number or its label"
+            ) from None
+        if not -len(self) <= row < len(self):
+            raise OptionError(f"there is no query {row}, expected 0 to {len(self) - 1}")
+        return row % len(self)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the release into a new folder, which appears complete or not at all; returns its path.
+
+        answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
+        strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them. The
+        ledger that was charged then knows of the folder; of several, of the first: also of refined answers,
+        beside which the release stands whole.
+
+        Raises
+        ------
+        OptionError : the folder exists already, or its parent cannot be written.
+        LedgerError : the ledger cannot be written; the folder is complete.
+        """
+        with charge_in_errors(self.charge):
+            written = self._written(folder)
+        if self.charge is not None:
+            self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
+        return written
+
+    def _written(self, folder: str | Path) -> Path:
+        files = {}
+        with tempfile.TemporaryDirectory() as scratch:
+            if has_matplotlib():
+                save(Path(scratch, CHART_FILE), self.plot)
+                files[CHART_FILE] = Path(scratch, CHART_FILE).read_bytes()
+            if self.solution is not None:
+                files[STRATEGY_FILE] = self.solution.save(Path(scratch, STRATEGY_FILE)).read_bytes()
+        return write_release(self.answers, self.manifest, folder, files)
+
+    @staticmethod
+    def load(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
+        """A release read from its folder, as ``load_release``."""
+        return load_release(folder, workload)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What was asked, spent and measured, as (name, text)."""
+        return release_rows(self.manifest)
+
+    def __repr__(self) -> str:
+        rho, epsilon = self.manifest["privacy"]["rho"], self.manifest["privacy"]["epsilon"]
+        name, cost = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
+        of = self.manifest["privacy"]["neighbours"]
+        to = "" if of == "add-remove" else f" for {of}"
+        spent = f"{name} {rounded(str(cost), 6, up=True)}{to}"
+        said = spent if self.private else "SIMULATED NOISE, not private"
+        rmse = rounded(float(self.manifest["accuracy"]["rmse"]), 6, up=True)
+        return f"Release({len(self):,} answers, {said}, rmse {rmse})"
+
+    def _repr_html_(self) -> str:
+        return display(self.rows(), answers_table(self.answers))
+
+
+def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
+    """A release from the folder that ``Release.save`` or 'mmopt release' wrote, also of version 0.1.0.
+
+    Its files must be those that the manifest lists, unchanged, and its figures those that follow from them;
+    ``unchecked`` lists what of it nothing there confirms. With the workload that was asked, its plan is there
+    again, and with it ``covariance``.
+
+    Raises
+    ------
+    ResultError : no release, half of one, a file that was changed, files from which other things follow than
+        the manifest says, or another workload than was asked; with the workload also a claim that the noise
+        of the manifest does not prove.
+    """
+    path = Path(folder)
+    manifest = read_manifest(path)
+    answers = read_answers(path, manifest)
+    strategy = path / STRATEGY_FILE
+    solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
+    asked = None if workload is None else as_workload(workload)
+    plan, unchecked = derived(path, manifest, answers, asked, solution)
+    release = Release(answers, manifest, plan, solution, unchecked=unchecked)
+    if plan is not None and "refined" in manifest:
+        from mmopt.answers.refined_answers import check_refined  # which solves
+
+        if not check_refined(release, path):
+            release = replace(release, unchecked=(*unchecked, "refined"))
+    return release
+
+
+def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:
+    rows = labels.get(query, [])
+    if not rows:
+        hint = suggest(query, labels)
+        many = len(hint) > _LONGEST_HINT
+        raise OptionError(
+            f"there is no query '{query}'",
+            hint="the column 'label' of the answers has them" if many else hint,
+        )
+    if len(rows) > 1:
+        raise OptionError(
+            f"{len(rows)} queries have the label '{query}': {', '.join(map(str, rows))}",
+            hint="ask for them by number",
+        )
+    return rows[0]
+
+
+def release(
+    data: object,
+    workload: WorkloadLike,
+    privacy: PrivacyLike = None,
+    *,
+    neighbours: NeighboursLike | None = None,
+    unit: NeighboursLike | None = None,
+    program: str | Path | Program | None = None,
+    solution: AnySolution | None = None,
+    confidence: float = 0.95,
+    table: str | None = None,
+    weight: str | None = None,
+    delimiter: str | None = None,
+    simulate_seed: int | None = None,
+    ledger: str | Path | None = None,
+    data_set: str | None = None,
+    part: str | None = None,
+    solved: Solve = solve,
+    say: Callable[[str], None] = lambda _: None,
+) -> Release:
+    """Answer a workload on a table with differential privacy.
+
+    Everything that can be refused is refused before the rows of the table are read. The answers' errors are
+    those of ``mmopt.accuracy`` with the same arguments. A ledger is charged once the rows are counted, before
+    noise is drawn; from then on every error says what was spent.
+
+    Parameters
+    ----------
+    data, table, weight, delimiter : as ``data_vector`` takes them: a data frame, a dictionary of columns, an
+        Ibis table or connection, the path of a file or database, or a URL such as ``postgres://host/db``.
+    workload : a Workload, or a workload file (its path, its Request, its dictionary), whose privacy,
+        neighbours and options of the table hold where no argument says otherwise.
+    privacy : a Privacy or a dictionary such as ``{"epsilon": 1.0, "delta": 1e-6}``. Every release of the same
+        data adds to what is spent.
+    neighbours : "add-remove", "replace-one", {"rows": 3} of one person, or in a stream {"participation":
+        {"separation": 4, "at_most": 2}}; where neither this nor the file says so, those of the program.
+    unit : in their place {"rows": 3}, or {"column": "person", "rows": 3}: of each person, a value of that
+        column, at most three rows are counted, and the guarantee is for a person however many there are.
+    program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
+        considered. The figures of a solution are computed again, but for simulated noise.
+    confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved : as for
+        ``default_strategy``. say : what is chosen, and in confidence how many rows were left out (``print``).
+    ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
+    data_set : its name in the ledger; by default that of the table asked for, or of the file up to its first
+        dot. part : a value of the ledger's partition: its rows alone are counted, and its account is charged.
+
+    Raises
+    ------
+    DataError : as ``data_vector``. PrivacyError, WorkloadError : as ``accuracy``. PrivacyError, LedgerError,
+    OptionError : also as ``ledger.Bill``, whose ledger would refuse: more than is left, other data or units.
+
+    >>> import mmopt
+    >>> domain = mmopt.Domain.of(sex=["F", "M"])
+    >>> people = {"sex": ["F", "M", "F"]}
+    >>> release = mmopt.release(people, domain.marginal("sex"), {"epsilon": 1.0}, simulate_seed=1)
+    >>> release.private, len(release)
+    (False, 2)
+    """
+    refuse_workload(data)
+    check_confidence(confidence)
+    what = asked(workload, privacy, neighbours, unit)
+    given = {"table": table, "weight": weight, "delimiter": delimiter}
+    options = _table_options(data, what.table) | {n: value for n, value in given.items() if value is not None}
+    bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
+    selection = None if bill is None else bill.selection
+    check_columns(
+        data, what.workload.domain, workload=what.workload, part=selection, unit=what.neighbours, **options
+    )
+    is_given = solution is not None
+    if solution is None and program is not None:
+        parsed = program if isinstance(program, Program) else Program.load(program)
+        solution = solved(what.workload, parsed)
+    planned = accuracy(
+        what.workload,
+        what.privacy,
+        neighbours=what.neighbours,
+        solution=solution,
+        confidence=confidence,
+        refuse=True,
+        solved=solved,
+        say=say,
+    )
+    if is_given and simulate_seed is None:
+        planned = replace(planned, solution=rechecked(planned.solution, what.workload))
+    file = {} if what.file is None else {"workload_file": dict(what.file)}
+    about = planned.solution.summary()
+    origin = {**file, "solution": checked_summary(about) if is_given else about}
+    check_bill(bill, planned.plan)
+    counts = counted_data(data, planned.plan, part=selection, **options)
+    release = measured(planned, counts, origin, simulate_seed, bill)
+    say(confidential_words(counts, planned.plan, selection))
+    return release
+
+
+def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
+    """Those of a workload file; of data that are no file or connection only the weight."""
+    if isinstance(data, str | os.PathLike):
+        return asdict(table)
+    return asdict(TableOptions(table=table.table if is_connection(data) else None, weight=table.weight))
+
+
+def measured(
+    planned: Accuracy,
+    counts: DataVector | MarginalCounts,
+    origin: Mapping[str, Any],
+    simulate_seed: int | None,
+    bill: Bill | None = None,
+) -> Release:
+    """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data.
+
+    bill : what is charged once all that can be refused was, before noise is drawn; nothing if simulated.
+    """
+    data = counts.counts if isinstance(counts, DataVector) else counts
+    exact = counted_exactly(planned.plan, data, simulate_seed, planned.confidence)
+    seed = {} if simulate_seed is None else {"simulation_seed": simulate_seed}
+    with charged(bill if simulate_seed is None else None, planned.plan, origin) as charge:
+        answers = exact.answers()
+        entry = {} if charge is None else {"ledger": charge.section()}
+        about = {**origin, **planned.solution.about_program()}
+        manifest = build_manifest(planned.plan, answers, **about, chosen=planned.words, **seed, **entry)
+        return Release.of(planned.plan, answers, manifest, planned.solution, charge)

@@ -1,0 +1,354 @@
+"""``mmopt init`` and ``mmopt check``.
+
+``mmopt init DATA``.
+
+``mmopt check``: a workload file or a program, before anything is solved.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mmopt.cli.command_inputs import check_out, read_givens, read_request, refuse_beside
+from mmopt.cli.command_options import DatabaseTable, Given, names_in
+from mmopt.cli.command_output import escaped, note, say, show
+from mmopt.errors import (
+    ContradictionError,
+    Error,
+    OptionError,
+    ProgramError,
+    ResultError,
+    TooLargeError,
+    suggest,
+    whole,
+)
+
+SKIP = "skip"
+VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")  # more often a value than a name
+QUESTIONS = {
+    "values": ("every value that may occur, such as Female, Male", "{{values: [{}]}}"),
+    "numbers": ("smallest, largest and width, such as 0, 100, 5", "{{range: [{}, {}], width: {}}}"),
+    "dates": (
+        "first day, day after the last, width, such as 2020-01-01, 2025-01-01, month",
+        "{{range: [{}, {}], width: {}}}",
+    ),
+}
+
+
+def init(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file; or postgres://USER@HOST/DATABASE.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.yaml", help="Write the draft there; it must not exist yet.")
+    ] = Path("workload.yaml"),
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FORM",
+            help="What is publicly known of a column, as the file writes it: 'age={range: [0, 100], width: "
+            "5}', 'sex={values: [F, M]}'; or NAME=skip. May be repeated.",
+        ),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="A,B", help="These columns alone, separated by commas.")
+    ] = None,
+    table: DatabaseTable = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public", help="The table is public: read its values too, and propose forms that hold them."
+        ),
+    ] = False,
+    ask: Annotated[
+        bool | None,
+        typer.Option("--ask/--no-ask", help="Ask for what is open. Default: at a terminal."),
+    ] = None,
+) -> None:
+    """Draft a workload file from a table's column names and types, never from its values.
+
+    What must come from public knowledge is asked for at a terminal, or stays open: FILL-IN, beside a comment
+    that says what belongs there. 'mmopt check' names the first that is left.
+    """
+    from mmopt.data import column_kinds, shown_source
+    from mmopt.request.workload_file import KINDS, Draft, check_form
+
+    check_out(out, example="workload.yaml")
+    if os.path.lexists(out):
+        raise OptionError(
+            f"'{out}' exists already, and a draft replaces nothing", hint="name another with --out"
+        )
+    kinds = column_kinds(data, table)
+    if odd := [f"'{name}'" for name, kind in kinds.items() if kind == "unknown" and VALUE.fullmatch(name)]:
+        note(
+            f"warning: named like values: {', '.join(odd)}. Where the first line of a table holds no names, "
+            "it is a row of values, and the draft shows it: add a line of names, and draft again"
+        )
+    wanted = names_in(only, "--only") or list(kinds)
+    given = _given(column, kinds)
+    for name in [*wanted, *given]:
+        if name not in kinds:
+            raise OptionError(f"{shown_source(data)}: no column '{name}'", hint=suggest(name, kinds))
+    for name, form in given.items():
+        if form != SKIP:
+            check_form(name, form)
+    left = {name: kind for name, kind in kinds.items() if name in wanted and name not in given}
+    if public:
+        given |= _proposed(data, left, table)
+    elif sys.stdin.isatty() if ask is None else ask:
+        given |= _asked(left)
+    attributes = tuple(
+        (name, given.get(name, KINDS[kinds[name]][0]), KINDS[kinds[name]][1])
+        for name in kinds
+        if name in wanted and given.get(name) != SKIP
+    )
+    if not attributes:
+        raise OptionError("every column is left out", hint="keep at least one")
+    draft = Draft(Path(shown_source(data)).name, attributes, table, is_public=public)
+    text = draft.text()
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
+    note(f"written: {out} ({len(attributes)} attributes)")
+    if draft.open_names:
+        note(f"to be filled in: {', '.join(draft.open_names)}")
+    note(f"next: mmopt check {out}")
+
+
+def _given(texts: list[str] | None, kinds: Mapping[str, str]) -> dict[str, str]:
+    forms: dict[str, str] = {}
+    for text in texts or ():
+        # A name may hold '=' too.
+        names = [name for name in kinds if text.startswith(f"{name}=")]
+        name = max(names, key=len, default=text.partition("=")[0])
+        form = text[len(name) + 1 :].strip()
+        if not form:
+            raise OptionError(f"--column is '{text}', expected NAME=FORM", hint="'sex={values: [F, M]}'")
+        if name in forms:
+            raise OptionError(f"--column names '{name}' twice", hint="keep one of them")
+        forms[name] = form
+    return forms
+
+
+def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str, str]:
+    """Forms that hold the values of a public table, as far as the file can write them."""
+    from mmopt.data import public_forms
+    from mmopt.request.workload_file import check_form, written
+
+    forms = {}
+    for name, keys in public_forms(data, left, table).items() if left else ():
+        try:
+            check_form(name, written(keys))
+        except Error as error:
+            note(f"{name}: left open: {error.message}")
+            continue
+        forms[name] = written(keys)
+    return forms
+
+
+def _asked(left: Mapping[str, str]) -> dict[str, str]:
+    """Answers at the terminal; what is not answered stays open."""
+    note("Answers must come from what is public, not from the table. Enter leaves a place open.")
+    answers = {name: _answer(name, kind) for name, kind in left.items()}
+    return {name: form for name, form in answers.items() if form}
+
+
+def _answer(name: str, kind: str) -> str:
+    from mmopt.request.workload_file import check_form
+
+    if kind == "truth":
+        return ""
+    while kind not in QUESTIONS:
+        words = (*QUESTIONS, SKIP)
+        kind = _prompt(f"{name}: {', '.join(words)}?")
+        if kind in ("", SKIP):
+            return kind
+        if len(fits := [word for word in words if word.startswith(kind)]) == 1:
+            kind = fits[0]
+        else:
+            note(f"expected one of the words {', '.join(words)}; what belongs to it is asked next")
+    question, form = QUESTIONS[kind]
+    while True:
+        answer = _prompt(f"{name}: {question}:")
+        if not answer or answer == SKIP:
+            return answer
+        parts = [answer] if kind == "values" else [part.strip() for part in answer.split(",")]
+        if len(parts) != form.count("{}"):
+            note(f"expected {form.count('{}')} parts, separated by commas")
+            continue
+        try:
+            check_form(name, form.format(*parts))
+        except Error as error:
+            note(f"error: {error}")
+            continue
+        return form.format(*parts)
+
+
+def _prompt(question: str) -> str:
+    """A line from standard input; its end is an interrupt."""
+    typer.echo(f"{escaped(question)} ", nl=False, err=True)
+    if not (line := sys.stdin.readline()):
+        raise KeyboardInterrupt
+    return line.strip()
+
+
+MOST_CELLS_LISTED = 10**9
+
+
+def check(
+    target: Annotated[
+        str,
+        typer.Argument(metavar="WORKLOAD|PROGRAM", help="Workload file, shipped program, or .program file."),
+    ],
+    cells: Annotated[
+        bool,
+        typer.Option("--cells", help="Print the cells of the data vector in their order, and nothing else."),
+    ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
+    ] = None,
+    instances: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Random workloads of a program's weak duality test. Default: 5."
+        ),
+    ] = None,
+    given: Given = None,
+) -> None:
+    """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak duality)."""
+    from mmopt.language import program_names
+
+    names = program_names()
+    if target in names or target.endswith(".program"):
+        if cells:
+            raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
+        _check_program(target, seed, instances or 5, given)
+        return
+    refuse_beside("a workload file", {"--seed": seed, "--instances": instances, "--given": given or None})
+    if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
+        raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
+    _check_workload(target, cells)
+
+
+def _check_workload(path: str, cells: bool) -> None:
+    from mmopt.errors import counted
+    from mmopt.privacy.guarantee import privacy_warning
+    from mmopt.report.table_style import few, pairs_table, storage
+    from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
+    from mmopt.request.accepted_workloads import default_words
+    from mmopt.strategies import ADD_REMOVE
+    from mmopt.workloads import attribute_uses
+
+    request = read_request(path)
+    workload, domain = request.workload, request.workload.domain
+    if cells:
+        if domain.size > MOST_CELLS_LISTED:
+            raise TooLargeError(
+                f"the domain has {counted(domain.size, 'cell')}, of which no list is made",
+                hint="'mmopt check' without --cells says how they are numbered",
+            )
+        say("# cells in row-major order: the last attribute varies fastest")
+        say("\t".join(("cell", *domain.names)))
+        for i in range(domain.size):
+            say("\t".join((str(i), *domain.cell(i))))
+        return
+    ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
+    order = ", ".join(f"{_cell(i)} is ({few(domain.cell(i))})" for i in ends)
+    asked = request.privacy
+    warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
+    sizes = workload.implicit(weighted=False).sizes()
+    numbers = storage(sizes.implicit)
+    held = f"held in {numbers}" if workload.products is None else f"as factors in code, {numbers} of numbers"
+    uses = attribute_uses(workload)
+    unread = ", ".join(a for a, use in uses.items() if use == "none")
+    filters = ", ".join(a for a, use in uses.items() if use == "filter")
+    said = ", ".join(f"{key} '{value}'" for key, value in asdict(request.table).items() if value is not None)
+    show(
+        f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
+        "",
+        domain_table(domain),
+        "",
+        pairs_table(
+            [
+                ("cells", f"{few([str(n) for n in domain.shape], ' x ')} = {whole(workload.n)}"),
+                ("order", f"row-major, last attribute fastest: {order}"),
+                ("queries", f"as a matrix {storage(sizes.explicit)}; {held}"),
+            ]
+        ),
+        "",
+        queries_table(workload),
+        "",
+        pairs_table(
+            [
+                ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
+                *([("warning", warning)] if warning else []),
+                *([("not read", f"{unread}: no query tells their cells apart")] if unread else []),
+                *(
+                    [("only filters", f"{filters}: drop rows, and no query tells cells apart")]
+                    if filters
+                    else []
+                ),
+                *([("table", said)] if said else []),
+                ("neighbours", (request.neighbours or ADD_REMOVE).words),
+                *([("normalised", NORMALISED)] if workload.is_normalised else []),
+                ("default program", default_words(workload, request.privacy)),
+                ("hash", f"{workload.hash[:16]}…"),
+            ]
+        ),
+    )
+
+
+def _cell(number: int) -> str:
+    return f"cell {number}" if number < 10**15 else "the last"
+
+
+def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
+    from mmopt.language import Program, check as check_types
+    from mmopt.language.print import plain_words, prose
+    from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
+    from mmopt.strategies.baselines import is_baseline
+    from mmopt.testing import check_program
+    from mmopt.workloads import Workload
+
+    program = Program.load(name)
+    checked = check_types(program)
+    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
+    chosen = zip(program.choose, docs, strict=True)
+    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
+    show(f"{program.name}: {program.title}", "", givens_table(program))
+    if kinds:
+        show("", "Chosen", "", pairs_table(kinds))
+    if program.constraints:
+        show("", "Shapes and curvature", "", lines_table(checked))
+    # A baseline's rows are those of each workload that is drawn.
+    pairs = [text.partition("=") for text in given or ()]
+    words = {name.strip(): value.strip() for name, _, value in pairs if is_baseline(value.strip())}
+    others = [text for text in given or () if text.partition("=")[0].strip() not in words]
+    givens = words | read_givens(others, program, Workload.from_matrix([[1.0]]))
+    report = check_program(program, seed=seed, instances=instances, givens=givens)
+    show("", paragraphs(str(report)))
+    if report.has_certificate and not report.pairs:
+        raise ProgramError(
+            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
+            hint="pass what the program is given (--given NAME=VALUE)",
+        )
+    if not report.holds:
+        raise ContradictionError(
+            f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
+            hint=f"repeat this test with --seed {report.seed} --instances {instances}",
+        )

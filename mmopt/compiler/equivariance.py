@@ -1,0 +1,512 @@
+"""Actions that leave a program as it is, and programs on workloads put together of others.
+
+Which actions leave a program as it is: read from its tree, never from its name.
+
+Objective, constraints, certificate, repair and what the solution means are typed by the actions of
+``invariant_expressions.py``. If all of them go with an action, then a feasible point and multipliers of the
+changed workload become those of the given one, with the same objective and the same bound, and a solution of
+one is a solution of the other. Permutations and rotations have to be kept by every line. Repeating, splitting
+and changing the basis need not be kept by the repair and the meaning: a lifted point is repaired again, and
+it comes from a strategy (``from strategy``), whatever the program's own variables are.
+
+How a program behaves on a workload put together of others: of blocks, or as a Kronecker product.
+
+*Blocks* (no query touches cells of two of them): every array is block diagonal, and a number that is made of
+it is the sum over the blocks (a trace) or the largest (a maximum, a variable that bounds a family of
+lines). *Kronecker product* of workloads: every array is the Kronecker product of those of the factors, and a
+number their product. Which of it holds follows from the same words of the table of atoms as in
+``invariant_expressions.py``. A number of the program's own (``<= 2``, a parameter of 3) would be there once
+for every factor: all such have to be one.
+
+Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
+parts make some of the whole, and their objective and bound are both the sum (or largest, or product) of the
+parts'. If objective and bound agree in the parts, they agree in the whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from mmopt.compiler.invariant_expressions import (
+    CHANGE_BASIS,
+    DROP_CELLS,
+    REPEAT_CELLS,
+    SOURCE_AXES,
+    SPLIT_QUERIES,
+    STRONG,
+    WEAK,
+    Acted,
+    Acting,
+    Axis,
+    close,
+    is_zero,
+)
+from mmopt.language import Checked
+from mmopt.language.atoms.argument_types import SCALAR
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Constraint,
+    Declaration,
+    Entries,
+    Expr,
+    Index,
+    Name,
+    Number,
+    children,
+    walk,
+)
+
+DEGREES = (0.0, 1.0, 0.5)
+STRONG_ONLY = (REPEAT_CELLS, DROP_CELLS, SPLIT_QUERIES, CHANGE_BASIS)
+
+
+@dataclass(frozen=True)
+class Equivariance:
+    """What a program is equivariant under.
+
+    faults : for every action that changes the program, the line that is to blame and why.
+    multipliers : the axes of the multipliers by constraint (``name[i, i]`` for a diagonal block).
+    per_query : whether queries occur only in lines of their own, added up nowhere but in the certificate.
+    """
+
+    faults: Mapping[str, str]
+    multipliers: Mapping[str, tuple[Axis, ...]]
+    per_query: bool
+
+    def allows(self, *actions: str) -> bool:
+        """Whether all of these actions leave the program as it is."""
+        return not self.why_not(*actions)
+
+    def why_not(self, *actions: str) -> str:
+        """The line that the first of the actions changes, in words; "" when none does."""
+        return next((f"{self.faults[a]} ({a})" for a in actions if a in self.faults), "")
+
+
+def equivariance(
+    checked: Checked, own: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
+) -> Equivariance:
+    """The actions that leave a program as it is.
+
+    Parameters
+    ----------
+    checked : the program.
+    own : givens and parameters that the caller passes; an array that comes from outside goes with nothing.
+    numbers : values of the parameters that are numbers, for exponents; a power whose exponent is not among
+        them goes with nothing.
+    """
+    found = [_typed(checked, own, numbers or {}, chosen) for chosen in _choices(checked)]
+    return min(found, key=lambda e: len(e.faults))
+
+
+def _groups(checked: Checked, own: frozenset[str]) -> dict[str, set[str]]:
+    """Which groups act on a dimension, by its name."""
+    groups: dict[str, set[str]] = {}
+    for d in checked.program.givens:
+        if d.name not in own:
+            for dim, axis in zip(d.dims, SOURCE_AXES.get(d.source, ()), strict=False):
+                for name in dim.symbols:
+                    groups.setdefault(name, set()).add(axis.group)
+    return groups
+
+
+def _choices(checked: Checked) -> Iterator[dict[str, tuple[float, ...]]]:
+    """The degrees that what is chosen may have: the lines decide which of them they are."""
+    options = []
+    for d in checked.program.choose:
+        count = 1 if d.kind in ("psd", "symmetric") else len(d.dims)
+        options.append([p * (len(d.dims) // max(count, 1)) for p in itertools.product(DEGREES, repeat=count)])
+    for degrees in itertools.product(*options):
+        yield {d.name: p for d, p in zip(checked.program.choose, degrees, strict=True)}
+
+
+def _typed(
+    checked: Checked,
+    own: frozenset[str],
+    numbers: Mapping[str, float],
+    chosen: Mapping[str, tuple[float, ...]],
+) -> Equivariance:
+    program = checked.program
+    several = _groups(checked, own)
+    groups = {name: min(found) for name, found in several.items()}
+    visitor = Acting(checked.scope, groups, {}, numbers, {}, set(), "")
+    for name, found in several.items():
+        if len(found) > 1:
+            visitor.line = "given"
+            visitor.lose(WEAK, found, f"'{name}' counts {' and '.join(sorted(found))}")
+    _givens(checked, own, visitor)
+    for let in program.lets:
+        visitor.line = let.name
+        visitor.names[let.name] = visitor.visit(let.expr)
+    for d in program.choose:
+        visitor.names[d.name] = _declared(visitor, d, chosen[d.name])
+    visitor.line = "the objective"
+    visitor.visit(program.objective)
+    multipliers: dict[str, tuple[Axis, ...]] = {}
+    for c in program.constraints:
+        multipliers |= _constraint(visitor, c, checked.scope)
+    per_query = "queries" not in visitor.summed
+    _certificate(checked, visitor, multipliers)
+    strong = {action: why for action, why in visitor.faults.items() if action in STRONG_ONLY}
+    for assignment in program.repair:
+        visitor.line = "the repair"
+        visitor.visit(assignment.expr)
+    if program.meaning is not None:
+        visitor.line = f"the {program.meaning.kind}"
+        visitor.visit(program.meaning.expr)
+    faults = {a: why for a, why in visitor.faults.items() if a not in STRONG_ONLY} | strong
+    return Equivariance(faults, multipliers, per_query)
+
+
+def _givens(checked: Checked, own: frozenset[str], visitor: Acting) -> None:
+    program = checked.program
+    for d in program.givens:
+        axes = SOURCE_AXES.get(d.source)
+        visitor.line = f"the given '{d.name}'"
+        if d.dims and (d.name in own or axes is None):
+            passed = d.name in own or not d.source
+            why = "passed by the caller" if passed else f"{d.source} is a choice among others"
+            visitor.lose(WEAK, WEAK, why)
+        known = axes if axes is not None and d.name not in own else tuple(Axis() for _ in d.dims)
+        visitor.names[d.name] = Acted(known)
+    for p in program.parameters:
+        if p.declared is not None and p.declared.kind == "dim":
+            continue  # counts the rows of something that no action touches
+        visitor.line = f"the parameter '{p.name}'"
+        shaped = checked.types.get(p.name)
+        if shaped is not None and shaped.dims and p.name in own:
+            visitor.lose(WEAK, WEAK, "passed by the caller")
+        acted = visitor.visit(p.expr)
+        visitor.names[p.name] = Acted() if shaped is None or not shaped.dims else acted
+
+
+def _declared(visitor: Acting, d: Declaration, degrees: tuple[float, ...]) -> Acted:
+    """A variable; along a root's rows the degree is always 1/2, where rotations are all that acts."""
+    groups = [visitor.group(dim) for dim in d.dims]
+    return Acted(tuple(Axis(g, 0.5 if g == "root" else by) for g, by in zip(groups, degrees, strict=True)))
+
+
+def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple[Axis, ...]]:
+    """Type a relation; the axes of its multiplier, so that it and the constraint pair to a number."""
+    visitor.line = f"constraint '{c.name}'"
+    visitor.scope = whole.inside(c.family)
+    try:
+        index = c.family.index if c.family else ""
+        family: tuple[Axis, ...] = () if c.family is None else (Axis(visitor.group(c.family.dim)),)
+        visitor.lose_rotations(family, "a line for each entry along a rotated axis")
+        left, right = c.relation.left, c.relation.right
+        if c.relation.op in (">>", "<<") and isinstance(left, Block) and is_zero(right):
+            return _blocks(visitor, c.name, left, family, index)
+        sides = [visitor.visit(left), visitor.visit(right)]
+        both = visitor.alike(sides, (left, right))
+        axes = max((s.axes for s in sides), key=len)
+        if c.relation.op not in (">>", "<<"):
+            _untouched(visitor, c, sides)
+            visitor.lose_rotations(axes, "a relation entry by entry along a rotated axis")
+        family = tuple(both.index.get(index, axis) for axis in family)
+        return {c.name: tuple(Axis(a.group, 1.0 - a.degree, a.odd) for a in (*family, *axes))}
+    finally:
+        visitor.scope = whole
+
+
+def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
+    """A line of a cell that no query touches has to hold there with zero for what it is about."""
+    if not any(s.has_cells for s in sides) and not (c.family and visitor.group(c.family.dim) == "cells"):
+        return
+    signs = [infer(e, visitor.scope).sign for e in (c.relation.left, c.relation.right)]
+    small, large = (0, 1) if c.relation.op == "<=" else (1, 0)
+    zero = sides[small].has_cells and sides[small].vanishes
+    # Zero is at most what is not negative; or what is as large as something nonnegative at other cells.
+    safe = signs[large] > 0 or (signs[small] > 0 and not sides[large].has_cells)
+    both = all(s.has_cells and s.vanishes for s in sides)
+    if not both and (c.relation.op == "==" or not (zero and safe)):
+        visitor.lose_untouched("does not hold at a cell by itself")
+
+
+def _blocks(
+    visitor: Acting, name: str, block: Block, family: tuple[Axis, ...], index: str
+) -> dict[str, tuple[Axis, ...]]:
+    """A psd block matrix: entry (i, j) has the degrees of row i and of column j."""
+    entries = [[visitor.visit(e) for e in row] for row in block.rows]
+    found: dict[str, tuple[Axis, ...]] = {}
+    diagonal = [entries[i][i] for i in range(len(entries))]
+    half = [d.index[index].degree / 2 if index in d.index else 0.0 for d in diagonal]
+    for i, row in enumerate(entries):
+        for j, entry in enumerate(row):
+            if is_zero(block.rows[i][j]):
+                continue
+            if family:
+                group = next((a.group for e in (*row, *diagonal) if (a := e.index.get(index))), "")
+                if not close(entry.index.get(index, Axis(group)).degree, half[i] + half[j]):
+                    visitor.lose(STRONG, {group}, "blocks that split differently")
+            _sides(visitor, entry, infer(block.rows[i][j], visitor.scope).is_row, diagonal[i], diagonal[j])
+            if entry.has_cells and not entry.vanishes:
+                visitor.lose_untouched("does not hold at a cell by itself")
+    for i, entry in enumerate(diagonal):
+        own = tuple(Axis(axis.group, 1.0 - 2.0 * half[i]) for axis in family)
+        found[f"{name}[{i}, {i}]"] = (*own, *(replace(a, degree=1.0 - a.degree) for a in entry.axes))
+    return found
+
+
+def _sides(visitor: Acting, entry: Acted, is_row: bool, down: Acted, across: Acted) -> None:
+    """The axes of a block agree with those of the diagonal blocks in its row and column."""
+    if len(entry.axes) == 2:
+        ends = ((*down.axes, Axis())[0], (Axis(), *across.axes)[-1])
+        pairs = list(zip(entry.axes, ends, strict=True))
+    elif entry.axes:
+        pairs = [(entry.axes[0], ((across if is_row else down).axes or (Axis(),))[0])]
+    else:
+        pairs = []
+    for one, two in pairs:
+        if one.group != two.group or not close(one.degree, two.degree):
+            visitor.lose(STRONG, {one.group, two.group}, "blocks that repeat or split differently")
+    if entry.diagonal and entry is not down:
+        visitor.lose(STRONG, {a.group for a in entry.axes}, "a diagonal block beside others")
+
+
+def _certificate(checked: Checked, visitor: Acting, multipliers: Mapping[str, tuple[Axis, ...]]) -> None:
+    certificate = checked.program.certificate
+    if certificate is None:
+        return
+    visitor.line = "the certificate"
+    for m in certificate.multipliers:
+        if m.start is not None:
+            visitor.names[m.declaration.name] = visitor.visit(m.start)
+        else:
+            degrees = tuple(Axis(visitor.group(d)) for d in m.declaration.dims)
+            visitor.names[m.declaration.name] = Acted(multipliers.get(m.key, degrees))
+    visitor.visit(certificate.expr)
+
+
+SUM, LARGEST_PART = "sum", "largest"
+
+# A function of each part alone: of zero it is zero, so that nothing appears between blocks.
+_KEPT = frozenset({"linear", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"})
+_NO_FACTORS = frozenset({"linear", "soft", "spectrum", ""})
+
+
+@dataclass(frozen=True)
+class Composition:
+    """How the parts' numbers make the whole's (``SUM``, ``LARGEST_PART``, or "product"); "" and why not."""
+
+    kind: str
+    why_not: str = ""
+
+
+class _NotSo(Exception):
+    """An expression that does not go with the parts; the text says which."""
+
+
+def _composition(checked: Checked, own: frozenset[str], reading: Generator[str, None, str]) -> Composition:
+    """What a reading of the program comes to, which names each line before it looks at it."""
+    if passed := _passed(checked, own):
+        return Composition("", f"{passed} does not come from the workload")
+    line = ""
+    try:
+        while True:
+            line = next(reading)
+    except StopIteration as end:
+        return Composition(end.value)
+    except _NotSo as found:
+        return Composition("", f"{line}: {found}")
+
+
+def _passed(checked: Checked, own: frozenset[str]) -> str:
+    """The first array that does not come from the workload as a whole; "" when all do."""
+    program = checked.program
+    for d in program.givens:
+        if d.dims and (d.name in own or d.source not in SOURCE_AXES):
+            return f"the given '{d.name}'"
+    for p in program.parameters:
+        if p.name in own and (p.name not in checked.types or checked.types[p.name].dims):
+            return f"the parameter '{p.name}'"
+    return ""
+
+
+# -- blocks ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Blocks:
+    """Says of a number how it is made of the parts': "sum", "largest", "shared", or "each" (the same for all,
+    or one per entry). Arrays are "each" when they are block diagonal, vectors whatever they hold."""
+
+    scope: Scope
+    shared: frozenset[str]
+
+    def visit(self, expr: Expr) -> str:
+        match expr:
+            case Number():
+                return "each"
+            case Name(id=name):
+                if name in self.shared:
+                    return "shared"
+                if name in self.scope.dims:
+                    raise _NotSo(f"the count '{name}'")
+                return "each"
+            case Index(base=base):
+                return self.visit(base)
+            case Block():
+                if {self.visit(child) for child in children(expr)} - {"each", "shared"}:
+                    raise _NotSo("a block matrix with a number made of all parts")
+                return "each"
+            case Entries():
+                raise _NotSo("entries taken one by one")
+            case Apply():
+                return self._apply(expr)
+
+    def _apply(self, expr: Apply) -> str:
+        word, over = ATOMS[expr.atom].equivariance, dict(expr.options).get("axis")
+        if word in ("identity", "ones"):
+            return "each"
+        known = infer(expr, self.scope)
+        kinds = [self.visit(a) for a in expr.args]
+        if word in _KEPT - {"product"} or word == "entrywise" or (word == "product" and not known.is_scalar):
+            return self._kept(expr, kinds)
+        if word == "extreme":
+            argument, made = infer(expr.args[0], self.scope), LARGEST_PART
+            if expr.atom == "min" or ((over is not None or argument.is_matrix) and argument.sign <= 0):
+                raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
+        elif word in ("sum", "trace", "norm", "product"):
+            # A product about one query or cell of a family lies within one part.
+            indices = self.scope.indices or {}
+            made = "each" if any(isinstance(e, Name) and e.id in indices for e in walk(expr)) else SUM
+        else:
+            raise _NotSo(f"'{expr.atom}'")
+        if set(kinds) - {"each"}:
+            raise _NotSo(f"'{expr.atom}' of an array made of all parts")
+        return made if over is None else "each"
+
+    def _kept(self, expr: Apply, kinds: list[str]) -> str:
+        args, atom = [infer(a, self.scope) for a in expr.args], ATOMS[expr.atom]
+        matrices = [t for t in args if t.is_matrix]
+        if matrices and atom.equivariance != "product":
+            spoiled = atom.unitless or (atom.alike and len(matrices) < len(args))
+            spoiled |= expr.atom == "div" and args[1].is_matrix
+            spoiled |= expr.atom == "pow" and not infer(expr.args[1], self.scope).sign > 0
+            if spoiled:
+                raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
+        other = set(kinds) - {"each"}
+        if not other:
+            return "each"
+        if len(other) > 1:
+            raise _NotSo(f"'{expr.atom}' of numbers that are made of the parts in different ways")
+        kind = other.pop()
+        same = len(set(kinds)) == 1
+        if expr.atom == "add" and (same or kind != SUM):
+            return kind
+        if expr.atom in ("mul", "div") and not same:
+            at = kinds.index(kind)  # the other is a factor that is the same for all parts
+            factor = args[1 - at]
+            is_number = factor.is_scalar and factor.is_constant and (kind == SUM or factor.sign > 0)
+            if is_number and (expr.atom == "mul" or at == 0):
+                return kind
+        raise _NotSo(f"'{expr.atom}' of a number made of all parts")
+
+
+def of_blocks(checked: Checked, own: frozenset[str] = frozenset()) -> Composition:
+    """How the objective of a workload of independent blocks is made of theirs."""
+    return _composition(checked, own, _read_blocks(checked))
+
+
+def _read_blocks(checked: Checked) -> Generator[str, None, str]:
+    program = checked.program
+    shared = frozenset(d.name for d in program.choose if not d.dims)
+    visitor = _Blocks(checked.scope, shared)
+    for let in program.lets:
+        yield let.name
+        if visitor.visit(let.expr) != "each":
+            raise _NotSo("a number made of all parts")
+    yield "the objective"
+    kind = visitor.visit(program.objective)
+    if kind == "each":
+        raise _NotSo("a number that is not made of the parts")
+    # One number that bounds lines of all parts, and nothing else, is as large as the largest asks.
+    if shared and not (len(shared) == 1 and isinstance(program.objective, Name)):
+        raise _NotSo("numbers are chosen for all parts together")
+    for c in program.constraints:
+        yield f"constraint '{c.name}'"
+        visitor.scope = checked.scope.inside(c.family)
+        sides = [visitor.visit(c.relation.left), visitor.visit(c.relation.right)]
+        if SUM in sides:
+            raise _NotSo("a limit on all parts together")
+        larger = sides[1] if c.relation.op in ("<=", "<<") else sides[0]
+        is_bound = larger == "shared" and c.relation.op != "==" and sides.count("shared") == 1
+        if "shared" in sides and not is_bound:
+            raise _NotSo("the chosen number does not only bound")
+    return LARGEST_PART if kind in ("shared", LARGEST_PART) else SUM
+
+
+# -- Kronecker products ----------------------------------------------------------------------------------
+
+
+def _factors(expr: Expr, scope: Scope, others: frozenset[str]) -> None:
+    """Refuse an expression whose value for a product is not the product of those for the factors."""
+    if isinstance(expr, Block | Entries):
+        raise _NotSo("a block matrix" if isinstance(expr, Block) else "entries taken one by one")
+    if isinstance(expr, Number) and expr.value not in (0.0, 1.0):
+        raise _NotSo(f"the number {expr.value:g}")
+    if isinstance(expr, Name) and expr.id in others:
+        raise _NotSo(f"the number '{expr.id}'")
+    inner = children(expr)
+    if isinstance(expr, Apply):
+        atom = ATOMS[expr.atom]
+        if atom.unitless or atom.equivariance in _NO_FACTORS:
+            raise _NotSo(f"'{expr.atom}'")
+        if atom.equivariance == "extreme" and not infer(expr.args[0], scope).sign > 0:
+            raise _NotSo(f"'{expr.atom}' of what may be negative")
+        if expr.atom == "pow":
+            inner = inner[:1]  # the exponent is the same number in every factor
+        elif atom.takes_dim:
+            inner = ()
+    for child in inner:
+        _factors(child, scope, others)
+
+
+def of_factors(
+    checked: Checked, own: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
+) -> Composition:
+    """Whether the objective of a Kronecker product is the product of those of the factors.
+
+    ``numbers``: the parameters that are numbers; one that is missing may have any value.
+    """
+    ones = {name for name, number in (numbers or {}).items() if number == 1.0}
+    return _composition(checked, own, _read_factors(checked, ones))
+
+
+def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]:
+    program, types = checked.program, checked.types
+    arrays = {p.name for p in program.parameters if p.name in types and types[p.name].dims}
+    others = frozenset(p.name for p in program.parameters) - arrays - ones
+    counted = {name for d in program.choose for dim in d.dims for name in dim.symbols}
+    yield "what is chosen"
+    if sized := sorted(others & counted):
+        raise _NotSo(f"the count '{sized[0]}'")
+    for computed in (*(p for p in program.parameters if p.name in arrays), *program.lets):
+        yield computed.name
+        _factors(computed.expr, checked.scope, others)
+    yield "the objective"
+    _factors(program.objective, checked.scope, others)
+    for c in program.constraints:
+        yield f"constraint '{c.name}'"
+        scope, r = checked.scope.inside(c.family), c.relation
+        if r.op not in ("<=", ">=", "=="):
+            raise _NotSo("a matrix inequality")
+        small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
+        for side in (small, large):
+            _factors(side, scope, others)
+        # 0 <= a <= b and 0 <= c <= d give a c <= b d.
+        if r.op != "==" and not infer(small, scope).sign > 0:
+            raise _NotSo("a side that may be negative")
+    if program.certificate is not None:
+        yield "the certificate"
+        _factors(program.certificate.expr, checked.scope, others)
+    if program.value is not None:
+        yield "the value"
+        of_value = checked.scope.with_types(objective=checked.objective or SCALAR)
+        _factors(program.value, of_value, others)
+    return "product"

@@ -1,0 +1,452 @@
+"""Actions on a workload, and how each expression of a program changes with them.
+
+What may be done to a workload without changing a problem, and how an array goes along.
+
+An *action* changes the arrays that a workload gives to a program: it permutes cells, repeats them, rotates
+a basis. Along each axis an array goes with it by a *degree*. When a cell is replaced by s equal ones, an
+array of degree a gets s copies of the cell's entry, each times s**-a: a strategy's Gram matrix repeats its
+entries (0), a multiplier splits (1), its square root lies between (1/2). A sum over cells keeps its value
+when the degrees of what is summed add up to 1, a maximum when they add up to 0. A query of which one makes
+several rows t w, with the sum of the t**2 equal to 1, has degree 1/2 in the queries and 1 in targets and
+variances. A basis changed to T B has degree 0, the coefficients in it degree 1, so that they cancel.
+
+How every expression goes with the actions: one visitor, by the atoms' word ``equivariance``.
+
+The words of the table of atoms, and what they mean here:
+
+linear       entry by entry, and equivariant under rotations: sums, differences, minus
+entrywise    entry by entry: degrees add or multiply as ``Atom.degrees`` says; rotations are lost
+sum, trace   a sum over an axis: degrees add up to 1
+extreme      the largest or smallest along an axis: degree 0
+soft         a soft maximum, the norm of a vector: permutations only
+product      of matrices: the degrees of the axis summed over add up to 1
+diagonal     vector to diagonal matrix and back
+inverse      degree a becomes 1 - a, on the other side
+spectral     a function of the singular values and vectors (root, polar, pinv): rotations, degree 1/2
+factor       F with F.T @ F given: goes on its columns as the matrix does
+spectrum     a number of the eigenvalues or singular values: permutations and rotations
+norm         a number that rotations of both sides do not change: degree 1/2
+identity, ones, transpose : as they are called
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from mmopt.language.atoms.argument_types import Dim
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.evaluate.evaluator import evaluate
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Name, Number, names_in
+
+PERMUTE_CELLS = "permuting the cells"
+REPEAT_CELLS = "repeating cells"
+DROP_CELLS = "leaving out cells that no query touches"
+PERMUTE_QUERIES = "permuting the queries and changing their signs"
+SPLIT_QUERIES = "splitting queries into multiples"
+ROTATE_ROOT = "rotating the queries"
+ROTATE_BASIS = "rotating the basis"
+CHANGE_BASIS = "changing the basis"
+# What leaves every workload that is solved in place of another as it is.
+PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
+
+# What is lost along an axis of a group by anything but an equivariant atom, and by degrees that do not fit.
+WEAK: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "cells": (PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS),
+        "queries": (PERMUTE_QUERIES, SPLIT_QUERIES),
+        "root": (ROTATE_ROOT,),
+        "basis": (ROTATE_BASIS, CHANGE_BASIS),
+    }
+)
+STRONG: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "cells": (REPEAT_CELLS, DROP_CELLS),
+        "queries": (SPLIT_QUERIES,),
+        "root": (ROTATE_ROOT,),
+        "basis": (CHANGE_BASIS,),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of an array: what is changed along it, by which degree; ``odd`` when it has a query's sign."""
+
+    group: str = ""  # "cells", "queries", "root", "basis"; "" for an axis that no action touches
+    degree: float = 0.0
+    odd: bool = False
+
+    @property
+    def is_rotated(self) -> bool:
+        return self.group in ("root", "basis")
+
+
+@dataclass(frozen=True)
+class Acted:
+    """How an expression goes with the actions: along its axes, and with the index of each family.
+
+    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``is_zero``: at a cell
+    that no query touches.
+    """
+
+    axes: tuple[Axis, ...] = ()
+    index: Mapping[str, Axis] = field(default_factory=dict)
+    diagonal: bool = False
+    is_zero: bool = True
+
+    @property
+    def all(self) -> tuple[Axis, ...]:
+        """The axes, and those of indices."""
+        return (*self.axes, *self.index.values())
+
+    @property
+    def groups(self) -> set[str]:
+        """The groups that act along any of them."""
+        return {a.group for a in self.all}
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether it has an entry per cell."""
+        return "cells" in self.groups
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether it is zero at a cell that no query touches; so is what has no cells."""
+        return self.is_zero or not self.has_cells
+
+
+def close(a: float, b: float) -> bool:
+    """Whether two degrees are the same, to rounding: 1/3 three times is 1.
+
+    An exponent that is nearly one of these is taken for it; what is lifted is then scored as it is, over all
+    cells, and by component only programs are solved whose lines a kernel knows, exponents and all.
+    """
+    return abs(a - b) < 1e-9
+
+
+def multiplied(one: Axis | None, two: Axis) -> Axis:
+    """An axis along which two things are multiplied."""
+    return two if one is None else Axis(one.group, one.degree + two.degree, one.odd != two.odd)
+
+
+def scaled(index: Mapping[str, Axis], by: float) -> dict[str, Axis]:
+    """The axes of indices with multiples of their degrees."""
+    return {name: replace(a, degree=by * a.degree) for name, a in index.items()}
+
+
+# The arrays of a workload that go with the actions. Eigenvectors do not: those of a repeated eigenvalue
+# are a choice, and repeated cells have other eigenvalues. Weights are contained in the matrix and the root.
+SOURCE_AXES: Mapping[str, tuple[Axis, ...]] = MappingProxyType(
+    {
+        "workload.matrix": (Axis("queries", 0.5, odd=True), Axis("cells")),
+        "workload.root": (Axis("root", 0.5), Axis("cells")),
+        "workload.gram": (Axis("cells"), Axis("cells")),
+        "workload.targets": (Axis("queries", 1.0),),
+        "workload.basis": (Axis("basis"), Axis("cells")),
+        "workload.representation": (Axis("queries", 0.5, odd=True), Axis("basis", 1.0)),
+    }
+)
+
+
+@dataclass
+class Acting:
+    """The visitor: how an expression goes with the actions, and what is to blame where it does not.
+
+    ``faults`` collects for each action the first reason why it changes the value of a line.
+    ``groups`` says which group acts on a dimension, ``numbers`` holds the parameters that are numbers.
+    ``summed`` collects the groups along whose axes something is added up.
+    """
+
+    scope: Scope
+    groups: Mapping[str, str]
+    names: dict[str, Acted]
+    numbers: Mapping[str, float]
+    faults: dict[str, str]
+    summed: set[str]
+    line: str = ""
+
+    def group(self, dim: Dim) -> str:
+        """The group that acts on a dimension of an expression."""
+        found = {self.groups.get(name, "") for name in dim.symbols} - {""}
+        if not found:
+            return ""
+        if len(found) > 1 or not dim.name:
+            self.lose(WEAK, found, f"a dimension {dim}")
+        return min(found)
+
+    def lose(self, table: Mapping[str, tuple[str, ...]], groups: Iterable[str], why: str) -> None:
+        """Note that the actions on these groups change the value of the line."""
+        for group in groups:
+            for action in table.get(group, ()):
+                self.faults.setdefault(action, f"{self.line}: {why}")
+
+    def lose_rotations(self, axes: Iterable[Axis], why: str) -> None:
+        """Note that rotations of any of these axes do."""
+        self.lose(WEAK, {a.group for a in axes if a.is_rotated}, why)
+
+    def lose_untouched(self, why: str) -> None:
+        """Note that leaving out untouched cells does."""
+        self.faults.setdefault(DROP_CELLS, f"{self.line}: {why}")
+
+    def visit(self, expr: Expr) -> Acted:
+        """How an expression goes with the actions."""
+        match expr:
+            case Number():
+                return Acted()
+            case Name(id=name):
+                return self._name(name)
+            case Index():
+                return self._index(expr)
+            case Block(rows=rows):
+                for entry in [self.visit(e) for row in rows for e in row]:
+                    self.lose(STRONG, entry.groups, "a block matrix inside an expression")
+                return Acted((Axis(), Axis()))
+            case Entries():
+                self.lose(WEAK, set(self.groups.values()), "entries taken one by one")
+                return Acted(tuple(Axis(self.group(f.dim)) for f in expr.families), is_zero=False)
+            case Apply():
+                return self._apply(expr)
+
+    def _name(self, name: str) -> Acted:
+        if name in self.names:
+            return self.names[name]
+        if self.scope.indices is not None and name in self.scope.indices:
+            self.lose(WEAK, {self.group(self.scope.indices[name])}, f"the number '{name}' of an entry")
+        elif name in self.groups:
+            self.lose(STRONG, {self.groups[name]}, f"the count '{name}'")
+        return Acted()
+
+    def _index(self, expr: Index) -> Acted:
+        base = self.visit(expr.base)
+        index, kept = dict(base.index), []
+        for item, axis in zip(expr.items, base.axes, strict=True):
+            if item is None:
+                kept.append(axis)
+            elif isinstance(item, Name) and self.scope.indices and item.id in self.scope.indices:
+                self.lose_rotations([axis], "single entries along a rotated axis")
+                index[item.id] = multiplied(index.get(item.id), axis)
+            else:
+                self.lose(WEAK, {axis.group}, "one entry taken out")
+        return replace(base, axes=tuple(kept), index=index, diagonal=False)
+
+    def _apply(self, expr: Apply) -> Acted:
+        word = ATOMS[expr.atom].equivariance
+        if word in ("identity", "ones"):
+            axes = tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims)
+            if word == "ones":
+                self.lose_rotations(axes, "a vector of ones")
+            return Acted(axes, diagonal=word == "identity", is_zero=False)
+        if expr.atom == "pow":
+            return self._power(expr)
+        args = [self.visit(a) for a in expr.args]
+        match word:
+            case "linear":
+                return self.alike(args, expr.args)
+            case "entrywise":
+                return self._entrywise(expr, args)
+            case "product":
+                return self._product(*args)
+            case "transpose":
+                return replace(args[0], axes=args[0].axes[::-1])
+            case "sum" | "extreme" | "soft":
+                return self._reduced(expr, args[0], word)
+            case "trace":
+                return self._trace(args[0])
+            case "diagonal":
+                return self._diagonal(args[0])
+            case "inverse":
+                return self._inverse(args[0])
+            case "spectral" | "norm":
+                return self._spectral(expr, args[0], word)
+            case "spectrum":
+                return self._spectrum(expr, args[0])
+            case "factor":
+                return replace(args[0], axes=(Axis(), *args[0].axes[1:]), diagonal=False)
+        for arg in args:
+            is_data = ATOMS[expr.atom].cvxpy is None
+            why = "depends on the order of its rows or entries" if is_data else "has no rule for such moves"
+            self.lose(WEAK, arg.groups, f"'{expr.atom}' {why}")
+        return Acted(tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims), is_zero=False)
+
+    # -- entry by entry ------------------------------------------------------------------------------
+
+    def alike(self, args: list[Acted], exprs: tuple[Expr, ...]) -> Acted:
+        """A sum, or the two sides of a relation: both go alike. Zero goes with everything."""
+        kept = [a for a, e in zip(args, exprs, strict=True) if not is_zero(e)]
+        if len(kept) < 2:
+            return kept[0] if kept else args[0]
+        one, two = kept
+        index = self._indices(one, two)
+        vanishes = one.has_cells == two.has_cells and one.vanishes and two.vanishes
+        shaped = [a for a in (one, two) if a.axes]
+        if not shaped:
+            return Acted(index=index, is_zero=vanishes)
+        axes = shaped[0].axes
+        if len(shaped) == 1:  # a number added to every entry
+            self.lose_rotations(axes, "a number added along a rotated axis")
+            self._same(axes, tuple(Axis(a.group) for a in axes))
+        else:
+            self._same(axes, shaped[1].axes)
+        if one.diagonal != two.diagonal:
+            self.lose(STRONG, {a.group for a in axes}, "a diagonal matrix added to one that is not")
+        return Acted(axes, index, one.diagonal and two.diagonal, vanishes)
+
+    def _same(self, one: tuple[Axis, ...], two: tuple[Axis, ...]) -> None:
+        for a, b in zip(one, two, strict=True):
+            if not close(a.degree, b.degree):
+                self.lose(STRONG, {a.group}, "a sum or relation of what repeats and what splits")
+            if a.odd != b.odd:
+                self.lose(WEAK, {a.group}, "a sum of what has a query's sign and what has not")
+
+    def _indices(self, one: Acted, two: Acted) -> dict[str, Axis]:
+        """The indices of a sum; one that only one side has is of degree 0 in the other."""
+        found = {**two.index, **one.index}
+        for name, axis in found.items():
+            here, there = (x.index.get(name, Axis(axis.group)) for x in (one, two))
+            self._same((here,), (there,))
+        return found
+
+    def _entrywise(self, expr: Apply, args: list[Acted]) -> Acted:
+        atom = ATOMS[expr.atom]
+        for axis in args[0].all if atom.unitless else ():
+            if not close(axis.degree, 0.0):
+                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits")
+        shaped = [a for a in args if a.axes]
+        if len(shaped) == 2 or (shaped and len(args) == 1):
+            rotated = [a for s in shaped for a in s.axes]
+            self.lose_rotations(rotated, f"'{expr.atom}' entry by entry along a rotated axis")
+            if any(s.diagonal for s in shaped):
+                self.lose(STRONG, {a.group for a in rotated}, "entries of a diagonal matrix")
+        if len(args) == 1 and not atom.even:
+            self.lose(
+                WEAK, {a.group for a in args[0].all if a.odd}, f"'{expr.atom}' of what has a query's sign"
+            )
+        powers = list(zip(args, atom.degrees or (0.0,) * len(args), strict=True))
+
+        def combined(parts: list[tuple[Axis, float]]) -> Axis:
+            degree = sum(axis.degree * by for axis, by in parts)
+            odd = not atom.even and sum(axis.odd for axis, _ in parts) % 2 == 1
+            return Axis(parts[0][0].group, degree, odd)
+
+        places = range(max((len(s.axes) for s in shaped), default=0))
+        axes = [combined([(s.axes[place], by) for s, by in powers if s.axes]) for place in places]
+        names = dict.fromkeys(n for a in args for n in a.index)
+        index = {n: combined([(a.index[n], by) for a, by in powers if n in a.index]) for n in names}
+        vanishes = any(a.has_cells and a.vanishes for a, by in powers if by > 0)
+        return Acted(tuple(axes), index, any(a.diagonal for a in args), vanishes)
+
+    def _power(self, expr: Apply) -> Acted:
+        base, exponent = self.visit(expr.args[0]), expr.args[1]
+        if not names_in(exponent) <= set(self.numbers):
+            self.lose(STRONG, WEAK, "a power whose exponent is not a number")
+            return base
+        by = float(evaluate(exponent, self.numbers))
+        self.lose_rotations(base.axes, "a power along a rotated axis")
+        if by != int(by):
+            self.lose(WEAK, {a.group for a in base.all if a.odd}, "a broken power of what has a query's sign")
+
+        def raised(axis: Axis) -> Axis:
+            return Axis(axis.group, by * axis.degree, axis.odd and by % 2 == 1)
+
+        index = {name: raised(a) for name, a in base.index.items()}
+        return replace(
+            base, axes=tuple(map(raised, base.axes)), index=index, is_zero=base.vanishes and by > 0
+        )
+
+    # -- over an axis --------------------------------------------------------------------------------
+
+    def _sum_over(self, axis: Axis, why: str) -> None:
+        """Along an axis something is added up."""
+        self.summed.add(axis.group)
+        if axis.group != "root" and not close(axis.degree, 1.0):
+            self.lose(STRONG, {axis.group}, why)
+        if axis.odd:
+            self.lose(WEAK, {axis.group}, "a sum of what has a query's sign")
+
+    def _reduced(self, expr: Apply, arg: Acted, word: str) -> Acted:
+        over = dict(expr.options).get("axis")
+        gone = [a for place, a in enumerate(arg.axes) if over in (None, place)]
+        kept = tuple(a for place, a in enumerate(arg.axes) if over not in (None, place))
+        for axis in gone[:1] if arg.diagonal else gone:
+            if axis.is_rotated:
+                self.lose(WEAK, {axis.group}, f"'{expr.atom}' over a rotated axis")
+            elif word == "sum":
+                self._sum_over(axis, f"'{expr.atom}' counts every copy")
+            elif word == "soft" or not close(axis.degree, 0.0) or axis.odd:
+                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
+            # Zeros for untouched cells do not change a sum, or a maximum of what is not negative.
+            harmless = arg.vanishes and (word == "sum" or infer(expr.args[0], self.scope).sign > 0)
+            if axis.group == "cells" and not harmless:
+                self.lose_untouched(f"'{expr.atom}' over untouched cells")
+        return Acted(kept, arg.index, arg.diagonal and bool(kept), arg.vanishes)
+
+    def _product(self, one: Acted, two: Acted) -> Acted:
+        index = {**one.index, **{n: multiplied(one.index.get(n), axis) for n, axis in two.index.items()}}
+        left, right = one.axes[-1], two.axes[0]
+        vanishes = one.vanishes and two.vanishes
+        if one.diagonal or two.diagonal:
+            inner = multiplied(left, right)
+            axes = (*one.axes[:-1], inner) if two.diagonal else (inner, *two.axes[1:])
+            both = one.diagonal and two.diagonal
+            either = any(a.vanishes and a.has_cells for a in (one, two)) and left.group == "cells"
+            return Acted((inner, inner) if both else axes, index, both, vanishes or either)
+        self._sum_over(multiplied(left, right), "a product that counts every copy, or none")
+        if left.group == "cells" and not (one.vanishes or two.vanishes):
+            self.lose_untouched("a product over untouched cells")
+        return Acted((*one.axes[:-1], *two.axes[1:]), index, False, vanishes)
+
+    def _trace(self, arg: Acted) -> Acted:
+        one, two = arg.axes
+        if not (arg.diagonal and one.is_rotated):
+            added = one if arg.diagonal else multiplied(one, two)
+            self._sum_over(added, "a trace that counts every copy")
+        if one.group == "cells" and not arg.vanishes:
+            self.lose_untouched("a trace over untouched cells")
+        return Acted((), arg.index, is_zero=arg.vanishes)
+
+    # -- matrices ------------------------------------------------------------------------------------
+
+    def _diagonal(self, arg: Acted) -> Acted:
+        self.lose_rotations(arg.axes, "'diag' along a rotated axis")
+        if len(arg.axes) == 1:
+            return replace(arg, axes=arg.axes * 2, diagonal=True)
+        axis = arg.axes[0] if arg.diagonal else multiplied(*arg.axes)
+        return replace(arg, axes=(axis,), diagonal=False)
+
+    def _inverse(self, arg: Acted) -> Acted:
+        own = 0.0 if arg.diagonal else 1.0
+        axes = tuple(replace(a, degree=own - a.degree) for a in reversed(arg.axes))
+        return replace(arg, axes=axes, index=scaled(arg.index, -1.0))
+
+    def _spectrum(self, expr: Apply, arg: Acted) -> Acted:
+        self.lose(STRONG, {a.group for a in arg.all}, f"'{expr.atom}' of what repeats")
+        if any(a.group == "cells" for a in arg.axes):
+            self.lose_untouched(f"'{expr.atom}' over untouched cells")
+        return Acted((), arg.index)
+
+    def _spectral(self, expr: Apply, arg: Acted, word: str) -> Acted:
+        """Degree 1/2 is where repeating is a rotation into more dimensions, which keeps singular values."""
+        by = (ATOMS[expr.atom].degrees or (0.0,))[0]
+        index = scaled(arg.index, by)
+        if arg.diagonal and word == "spectral":
+            if not by:
+                self.lose(STRONG, {a.group for a in arg.axes}, f"'{expr.atom}' of a diagonal matrix")
+            axes = tuple(replace(a, degree=by * a.degree) for a in arg.axes)
+            return replace(arg, axes=axes, index=index)
+        if word == "norm" and not by:  # a count
+            return Acted()
+        for axis in arg.axes:
+            if arg.diagonal or not close(axis.degree, 0.5):
+                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what repeats")
+        if word == "norm":
+            self.summed.update(axis.group for axis in arg.axes)
+            return Acted((), index, is_zero=arg.vanishes)
+        return replace(arg, axes=arg.axes[::-1] if by < 0 else arg.axes, index=index)
+
+
+def is_zero(expr: Expr) -> bool:
+    """Whether it is the number 0."""
+    return isinstance(expr, Number) and expr.value == 0

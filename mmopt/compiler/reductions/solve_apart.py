@@ -1,0 +1,289 @@
+"""Independent blocks, and factors of a Kronecker product, solved apart.
+
+Solve independent blocks apart: groups of cells such that no query touches two of them.
+
+Theorem. With W block diagonal, the blocks of a strategy that do not lie on the diagonal answer nothing and
+may be zero (average over the signs of a block's cells and queries). The strategies of the blocks,
+each solved alone, then make the best strategy of the whole, and (``equivariance.py`` says which it is)
+
+- an objective that is a trace or sum adds up. The multipliers of a block, in the scale in which their sum
+  is the block's bound, are those of the whole: for total error
+  nuclear(W diag(sqrt(d))) is the sum of the blocks', and with sum(d_b) = bound_b its square over sum(d) is
+  the sum of the bounds. Every block's strategy has sensitivity one.
+- an objective that is a largest, or one number that bounds a family of lines, is that of the largest block.
+  Its multipliers, and zero for the others, prove it; blocks that are the same share them. The others keep
+  their own, smaller costs, unless their noise is so large that no matrix can hold it beside that of another
+  block: then they get less of it, at no more than the largest cost.
+
+Solve a Kronecker product factor by factor.
+
+Theorem. For W = W_1 ⊗ … ⊗ W_s let A_i and multipliers d_i solve the program for W_i. Then ⊗ A_i and ⊗ d_i
+solve it for W, and the optimum is the product of theirs, for every program whose numbers are made of its
+arrays by atoms that turn a Kronecker product into a product (``equivariance.py``): traces, sums,
+nuclear norms, maxima of what is not negative. Li et al. (VLDB Journal 24, 2015, section 4.4) have it for
+total error.
+
+It holds for one product, with one weight and one target for all its queries; a union of products has no such
+optimum. The weight and the target go to the first factor that is no number.
+
+Over few cells the product of the solutions is formed and judged. Over many (``in_factors``) nothing is:
+each factor has a certified solution of its own, and that the whole is their product follows from the theorem.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.csgraph
+
+from mmopt.compiler.bind import Instance
+from mmopt.compiler.equivariance import SUM
+from mmopt.compiler.invariant_expressions import PERMUTED
+from mmopt.compiler.reductions.reduction_step import (
+    CELLS_AND_QUERIES,
+    MOST_ENTRIES,
+    WITH_TARGETS,
+    ReductionStep,
+    SolvedPart,
+    Traits,
+    reducible,
+    restricted,
+    smaller,
+    traits_of,
+)
+from mmopt.errors import counted, whole as whole_number
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.strategies import Strategy, as_dense, normalise
+from mmopt.symmetry.components import mixed
+from mmopt.workloads import Domain, Product, Workload
+from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.kronecker_products import Kron, kron
+
+# The largest ratio of standard deviations of noise: its square leaves half of the digits.
+MOST_RATIO = 3e4
+# Entries of a factor whose queries are looked at: at first, as few often connect all cells, and at a time.
+FIRST_ENTRIES, MOST_AT_A_TIME = 2**16, 2**21
+NOT_ZERO = 1e-12  # singular values above this part of the largest are not zero
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IndependentBlocks(ReductionStep):
+    """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
+
+    ``certified`` : the multipliers of the certificate, which are scaled together.
+    """
+
+    cells: tuple[Ints, ...]
+    rows: tuple[Ints, ...]
+    counts: tuple[int, int]
+    kind: str
+    certified: frozenset[str]
+
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
+        """The strategies on the diagonal; the multipliers side by side, as the objective is made."""
+        bounds = np.array([0.0 if p.bound is None else p.bound for p in parts])
+        strategies = [as_dense(p.strategy) for p in parts]
+        if self.kind == SUM:
+            strategies = [normalise(s) for s in strategies]
+            scales, total = bounds, float(bounds.sum())
+        else:
+            strategies = _together(strategies)
+            largest = self.parts[int(np.argmax(bounds))].workload
+            scales = np.array([float(p.workload == largest) for p in self.parts])
+            total = float(bounds.max())
+        matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
+        order = np.argsort(np.concatenate(self.cells))
+        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
+        found: dict[str, Array] = {}
+        for scale, places, multipliers in zip(
+            scales, zip(self.cells, self.rows, strict=True), known, strict=True
+        ):
+            size = sum(float(np.abs(a).sum()) for n, (a, _) in multipliers.items() if n in self.certified)
+            factor = scale / size if self.kind == SUM and size > 0 else scale
+            for name, (array, axes) in multipliers.items():
+                at = [places[axis.group == "queries"] for axis in axes]
+                shape = [self.counts[axis.group == "queries"] for axis in axes]
+                found.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
+        known_bound = None if any(p.bound is None for p in parts) else total
+        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
+
+
+def solve_blocks_apart(instance: Instance, traits: Traits) -> IndependentBlocks | None:
+    """Connect cells through queries; two components or more are blocks. Only then queries are listed."""
+    if not traits.blocks.kind:
+        return None
+    workload = instance.workload
+    if (workload.cell_classes < 0).any():
+        return None
+    of_cells = _connected(workload)
+    if not of_cells.any() or workload.m * workload.n > MOST_ENTRIES:
+        return None
+    of_rows = of_cells[(workload.queries != 0).argmax(axis=1)]  # by the first cell that a query touches
+    # In the order of their first cells.
+    found = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
+    cells = tuple(np.flatnonzero(of_cells == b) for b in found)
+    rows = tuple(np.flatnonzero(of_rows == b) for b in found)
+    parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
+    counts, kept = (workload.n, workload.m), rows
+    if {d.source for d in instance.program.givens} & WITH_TARGETS:  # the queries are those that have a target
+        finite = np.flatnonzero(np.isfinite(workload.targets))
+        kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
+        counts = (workload.n, len(finite))
+    return IndependentBlocks(
+        text=f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}",
+        parts=parts,
+        names=tuple(f"block {i + 1}" for i in range(len(parts))),
+        axes=traits.acts.multipliers,
+        cells=cells,
+        rows=kept,
+        counts=counts,
+        kind=traits.blocks.kind,
+        certified=frozenset(m.key for m in instance.program.multipliers),
+    )
+
+
+def _connected(workload: Workload) -> Ints:
+    """(n,) a number for each cell, the same for those that queries connect."""
+    labels, known = np.arange(workload.n), dict[int, Ints]()
+    for block in workload.blocks:
+        own = _touched_together(block.queries, known)
+        cells = np.flatnonzero(own >= 0)
+        labels = _joined(labels, own[cells], cells)
+        if not labels.any():
+            break
+    return labels
+
+
+def _touched_together(queries: Implicit, known: dict[int, Ints]) -> Ints:
+    """Number the cells of one block by what its queries connect; -1 for a cell that it does not touch.
+
+    In a Kronecker product cells are connected where they are in every factor: a query touches all choices of
+    cells that its factors touch. ``known``: of factors that several products share, by identity.
+    """
+    if id(queries) in known:
+        return known[id(queries)]
+    if isinstance(queries, Kron):
+        each = [_touched_together(part, known) for part in queries.parts]
+        labels = mixed([(own, int(own.max()) + 1) for own in each])
+        touched = functools.reduce(np.logical_and.outer, [own >= 0 for own in each]).ravel()
+    else:
+        labels, touched = np.arange(queries.size), np.zeros(queries.size, dtype=bool)
+        start, step = 0, max(1, FIRST_ENTRIES // queries.size)
+        while start < queries.rows and (labels.any() or not touched.all()):
+            rows, cells = np.nonzero(queries.take(np.arange(start, min(start + step, queries.rows))))
+            labels = _joined(labels, rows, cells)
+            touched[cells] = True
+            start, step = start + step, min(2 * step, max(1, MOST_AT_A_TIME // queries.size))
+    return known.setdefault(id(queries), np.where(touched, labels, -1))
+
+
+def _joined(labels: Ints, groups: Ints, cells: Ints) -> Ints:
+    """The labels, numbered from 0 on, where the cells of a group are connected: each with the first."""
+    _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    edges = labels[cells[first]][place], labels[cells]
+    graph = scipy.sparse.coo_array((np.ones(len(cells)), edges), (len(labels), len(labels)))
+    return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][labels])
+
+
+def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
+    """The strategies, those that measure least scaled up to what the largest sensitivity allows."""
+    found = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
+    weakest = np.array([values[values > NOT_ZERO * values[0]].min() for values in found])
+    room = np.array([s.sensitivity for s in strategies])
+    factors = np.clip(max(v[0] for v in found) / MOST_RATIO / weakest, 1.0, room.max() / room)
+    return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
+
+
+def _sizes(sizes: list[int]) -> str:
+    """``4 of 5 cells``, or ``3, 4 and 13 cells``."""
+    if len(set(sizes)) == 1:
+        return f"{len(sizes):,} of {counted(sizes[0], 'cell')}"
+    if len(sizes) <= 4:
+        return f"{', '.join(f'{s:,}' for s in sizes[:-1])} and {sizes[-1]:,} cells"
+    return f"{len(sizes):,} of {min(sizes):,} to {max(sizes):,} cells"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KroneckerProduct(ReductionStep):
+    """Parts in the order of the attributes; attributes of one cell and one query are left out."""
+
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
+        """The Kronecker products of the strategies and of the multipliers."""
+        matrix = kron([as_dense(p.strategy).matrix for p in parts])
+        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
+        names = [name for name in known[0] if all(name in k for k in known)]
+        multipliers = {name: kron([k[name][0] for k in known]) for name in names}
+        bounds = [p.bound for p in parts if p.bound is not None]
+        bound = math.prod(bounds) if len(bounds) == len(parts) else None
+        return SolvedPart(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
+
+
+def solve_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProduct | None:
+    """One product with at least two factors that ask for anything."""
+    if not traits.factors.kind:
+        return None
+    found = zip(instance.workload.domain.attributes, workloads_of_factors(instance.workload), strict=False)
+    asked = {a.name: part for a, part in found if part.shape != (1, 1) or part.matrix[0, 0] != 1.0}
+    if len(asked) < 2:
+        return None
+    return _step(instance, traits, asked, smaller(instance, *asked.values()))
+
+
+def workloads_of_factors(workload: Workload) -> tuple[Workload, ...]:
+    """The factor of each attribute of a workload that is one product; of any other none.
+
+    They are over cells without a name, so that equal factors are equal workloads, and solved once.
+    """
+    if len(products := workload.products or ()) != 1:
+        return ()
+    (product,) = products
+    finite = math.isfinite(product.target)
+    first = next((place for place, factor in enumerate(product.factors) if factor.shape != (1, 1)), 0)
+    return tuple(
+        Workload(
+            Domain.anonymous(factor.size),
+            (
+                Product(
+                    (factor,),
+                    weight=product.weight if place == first else 1.0,
+                    target=(product.target if place == first else 1.0) if finite else math.inf,
+                ),
+            ),
+        )
+        for place, factor in enumerate(product.factors)
+    )
+
+
+def in_factors(workload: Workload, parts: Sequence[Instance]) -> tuple[Instance, KroneckerProduct] | None:
+    """The program for a product, with sizes and numbers alone, and the step to its factors, of which nothing
+    is formed; None where the whole is not their product."""
+    first = parts[0]
+    passed = [p.name for p in first.program.parameters if np.ndim(first.env[p.name]) == 0]
+    numbers = {name: first.env[name] for name in passed}
+    sizes = {name: math.prod(part.sizes()[name] for part in parts) for name in first.sizes()}
+    whole = replace(first, workload=workload, env=MappingProxyType({**sizes, **numbers}))
+    traits = traits_of(first)
+    if not (traits.factors.kind and traits.acts.allows(*PERMUTED) and reducible(whole)):
+        return None
+    names = [attribute.name for attribute in workload.domain.attributes]
+    return whole, _step(whole, traits, names, tuple(parts))
+
+
+def _step(
+    instance: Instance, traits: Traits, attributes: Iterable[str], parts: tuple[Instance, ...]
+) -> KroneckerProduct:
+    sizes = " x ".join(f"{part.workload.n:,}" for part in parts)
+    return KroneckerProduct(
+        text=f"Kronecker product: {whole_number(instance.workload.n)} -> {sizes} cells",
+        parts=parts,
+        names=tuple(f"factor '{name}'" for name in attributes),
+        multiplies=True,
+        axes=traits.acts.multipliers,
+    )

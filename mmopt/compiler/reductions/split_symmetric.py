@@ -1,0 +1,261 @@
+"""Splitting by symmetry of values, and by sets of attributes.
+
+Value symmetry and reflection: a program over components with multiplicities instead of cells.
+
+Theorem. Let a group of permutations of the cells leave the workload alone (for accuracy targets: with
+permutations and signs of the queries that keep their targets), and let the program go with permutations of
+cells and queries and with rotations of root and basis. Then the average of all images of an optimal point is
+optimal too, by convexity, and so are averaged multipliers: both are known by one matrix per component of
+the space of cells and one number per orbit (``mmopt.symmetry``). Every line of the program is
+evaluated on these components, exactly as on the whole.
+
+Unlike the other reductions it leaves the workload as it is and changes what stands for its arrays, which
+only a kernel can take. A workload of very many cells stays by component; else what is found is lifted.
+
+Queries of few of many attributes: a program in the space of the queries, neither cells nor orbits listed.
+
+Theorem. Let W = R B, the rows of B functions of the cells that span the queries, and X ≻ 0 any strategy. Then
+N = (B X⁻¹ Bᵀ)⁻¹ has Bᵀ N B ⪯ X, so that no column is longer, and R N⁻¹ Rᵀ = W X⁻¹ Wᵀ, so that no query's
+variance is another (Schur complements; of a singular X by X + εI). Nothing is lost by strategies Bᵀ N B, and
+multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. With values or attributes that
+can be swapped B splits into components besides. Which programs are looked at so is what kernels claim.
+
+Where there is no time or room for that, or before it, strategies that measure sets of attributes one by one
+(``strategies.set_cells``) are feasible points of the same program, in the space of one number for each set.
+
+As ``split_by_symmetry`` it leaves the workload as it is and changes what stands for its arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler.bind import Instance, bind
+from mmopt.compiler.equivariance import Equivariance
+from mmopt.compiler.invariant_expressions import PERMUTED
+from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, traits
+from mmopt.compiler.same_program import is_shipped
+from mmopt.language import Checked, evaluate
+from mmopt.language.evaluate.number_systems import without_form
+from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.numerics.split_arrays import Level, Split, lift
+from mmopt.sectors.measured import as_targets, asked_sources, matrix_of
+from mmopt.sectors.residual import MOST_ATTRIBUTES as MOST_OF_SETS
+from mmopt.sectors.row_space import row_space_of
+from mmopt.sectors.sector_cells import MOST_OF_A_ROW_SPACE, SECONDS_OF_LARGEST, SectorCells, why_not_of_few
+from mmopt.strategies import SectorwiseStrategy, as_dense
+from mmopt.strategies.set_cells import SetCells, best_by_sets, best_for_targets
+from mmopt.symmetry import symmetry
+from mmopt.workloads import Workload
+
+TOTAL_SOURCES = frozenset({"workload.root", "workload.gram"})
+SECTOR_TOTALS = frozenset({"workload.root", "workload.matrix"})  # in the space of the queries
+TARGET_SOURCES = frozenset({"workload.targets", "workload.representation", "workload.basis"})
+# A largest component of more than this part of the cells saves too little to be worth the detour.
+LARGEST_WORTHWHILE = 0.8
+
+
+def obstacle(
+    checked: Checked,
+    givens: Mapping[str, Any],
+    acts: Equivariance | None = None,
+    totals: frozenset[str] = TOTAL_SOURCES,
+) -> str:
+    """Why a program, with these givens, cannot be taken to the components of any workload; "" if it can.
+
+    ``acts``: what the program goes with, where that is known. ``totals``: what it may take without targets.
+    """
+    program = checked.program
+    if program.klass != "convex":
+        return f"it is of class {program.klass}, where no solution needs to have the workload's symmetries"
+    if program.neighbours is not None and program.neighbours.kind != "add-remove":
+        return f"its guarantee is for '{program.neighbours.kind}', and columns alone are known by component"
+    arrays = [name for name, value in givens.items() if np.ndim(value)]
+    if arrays:
+        return f"'{arrays[0]}' is passed as an array, which need not have the workload's symmetries"
+    sources = _sources(checked, givens)
+    other = sorted(sources - (TARGET_SOURCES if sources & TARGET_SOURCES else totals))
+    if other:
+        return f"it takes {other[0]}, which is not known by component"
+    if acts is None:
+        numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
+        acts = traits(checked, frozenset(givens), frozenset(numbers.items())).acts
+    why = acts.why_not(*PERMUTED)
+    if why:
+        return f"it does not go with the symmetries: {why}"
+    form = without_form(program)
+    return f"{form} has no form by components" if form else ""
+
+
+def by_components(
+    checked: Checked,
+    workload: Workload,
+    givens: Mapping[str, Any],
+    basis: Split | None = None,
+    largest: int | None = None,
+    acts: Equivariance | None = None,
+) -> tuple[Instance, str] | None:
+    """The program bound to the workload's components, and one line on their sizes.
+
+    ``givens`` are those that the caller passes; ``basis`` takes the place of the workload's basis. None where
+    ``obstacle`` sees one, or when there is no symmetry worth the while: no component may have more cells than
+    ``largest``.
+
+    Raises
+    ------
+    WorkloadError : the program asks for targets, and the workload lacks them; another basis of another space.
+    """
+    if obstacle(checked, givens, acts):
+        return None
+    sources = _sources(checked, givens)
+    most = min(LARGEST_WORTHWHILE * workload.n, math.inf if largest is None else largest)
+    found = symmetry(workload, bool(sources & TARGET_SOURCES), most)
+    if found is None:
+        return None
+    if basis is not None:
+        found = found.in_basis(basis)
+    return bind(checked, workload, givens, found.taken(sources)), str(found)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ValueSymmetry(ReductionStep):
+    """The one part is the program by component."""
+
+    def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
+        """The strategy and the multipliers over all cells."""
+        (part,) = parts
+        values = part.multipliers.items()
+        multipliers = {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values}
+        return SolvedPart(as_dense(part.strategy), multipliers, part.bound)
+
+
+def split_by_symmetry(instance: Instance, traits: Traits) -> ValueSymmetry | None:
+    """The workload has symmetries, and the program takes nothing else than what is known by component."""
+    found = None if instance.own else by_components(instance.checked, instance.workload, {}, acts=traits.acts)
+    return None if found is None else ValueSymmetry(text=found[1], parts=(found[0],))
+
+
+def _sources(checked: Checked, givens: Mapping[str, Any]) -> set[str]:
+    """What is taken of the workload."""
+    return {d.source for d in checked.program.givens if d.name not in givens}
+
+
+def _defaults(checked: Checked, passed: Mapping[str, float]) -> dict[str, float]:
+    """The parameters that are numbers, as passed or as the file has them."""
+    scalars = [p for p in checked.program.parameters if p.declared is None or p.declared.kind == "scalar"]
+    known = {p.name: p for p in scalars if not names_in(p.expr)}
+    return {n: passed.get(n, float(evaluate(p.expr, {}))) for n, p in known.items()}
+
+
+def by_sectors(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], seconds: float = SECONDS_OF_LARGEST
+) -> tuple[Instance, str] | str:
+    """The program bound to the workload's row space, and one line on its size; or why it is not.
+
+    ``seconds``: that a largest entry of a diagonal is searched for.
+
+    Raises
+    ------
+    TooLargeError : a component that does not fit in memory.
+    """
+    asked = _asked(checked, workload, givens, MOST_OF_A_ROW_SPACE)
+    if isinstance(asked, str):
+        return asked
+    cells = SectorCells.of(row_space_of(asked), asked, seconds)
+    return on_row_space(checked, workload, givens, cells)
+
+
+def by_sets(
+    checked: Checked,
+    workload: Workload,
+    givens: Mapping[str, Any],
+    strategy: SectorwiseStrategy | None = None,
+    *,
+    is_quick: bool = True,
+) -> tuple[Instance, str] | str:
+    """The program bound to the sets of attributes of a strategy, and one line on their number; or why not.
+
+    The strategy is by default one near the least total error; ``is_quick`` False: for a program of each
+    query's variance one near the least of the largest, which takes some ten times as long.
+
+    Raises
+    ------
+    TooLargeError : an attribute with too many values, or more queries than fit in memory.
+    """
+    asked = _asked(checked, workload, givens, MOST_OF_SETS)
+    if not is_shipped(checked):  # whose certificate may ask for more than is known here
+        asked = "by sets of attributes only shipped programs are solved"
+    if isinstance(asked, str):
+        return asked
+    if strategy is None and not is_quick and of_each_query(checked, givens):
+        instance, words = on_sets(checked, workload, givens, best_for_targets(asked))
+        return instance, f"{words}, with rows for the largest variance"
+    cells = best_by_sets(asked) if strategy is None else SetCells.of(strategy, asked)
+    return on_sets(checked, workload, givens, cells)
+
+
+def of_each_query(checked: Checked, givens: Mapping[str, Any]) -> bool:
+    """Whether the program asks for the variance of each query, and not for their sum alone."""
+    taken = {d.source for d in checked.program.givens if d.name not in givens}
+    return bool(taken & (TARGET_SOURCES | {"workload.matrix"}))
+
+
+def on_sets(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SetCells
+) -> tuple[Instance, str]:
+    """The program bound to sets of attributes, and the line on their number."""
+    taken = {d.source for d in checked.program.givens}
+    is_of_targets = bool(taken & TARGET_SOURCES)
+    cells = replace(cells, workload=workload.unweighted if is_of_targets else workload)
+    sources: dict[str, Split | Level] = {}
+    if is_of_targets:
+        inner, queries = cells.abstract(cells.dims), cells.queries
+        sources = {
+            "workload.representation": Split(queries.rows, inner, queries.parts),
+            "workload.basis": Split(inner, cells, tuple(np.ones((1, 1)) for _ in cells.dims)),
+            "workload.targets": Level(queries.rows, workload.targets),
+        }
+    else:
+        sources["workload.root"] = cells.root
+        if "workload.matrix" in taken:
+            sources["workload.matrix"] = cells.queries
+    return bind(checked, workload, givens, sources), cells.words
+
+
+def _asked(checked: Checked, workload: Workload, givens: Mapping[str, Any], most: int) -> Workload | str:
+    """The queries with the weights that count, or why such a space is no way for them.
+
+    most : attributes that a query may look at.
+    """
+    why = obstacle(checked, givens, totals=SECTOR_TOTALS) or why_not_of_few(workload, most)
+    if why:
+        return why
+    taken = {d.source for d in checked.program.givens if d.name not in givens}
+    if not taken & TARGET_SOURCES:
+        return workload
+    return (
+        as_targets(workload) if workload.has_all_targets else "queries without a target are not known there"
+    )
+
+
+def on_row_space(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SectorCells
+) -> tuple[Instance, str] | str:
+    """The program bound to a row space, and the line on its size; or why it is not."""
+    sources: dict[str, Split | Level] | str
+    taken = {d.source for d in checked.program.givens}
+    if taken & TARGET_SOURCES:
+        sources = asked_sources(cells.rows, cells, workload)
+    else:
+        sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
+        if "workload.matrix" in taken:
+            matrix = matrix_of(cells.rows, cells, workload)
+            sources = matrix if isinstance(matrix, str) else {**sources, "workload.matrix": matrix}
+    if isinstance(sources, str):
+        return sources
+    return bind(checked, workload, givens, sources), f"space of the queries: {cells.words}"

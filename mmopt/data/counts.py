@@ -1,0 +1,474 @@
+"""Counts of a table: one per cell, or by few attributes.
+
+A table becomes a data vector: one count per cell, by one aggregate query.
+
+Which sets of attributes a table is counted by, so that many tables come of few queries.
+
+A table becomes counts by few attributes: what queries of few attributes need, over any number of cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import NDArray
+
+from mmopt.data.coded_rows import (
+    FAULTS,
+    KEPT,
+    NOBODY,
+    Part,
+    check_unit,
+    code_name,
+    coded_rows,
+    counts_by_group,
+    dropped_codes,
+    in_steps,
+    integers,
+    read_attributes,
+    refuse_nobody,
+    refuse_rows,
+    refuse_weights,
+    targets_of,
+    wanted_columns,
+)
+from mmopt.data.open_table import open_table
+from mmopt.errors import DataError
+from mmopt.limits import require_memory
+from mmopt.privacy.rounding.integer_strategy import maximal
+from mmopt.request import WorkloadLike, as_domain, as_workload
+from mmopt.strategies import Neighbours
+from mmopt.workloads import Workload
+from mmopt.workloads.domain import Attribute, Domain
+
+TOO_LARGE_HINT = "count by few attributes with mmopt.data.counts, where a release needs no more"
+
+
+@dataclass(frozen=True, eq=False)
+class DataVector:
+    """The data vector and what was left out of it, all confidential: none of it belongs in a release.
+
+    ``counts`` (n,) int64, read-only, in the domain's order of cells; it is what numpy makes of this object.
+    ``rows`` in the table, dropped ones included; ``dropped`` per attribute the rows that its rules drop (a
+    row that two drop is in both); ``beyond`` the rows of persons who have more than the unit counts.
+    """
+
+    counts: NDArray[np.int64]
+    rows: int
+    dropped: Mapping[str, int]
+    beyond: int = 0
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.counts, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"DataVector({self.counts.size} cells, {self.rows} rows)"
+
+
+def data_vector(
+    data: object,
+    domain: Domain | WorkloadLike,
+    *,
+    workload: Workload | None = None,
+    table: str | None = None,
+    weight: str | None = None,
+    delimiter: str | None = None,
+    part: Part | None = None,
+    unit: Neighbours | None = None,
+) -> DataVector:
+    """Count the rows of a table per cell of a domain.
+
+    Parameters
+    ----------
+    data : any of
+
+        - the path of a text file ``.csv``, ``.tsv``, ``.txt``, also with ``.gz`` (UTF-8, first line column
+          names), of a ``.parquet`` file, or of a database: DuckDB (``.duckdb``, ``.ddb``, ``.db``) or SQLite
+          (``.sqlite``, ``.sqlite3``, ``.db``; its values are read as text, its booleans are 0 and 1);
+        - a data frame of any library that has the Arrow PyCapsule interface (pandas, polars, pyarrow,
+          DuckDB's relations) or ``__dataframe__``;
+        - a dictionary of columns, name -> list or array;
+        - an Ibis table expression, of which only the grouped counts leave its backend;
+        - an Ibis connection, or a URL such as ``postgres://user@host/database``, and the name of a table.
+    domain : attributes with the columns that they read and their rules for what has no cell; or a workload
+        over it, its file or a request.
+    workload : the queries that will be asked, over this domain: columns that none needs are not read, and
+        each row counts in the first cell of such an attribute (``attribute_uses``). None: all are read.
+    table : the table or view of a database that has several; ``schema.table`` on a server.
+    weight : the column that says for how many rows each line of the table stands, whole numbers from 0 on.
+        What is protected is then one of these rows, not a line.
+    delimiter : where the lines of a text file are split. None: at the one of ``,``, ``;``, tab and ``|`` at
+        which the header has the columns that are read.
+    part : a column and the value, as a text, that it has in the rows that are counted; other rows are as if
+        they were not there. The column holds texts or whole numbers. None: all rows.
+    unit : one whose ``column`` names the person of each row: of those rows that no rule drops at most
+        ``at_most`` of a person are counted. Which of them depends on that person's rows alone, and on the
+        workload's hash (``person_rows``). A person without a name, NULL, is refused.
+
+    Where a row is counted depends on that row alone. Values that the domain does not declare follow the
+    attribute's ``outside`` rule: text that is no number where numbers are declared, infinities, and an empty
+    text (but of a text file) among them. NULL, empty fields of a text file, and NaN where numbers are
+    declared follow its ``missing`` rule. A rule is "refuse" (as none), "drop", or the label of a cell to
+    count them in. All rows are looked at for what is refused, those of persons with many rows, too.
+
+    Raises
+    ------
+    DataError : arguments of other types; the table cannot be read, lacks a column or has one of a type that
+        holds nothing declared, has weights that are no counts, or has refused rows; a file that changed
+        meanwhile. Whether rows are refused, and the message, are facts of the data: confidential, not
+        protected.
+    TooLargeError : a count for each cell does not fit in memory.
+    """
+    domain = as_domain(domain)
+    unit = check_unit("data_vector", unit, weight)
+    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
+    assert isinstance(domain, Domain)  # else refused
+    require_memory((domain.size,), "data vector", TOO_LARGE_HINT)
+    read = read_attributes(domain, workload)
+    with open_table(data, wanted, table, delimiter) as opened:
+        coded = coded_rows(opened, read, weight, part, unit, "" if workload is None else workload.hash)
+        # Codes are named in an inner select and grouped by name: each is computed once a row.
+        codes = [code_name(i) for i in range(len(read))]
+        groups = counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight)
+        found = _filled(domain, read, groups)
+    rows = int(found.rows.sum())
+    if weight is not None:
+        refuse_weights(opened.name, weight, np.arange(len(found.rows)), found.lines, found.rows)
+    if unit is not None:
+        refuse_nobody(opened.name, unit, found.nobody)
+    refuse_rows(opened.name, read, found.beside.tolist(), rows)
+    dropped = {attribute.name: 0 for attribute in domain.attributes}
+    for attribute, beside in zip(read, found.beside, strict=True):
+        dropped[attribute.name] = sum(int(beside[code - attribute.size]) for code in dropped_codes(attribute))
+    return DataVector(found.counts, rows, MappingProxyType(dropped), found.beyond)
+
+
+def check_columns(
+    data: object,
+    domain: Domain,
+    *,
+    workload: Workload | None = None,
+    table: str | None = None,
+    weight: str | None = None,
+    delimiter: str | None = None,
+    part: Part | None = None,
+    unit: Neighbours | None = None,
+) -> None:
+    """Refuse what ``data_vector`` with the same arguments would, by the names of the columns alone.
+
+    Raises
+    ------
+    DataError : arguments of other types; the table cannot be opened, or lacks a column.
+    """
+    unit = check_unit("data_vector", unit, weight)
+    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
+    with open_table(data, wanted, table, delimiter):
+        pass
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The counts (n,), and beside them, of all groups that came back: rows with each attribute's three codes
+    that are no cell; of each fault of a weight the lines and rows (fault 0 where there are no weights); the
+    rows that no unit kept though they have cells; those that are nobody's."""
+
+    counts: NDArray[np.int64]
+    beside: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    beyond: int
+    nobody: int
+
+
+def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) -> _Found:
+    """Each group of rows in its cell, the first of attributes that were not read; of a batch at a time."""
+    counts = np.zeros(domain.size, dtype=np.int64)
+    beside = np.zeros((len(read), 3), dtype=np.int64)
+    lines, stood = np.zeros((2, FAULTS), dtype=np.int64)
+    beyond = nobody = 0
+    for batch in groups:
+        rows = integers(batch, "rows")
+        names = batch.schema.names
+        fault = integers(batch, "fault") if "fault" in names else np.zeros(len(rows), np.int64)
+        np.add.at(stood, fault, rows)
+        np.add.at(lines, fault, integers(batch, "lines") if "lines" in names else rows)
+        kept = np.ones(len(rows), dtype=np.bool_)
+        cells = {attribute.name: np.zeros(len(rows), np.int64) for attribute in domain.attributes}
+        for i, attribute in enumerate(read):
+            code = integers(batch, code_name(i))
+            beside[i] += [rows[code == attribute.size + k].sum() for k in range(3)]
+            cells[attribute.name] = targets_of(attribute)[code]
+            kept &= cells[attribute.name] >= 0
+        counted_rows = rows
+        if KEPT in names:
+            counted_rows = integers(batch, KEPT)
+            beyond += int((rows - counted_rows)[kept].sum())
+            nobody += int(integers(batch, NOBODY).sum())
+        at = domain.ravel([cell[kept] for cell in cells.values()])
+        np.add.at(counts, at, counted_rows[kept])
+    counts.setflags(write=False)
+    return _Found(counts, beside, lines, stood, beyond, nobody)
+
+
+LARGEST_SUMMED = 10**6
+"""Entries of a table up to which others are summed from it in place of being counted."""
+
+LARGEST_JOINED = 2**15
+"""Entries of the table of several sets together, up to which counting it takes as long as one of them."""
+
+
+def counted_sets(asked: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The sets whose tables are held: those inside no other, and those inside large ones only."""
+    every = sorted(set(asked))
+    outer = maximal(every)
+    small = [set(own) for own in outer if _entries(own, sizes) <= LARGEST_SUMMED]
+    if len(small) == len(outer):
+        return outer
+    known = set(outer)
+    inner = [own for own in every if own not in known and not any(around.issuperset(own) for around in small)]
+    return (*outer, *inner)
+
+
+def joined(
+    sets: Sequence[tuple[int, ...]], sizes: Sequence[int]
+) -> Mapping[tuple[int, ...], list[tuple[int, ...]]]:
+    """Sets by what is counted for them: their union with the blocks of small attributes that they touch.
+
+    Attributes are put into blocks, in order, such that a set of the largest order touches a union of blocks
+    that is no larger than ``LARGEST_JOINED``; where it is larger the set is counted by itself.
+    """
+    order = max((len(own) for own in sets), default=1) or 1
+    most = LARGEST_JOINED ** (1 / order)
+    blocks: list[list[int]] = []
+    held = most + 1.0
+    for i in sorted({i for own in sets for i in own}):
+        if held * sizes[i] > most:
+            blocks.append([])
+            held = 1.0
+        blocks[-1].append(i)
+        held *= sizes[i]
+    block_of = {i: block for block in blocks for i in block}
+    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for own in sets:
+        union = tuple(sorted({j for i in own for j in block_of[i]}))
+        found.setdefault(union if _entries(union, sizes) <= LARGEST_JOINED else own, []).append(own)
+    # What stands for a single set is counted with another that holds it, or as that.
+    several = {union: own for union, own in found.items() if len(own) > 1}
+    around: dict[int, list[tuple[int, ...]]] = {}
+    for union in several:
+        for i in union:
+            around.setdefault(i, []).append(union)
+    for (own,) in (group for group in found.values() if len(group) == 1):
+        others = around.get(own[0], []) if own else list(several)
+        union = next((other for other in others if set(other).issuperset(own)), own)
+        several.setdefault(union, []).append(own)
+    return several
+
+
+def _entries(attributes: Iterable[int], sizes: Sequence[int]) -> int:
+    return math.prod(sizes[i] for i in attributes)
+
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalCounts:
+    """Counts by sets of attributes, and what was left out, all confidential: none belongs in a release.
+
+    ``tables`` by the places of attributes in the domain, ascending: int64, read-only, of their sizes; all
+    have the same sum, that of the rows in cells. ``rows``, ``dropped`` and ``beyond`` as of ``DataVector``.
+    """
+
+    domain: Domain
+    tables: Mapping[tuple[int, ...], Counts] = field(repr=False)
+    rows: int
+    dropped: Mapping[str, int]
+    beyond: int = 0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of each attribute."""
+        return self.domain.shape
+
+    @cached_property
+    def _by_attribute(self) -> dict[int, list[tuple[int, ...]]]:
+        found: dict[int, list[tuple[int, ...]]] = {}
+        for own in sorted(self.tables, key=lambda own: self.tables[own].size):
+            for i in own:
+                found.setdefault(i, []).append(own)
+        return found
+
+    def of(self, attributes: tuple[int, ...]) -> Counts:
+        """The rows in each cell of these attributes, ascending; () is the number of rows that have cells.
+
+        DataError where they were not counted together.
+        """
+        if (known := self.tables.get(attributes)) is not None:
+            return known
+        around = min((self._by_attribute.get(i, []) for i in attributes), key=len, default=list(self.tables))
+        wanted = set(attributes)
+        held = next((own for own in around if wanted.issubset(own)), None)
+        if held is None or list(attributes) != sorted(wanted):
+            names = ", ".join(f"'{self.domain.names[i]}'" for i in attributes)
+            raise DataError(
+                f"the rows were not counted by {names} together", hint="count them by these attributes, too"
+            )
+        others = tuple(at for at, i in enumerate(held) if i not in wanted)
+        return np.asarray(self.tables[held].sum(axis=others), dtype=np.int64)
+
+    def __repr__(self) -> str:
+        return f"MarginalCounts({len(self.tables):,} tables of counts, {self.rows:,} rows)"
+
+
+def marginal_counts(
+    data: object,
+    workload: WorkloadLike,
+    *,
+    sets: Sequence[tuple[int, ...]] | None = None,
+    table: str | None = None,
+    weight: str | None = None,
+    delimiter: str | None = None,
+    part: Part | None = None,
+    unit: Neighbours | None = None,
+) -> MarginalCounts:
+    """Count the rows of a table by the attributes that each product of a workload looks at.
+
+    The rows become codes of cells once, which the engine keeps; a query for every few sets groups by them.
+
+    Parameters
+    ----------
+    data, table, weight, delimiter, part, unit : as ``data_vector``, whose rules hold for what has no cell: a
+        row that an attribute drops is in no table, nor is one of a person that is not kept.
+    workload : what will be asked, from products; columns that none needs are not read.
+    sets : other sets of attributes to count by, as places in the domain: those of an integer strategy.
+
+    Raises
+    ------
+    DataError : as ``data_vector``; a workload from a matrix, or sets of places that are not there.
+    TooLargeError : the tables do not fit in memory.
+    """
+    workload = as_workload(workload)
+    domain = workload.domain
+    unit = check_unit("marginal_counts", unit, weight)
+    wanted = wanted_columns("marginal_counts", data, domain, workload, table, weight, delimiter, part, unit)
+    asked = _sets(workload) if sets is None else [tuple(sorted(set(own))) for own in sets]
+    if any(not 0 <= i < len(domain.shape) for own in asked for i in own):
+        raise DataError(
+            f"the sets to count by have places beyond the {len(domain.shape)} attributes of the domain"
+        )
+    held = counted_sets(asked, domain.shape)
+    entries = sum(math.prod(domain.shape[i] for i in own) for own in held)
+    require_memory((entries,), f"counts by {len(held):,} sets of attributes")
+    read = read_attributes(domain, workload)
+    places = {domain.names.index(a.name): at for at, a in enumerate(read)}
+    with (
+        open_table(data, wanted, table, delimiter) as opened,
+        _kept(coded_rows(opened, read, weight, part, unit, workload.hash)) as coded,
+    ):
+        if weight is not None:
+            for lines in counts_by_group(coded, ["fault"], weight):
+                faults, stood = integers(lines, "fault"), integers(lines, "rows")
+                refuse_weights(opened.name, weight, faults, integers(lines, "lines"), stood)
+        beside, rows, nobody = _beside(coded, read, weight)
+        if unit is not None:
+            refuse_nobody(opened.name, unit, nobody)
+        refuse_rows(opened.name, read, beside, rows)
+        inside = _in_cells(coded, read, beside)
+        beyond = 0
+        if unit is not None:
+            beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
+            inside = inside.filter(inside[KEPT] == 1)
+        tables = dict(_tables(inside, domain, held, places, weight))
+    dropped = {a.name: 0 for a in domain.attributes} | {
+        a.name: sum(own[code - a.size] for code in dropped_codes(a))
+        for a, own in zip(read, beside, strict=True)
+    }
+    return MarginalCounts(domain, MappingProxyType(tables), rows, MappingProxyType(dropped), beyond)
+
+
+def _sets(workload: Workload) -> list[tuple[int, ...]]:
+    if workload.products is None:
+        raise DataError(
+            "the workload is a matrix, and counts by few attributes need products",
+            hint="count its cells with mmopt.data.counts",
+        )
+    return [product.looked_at for product in workload.products]
+
+
+@contextmanager
+def _kept(coded: Any) -> Iterator[Any]:
+    """The codes as a temporary table of their engine; as they are where it has none."""
+    import ibis
+
+    try:
+        with in_steps():
+            kept = coded.cache()
+    except (NotImplementedError, ibis.common.exceptions.UnsupportedOperationError):
+        yield coded
+        return
+    try:
+        yield kept
+    finally:
+        kept.release()
+
+
+def _beside(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int, int]:
+    """Of each attribute the rows with its three codes that are no cell; all rows; those that are nobody's."""
+    import ibis
+
+    stands = ibis.literal(1, "int64") if weight is None else coded.weight
+    sums = {
+        f"{code_name(i)}_{beside}": ibis.ifelse(coded[code_name(i)] == a.size + beside, stands, 0).sum()
+        for i, a in enumerate(read)
+        for beside in range(3)
+    }
+    rows = coded.count() if weight is None else stands.sum()
+    nobody = {NOBODY: coded[NOBODY].sum()} if NOBODY in coded.columns else {}
+    found = coded.aggregate(rows=rows, **sums, **nobody).to_pyarrow()
+    own = [[int(integers(found, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(read))]
+    return own, int(integers(found, "rows")[0]), int(integers(found, NOBODY)[0]) if nobody else 0
+
+
+def _in_cells(coded: Any, read: Sequence[Attribute], beside: Sequence[Sequence[int]]) -> Any:
+    """The rows that no attribute drops."""
+    for i, (a, own) in enumerate(zip(read, beside, strict=True)):
+        out = [code for code in dropped_codes(a) if own[code - a.size]]
+        if out:
+            coded = coded.filter(coded[code_name(i)].notin(out))
+    return coded
+
+
+def _tables(
+    coded: Any, domain: Domain, held: Sequence[tuple[int, ...]], places: Mapping[int, int], weight: str | None
+) -> Iterator[tuple[tuple[int, ...], Counts]]:
+    """The table of each set, those that go together from one query.
+
+    places : of the attributes that were read; of others all rows count in the first cell.
+    """
+    for union, sets in joined(held, domain.shape).items():
+        own = [i for i in union if i in places]
+        shape = [domain.shape[i] for i in union]
+        counts = np.zeros(math.prod(shape), dtype=np.int64)
+        for batch in counts_by_group(coded, [code_name(places[i]) for i in own], weight):
+            rows = integers(batch, "rows")
+            at = np.zeros(len(rows), np.int64)  # row-major, as tables are
+            for i in union:
+                at *= domain.shape[i]
+                if i in places:
+                    at += targets_of(domain.attributes[i])[integers(batch, code_name(places[i]))]
+            np.add.at(counts, at, rows)
+        counts = counts.reshape(shape)
+        for one in sets:
+            others = tuple(axis for axis, i in enumerate(union) if i not in one)
+            table = counts.sum(axis=others) if others else counts
+            table.setflags(write=False)
+            yield one, np.asarray(table)

@@ -1,0 +1,387 @@
+"""Searches by gradients for smooth programs that are not convex.
+
+One search of a local optimum: a quasi-Newton method, around it multipliers for the constraints.
+
+Without constraints it is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints g(x) <= 0 and h(x) = 0 go
+into an augmented Lagrangian (Nocedal & Wright, Numerical Optimization, chapter 17), whose multipliers
+start a certificate; at the end the point is moved onto the constraints that it misses by rounding. abs,
+max and min are rounded off, less and less.
+
+Smooth programs, which are not convex: a search by gradients from several starts, the best end kept.
+
+Every end is repaired and certified like a conic solver's point. Nothing is claimed to be the optimum
+unless the certificate proves it: the status counts the starts and says how far their ends lie apart.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from mmopt.compiler import Instance, Scaling, scale
+from mmopt.compiler.to_cones import line
+from mmopt.driver.free_vector import Coordinates, draw
+from mmopt.driver.judge.assemble_solution import assemble
+from mmopt.driver.judge.score_point import Candidate
+from mmopt.driver.run_solver import Best
+from mmopt.driver.solve_plan import Task
+from mmopt.errors import SolverError
+from mmopt.language import Tape, evaluate
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, Relation
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array
+from mmopt.results import Solution
+from mmopt.solvers import LBFGS, Clock, Options
+
+# Relative to the objective at the start. A larger first one leads most starts to the same end.
+ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+STAGE = 5000  # iterations of one quasi-Newton run
+MEMORY = 20
+GRADIENT = 1e-9  # of an objective of size one
+DECREASE = 1e-14
+OUTER = 25  # rounds of multipliers
+MISSED = 1e-9  # by how much a constraint may be missed before it is restored
+MARGIN = 1e-12
+RESTORED = 400  # constraints that are restored at once, at most
+FAR = 1e10  # stands for an objective that has no value
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """A constraint as entries that have to be <= 0 (== 0): one tape, or one for each index of a family."""
+
+    name: str
+    is_equal: bool
+    tapes: tuple[Tape, ...]
+
+    def missed(self, values: Array) -> Array:
+        """What of these values is not as it has to be; zero where it is."""
+        return values if self.is_equal else np.maximum(values, 0.0)
+
+    def values(self, point: Mapping[str, Array], rounding: float) -> Array:
+        return np.array([np.asarray(t.run(point, rounding)[0], dtype=float) for t in self.tapes])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A (scaled) instance recorded for differentiation; ``point`` has any values of what is chosen."""
+
+    instance: Instance
+    point: Mapping[str, Array]
+    coordinates: Coordinates
+    objective: Tape = field(init=False)
+    limits: tuple[_Limit, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        env = {**self.instance.env, **self.point}
+        names = [d.name for d in self.instance.program.choose]
+        object.__setattr__(self, "objective", Tape(self.instance.program.objective, env, names))
+        constraints = [*self.instance.program.constraints, *_signs(self.instance)]
+        limits = tuple(_limit(self.instance, c, env, names) for c in constraints)
+        object.__setattr__(self, "limits", limits)
+
+    @property
+    def is_rough(self) -> bool:
+        return self.objective.is_rough or any(t.is_rough for limit in self.limits for t in limit.tapes)
+
+
+def _signs(instance: Instance) -> list[Constraint]:
+    """The entries of a psd matrix declared >= 0: its triangular factor does not keep their signs."""
+    out = []
+    for d in instance.program.choose:
+        if d.kind == "psd" and d.sign:
+            relation = Relation(Name(d.name, d.span), ">=", Number(0.0, d.span), d.span)
+            out.append(Constraint(d.name, relation, d.span))
+    return out
+
+
+def _limit(instance: Instance, c: Constraint, env: Mapping[str, object], names: list[str]) -> _Limit:
+    decided = line(instance.checked, c)
+    r = decided.relation
+    sides: tuple[Expr, Expr] = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
+    difference = Apply("sub", sides, r.span)
+    if not decided.loop or c.family is None:
+        return _Limit(c.name, r.op == "==", (Tape(difference, env, names),))
+    every = range(c.family.dim.value(instance.sizes()))
+    tapes = tuple(Tape(difference, {**env, c.family.index: i}, names) for i in every)
+    return _Limit(c.name, r.op == "==", tapes)
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a search ended. ``gradient`` is the largest entry of the projected gradient, of an objective
+    scaled to one at the start; ``stop`` is set where the clock or the budget ended it."""
+
+    x: Array
+    multipliers: Mapping[str, Array]
+    iterations: int
+    gradient: float
+    stop: Stop | None
+    raw: str
+
+
+@dataclass
+class _Search:
+    problem: Problem
+    clock: Clock
+    budget: int
+    size: float  # of the objective at the start
+    multipliers: dict[str, Array] = field(default_factory=dict)
+    weight: float = 10.0
+    used: int = 0
+    raw: str = ""
+    gradient: float = np.inf
+    out: bool = False  # whether a run ended by its number of iterations
+
+    def lagrangian(self, x: Array, rounding: float) -> tuple[float, Array]:
+        """The augmented Lagrangian and its gradient."""
+        c = self.problem.coordinates
+        point = c.unpack(x)
+        value, pull = self.problem.objective.run(point, rounding)
+        total = float(value) / self.size
+        slope = c.pull(x, pull(1.0 / self.size))
+        for limit in self.problem.limits:
+            for i, tape in enumerate(limit.tapes):
+                off, pull = tape.run(point, rounding)
+                pushed = limit.missed(self.multipliers[limit.name][i] + self.weight * np.asarray(off))
+                total += float(np.sum(pushed**2)) / (2.0 * self.weight)
+                if np.any(pushed):
+                    slope = slope + c.pull(x, pull(pushed))
+        if not (np.isfinite(total) and np.isfinite(slope).all()):
+            return FAR, np.zeros(x.size)
+        return total, slope
+
+    def descend(self, x: Array, rounding: float) -> Array:
+        """One quasi-Newton run."""
+
+        def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+            if self.clock.is_over:
+                raise StopIteration
+
+        steps = min(STAGE, self.budget - self.used)
+        if steps < 1 or self.clock.is_over:
+            return x
+        lower = self.problem.coordinates.lower()
+        found = scipy.optimize.minimize(
+            self.lagrangian,
+            x,
+            args=(rounding,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=scipy.optimize.Bounds(lower, np.inf),
+            callback=watch,
+            options={
+                "maxiter": steps,
+                "maxfun": 20 * steps,
+                "maxcor": MEMORY,
+                "gtol": GRADIENT,
+                "ftol": DECREASE,
+            },
+        )
+        self.used += int(found.nit)
+        self.out = found.nit >= steps
+        self.raw = str(found.message)
+        slope = np.asarray(found.jac)
+        at_limit = (found.x <= lower) & (slope > 0)
+        self.gradient = float(np.abs(np.where(at_limit, 0.0, slope)).max(initial=0.0))
+        return np.asarray(found.x)
+
+    def update(self, x: Array, rounding: float) -> float:
+        """New multipliers; returns by how much the constraints are missed."""
+        point = self.problem.coordinates.unpack(x)
+        missed = 0.0
+        for limit in self.problem.limits:
+            off = limit.values(point, rounding)
+            self.multipliers[limit.name] = limit.missed(self.multipliers[limit.name] + self.weight * off)
+            missed = max(missed, float(np.abs(limit.missed(off)).max(initial=0.0)))
+        return missed
+
+    def constrained(self, x: Array, rounding: float, rounds: int) -> Array:
+        """Runs with ever better multipliers, and a heavier weight where that does not help."""
+        before = np.inf
+        for _ in range(rounds):
+            x = self.descend(x, rounding)
+            missed = self.update(x, rounding)
+            if missed <= MISSED or self.clock.is_over or self.used >= self.budget:
+                break
+            if missed > before / 4:
+                self.weight *= 4.0
+            before = missed
+        return x
+
+    def restore(self, x: Array) -> Array:
+        """The nearest point, to first order, at which the constraints that are missed hold."""
+        c = self.problem.coordinates
+        for _ in range(OUTER):
+            point = c.unpack(x)
+            rows: list[Array] = []
+            off: list[float] = []
+            for limit in self.problem.limits:
+                for tape in limit.tapes:
+                    value, pull = tape.run(point)
+                    entries = np.atleast_1d(np.asarray(value, dtype=float))
+                    missed = np.abs(entries) > MARGIN if limit.is_equal else entries > 0
+                    for at in np.argwhere(missed)[: RESTORED - len(rows)]:
+                        seed = np.zeros(entries.shape)
+                        seed[tuple(at)] = 1.0
+                        rows.append(c.pull(x, pull(seed.reshape(np.shape(value)))))
+                        off.append(entries[tuple(at)] + (0.0 if limit.is_equal else MARGIN))
+            if not rows or not np.isfinite(rows).all():
+                break
+            step = np.linalg.lstsq(np.array(rows), -np.array(off), rcond=None)[0]
+            x = np.maximum(x + step, c.lower())
+        return x
+
+
+def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | None:
+    """The local optimum that the search finds from a start; None where the objective has no value there."""
+    value, _ = problem.objective.run(problem.coordinates.unpack(start))
+    if not np.isfinite(value):
+        return None
+    run = _Search(problem, clock, budget, abs(float(value)) or 1.0)
+    for limit in problem.limits:
+        run.multipliers[limit.name] = np.zeros(limit.values(problem.point, 0.0).shape)
+    x = start
+    roundings = [run.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
+    for rounding in roundings:
+        x = run.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
+    x = run.restore(x)
+    multipliers = {name: np.squeeze(m) * run.size for name, m in run.multipliers.items()}
+    return End(x, multipliers, run.used, run.gradient, clock.stop(spent=run.out), run.raw)
+
+
+STARTS = 5
+ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
+
+
+@dataclass
+class _Ends:
+    """The ends of the searches so far."""
+
+    rows: list[dict[str, float]] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)  # of the feasible ones
+    stops: list[Stop | None] = field(default_factory=list)
+    raw: str = ""
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def iterations(self) -> int:
+        return int(sum(row["iterations"] for row in self.rows))
+
+    def add(self, number: int, end: End, found: Candidate | None) -> None:
+        objective = np.inf if found is None else found.objective
+        known = {"start": float(number), "objective": objective, "iterations": float(end.iterations)}
+        self.rows.append({**known, "gradient norm": end.gradient})
+        self.stops.append(end.stop)
+        if found is not None and found.is_feasible:
+            self.objectives.append(objective)
+        if found is not None and objective <= min(self.objectives, default=np.inf):
+            self.raw = end.raw
+
+    def summary(self) -> str:
+        """``local optimum, 5 starts, spread 1.2e-03``: of the worst end over the best, relatively."""
+        count = len(self.objectives)
+        text = f"{Stop.LOCAL}, {count} start{'s' * (count != 1)}"
+        if count < 2:
+            return text
+        best, worst = min(self.objectives), max(self.objectives)
+        return f"{text}, spread {(worst - best) / max(abs(best), 1e-300):.1e}"
+
+
+def solve_smooth(task: Task) -> Solution:
+    """Search local optima and keep the best. With a ``start`` it begins there and nowhere else.
+
+    Raises
+    ------
+    SolverError : no start led to a point that could be repaired.
+    """
+    started, instance, program = time.monotonic(), task.instance, task.program
+    options = task.options(tolerance=LBFGS.tolerance, starts=STARTS, seed=0)
+    scaled, scaling = scale(instance)
+    coordinates = Coordinates(program.choose, instance.sizes())
+    points = list(_starts(instance, scaling, coordinates, options, task.start))
+    problem = Problem(scaled, points[0][1], coordinates)
+    best, ends = Best(instance), _Ends()
+    budget = options.max_iterations or ITERATIONS
+    with Clock(options.time_limit) as clock:
+        for number, (name, values) in enumerate(points, 1):
+            end = search(problem, coordinates.pack(values), clock, budget - ends.iterations)
+            if end is None:
+                ends.left_out.append(f"the objective has no value at the start '{name}', which was left out")
+                continue
+            ends.add(number, end, best.offer(*scaling.undone(coordinates.unpack(end.x), end.multipliers)))
+            best.tell(task, LBFGS.name, clock.elapsed, ends.iterations)
+            if best.gap <= options.tolerance or clock.stop(spent=ends.iterations >= budget):
+                break
+        stop = best.stop(options, clock) or (
+            Stop.ITERATIONS if Stop.ITERATIONS in ends.stops else ends.summary()
+        )
+    point = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
+    ending = best.ending(
+        point,
+        stop=stop,
+        solver=(LBFGS.name, LBFGS.version),
+        word=ends.raw,
+        options=options,
+        iterations=ends.iterations,
+        compile=clock.started - started,
+        solve=clock.elapsed,
+        scaling=scaling.scales,
+        warnings=tuple(ends.left_out),
+        history=ends.rows,
+    )
+    return assemble(instance, point.env, ending)
+
+
+def _starts(
+    instance: Instance,
+    scaling: Scaling,
+    coordinates: Coordinates,
+    options: Options,
+    start: Mapping[str, Any] | None,
+) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Starts by name, in the scale of the search: those of the program, then random ones.
+
+    What a start leaves out is drawn. A start's random numbers depend on the seed and its number alone.
+    """
+    assert options.starts is not None and options.seed is not None
+    program = instance.program
+    named = [s for s in program.starts if s.values] if start is None else []
+    wanted = options.starts
+    if start is not None or (named and len(named) == len(program.starts)):
+        wanted = min(wanted, max(1, len(named)))
+    for number in range(wanted):
+        rng = np.random.default_rng([options.seed, number])
+        values = {d.name: draw(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
+        name, given = ("random", {}) if start is None else ("given", start)
+        if number < len(named):
+            name, given = named[number].name, _values(instance, named[number].values)
+        for key, value in given.items():
+            values[key] = np.asarray(value, dtype=float) / scaling.variables[key]
+        yield name, values
+
+
+def _values(instance: Instance, assignments: Sequence[Any]) -> dict[str, Any]:
+    """The values of a named start; a later one may use an earlier one."""
+    env: dict[str, Any] = dict(instance.env)
+    for a in assignments:
+        env[a.name] = evaluate(a.expr, env)
+    return {a.name: env[a.name] for a in assignments}
+
+
+def _no_point(program: str, found: Candidate | None, ends: _Ends) -> SolverError:
+    if not ends.rows:
+        message = f"the objective of '{program}' has no value at any start"
+        return SolverError(message, hint="give it a 'start' at which it has one")
+    detail = "no point"
+    if found is not None:
+        detail = f"a point that misses a constraint by {found.after:.1e} after its repair"
+    return SolverError(
+        f"{LBFGS.name} returned {detail} for '{program}' ({ends.raw})",
+        hint="allow more time or iterations, ask for more starts, or give the program a 'repair'",
+    )

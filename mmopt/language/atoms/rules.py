@@ -1,0 +1,459 @@
+"""Rules of shape, sign and curvature: entry by entry, and of matrices.
+
+Rules of the operators and of entry-by-entry atoms: shape, sign and curvature of what comes out.
+
+They are those of disciplined convex programming (Grant, Boyd & Ye 2006).
+
+Rules of the atoms on matrices: shape, sign and curvature of what comes out.
+
+In the Loewner order they are Boyd & Vandenberghe, Convex Optimization, section 3.6: the inverse is
+matrix convex and decreasing, the square root matrix concave and increasing; the trace and the diagonal
+keep either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from mmopt.language.atoms.argument_types import (
+    SCALAR,
+    UNKNOWN,
+    Curvature,
+    Dim,
+    RuleError,
+    Type,
+    column,
+    matrix,
+)
+
+TWO_CHOSEN = "a product of two expressions that both depend on what is chosen"
+Options = dict[str, float]
+Rule = Callable[[Sequence[Type], Options], Type]
+
+
+def _broadcast(a: Type, b: Type, sign: int) -> Type:
+    """The shape of two arguments that go together entry by entry."""
+    if not (a.is_scalar or b.is_scalar or (a.dims == b.dims and (a.is_row == b.is_row or a.is_matrix))):
+        hint = "turn one of them with .T" if a.dims == b.dims else ""
+        raise RuleError(f"{a.shape} does not fit {b.shape}", hint)
+    wide = b if a.is_scalar else a
+    symmetric = all(t.symmetric or t.is_scalar for t in (a, b)) and wide.is_matrix
+    return Type(wide.dims, wide.is_row, sign, symmetric=symmetric)
+
+
+def with_curvature(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
+    """A value of the curvature that it has of what is chosen, where that holds; else why it is lost."""
+    if a.is_constant:
+        return out
+    return replace(out, curvature=bent, loewner=loewner) if holds else out.broken(a.why or why)
+
+
+def add(args: Sequence[Type], options: Options) -> Type:
+    a, b = args
+    out = _broadcast(a, b, a.sign if a.sign == b.sign else 0)
+    return _sum_curvature(replace(out, psd=a.psd and b.psd), a, b)
+
+
+def _sum_curvature(out: Type, a: Type, b: Type) -> Type:
+    why = a.why or b.why
+    if Curvature.UNKNOWN in (a.curvature, b.curvature):
+        return out.broken(why)
+    if a.curvature.is_affine and b.curvature.is_affine:
+        constant = a.is_constant and b.is_constant
+        return replace(out, curvature=Curvature.CONSTANT if constant else Curvature.AFFINE)
+    curved = [t for t in (a, b) if not t.curvature.is_affine]
+    if len({t.curvature for t in curved}) > 1:
+        return out.broken("a sum of a convex and a concave part")
+    if len({t.loewner for t in curved}) > 1:
+        return out.broken("a sum of a matrix curved as a whole and one curved entry by entry")
+    if curved[0].loewner and out.is_matrix and (a.is_scalar or b.is_scalar):
+        return out.broken("a number added to every entry of a matrix that is curved as a whole")
+    return replace(out, curvature=curved[0].curvature, loewner=curved[0].loewner)
+
+
+def neg(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    return replace(a, sign=-a.sign, curvature=-a.curvature, psd=False)
+
+
+def sub(args: Sequence[Type], options: Options) -> Type:
+    return replace(add((args[0], neg((args[1],), options)), options), psd=False)
+
+
+def _scaled(out: Type, factor: Type, curved: Type) -> Type:
+    """``factor`` (constant) times ``curved``."""
+    if curved.curvature.is_affine:
+        return replace(out, curvature=curved.curvature)
+    if curved.curvature is Curvature.UNKNOWN:
+        return out.broken(curved.why)
+    if factor.sign == 0:
+        return out.broken(f"a {curved.curvature.value} expression times a factor of unknown sign")
+    if curved.loewner and not factor.is_scalar:
+        return out.broken("entry by entry weights on a matrix that is curved as a whole")
+    bent = curved.curvature if factor.sign > 0 else -curved.curvature
+    return replace(out, curvature=bent, loewner=curved.loewner)
+
+
+def mul(args: Sequence[Type], options: Options) -> Type:
+    a, b = args
+    scalar_psd = (a.is_scalar and a.sign > 0 and b.psd) or (b.is_scalar and b.sign > 0 and a.psd)
+    schur = a.psd and b.psd
+    out = replace(_broadcast(a, b, a.sign * b.sign), psd=scalar_psd or schur)
+    if a.is_constant:
+        return _scaled(out, a, b)
+    if b.is_constant:
+        return _scaled(out, b, a)
+    return out.broken(a.why or b.why or TWO_CHOSEN)
+
+
+def div(args: Sequence[Type], options: Options) -> Type:
+    a, b = args
+    if b.is_matrix and not a.is_matrix:
+        raise RuleError(f"{a.shape} divided by {b.shape}", "for the matrix inverse write inv(X)")
+    psd = a.psd and b.is_scalar and b.sign > 0
+    out = replace(_broadcast(a, b, a.sign * b.sign), psd=psd, symmetric=a.symmetric and b.is_scalar)
+    if b.is_constant:
+        return _scaled(out, b, a)
+    if not a.is_constant:
+        return out.broken(a.why or b.why or TWO_CHOSEN.replace("product", "quotient"))
+    if a.sign <= 0 or not b.curvature.is_concave or b.loewner or b.sign <= 0:
+        why = "a quotient that is not (a constant >= 0) / (something concave and >= 0)"
+        return out.broken(b.why or why)
+    return replace(out, curvature=Curvature.CONVEX)
+
+
+def matmul(args: Sequence[Type], options: Options) -> Type:
+    """The plain product; congruences ``M.T @ F @ M`` are recognised by the checker."""
+    a, b = args
+    if a.is_scalar or b.is_scalar:
+        raise RuleError(f"{a.shape} @ {b.shape}: '@' multiplies vectors and matrices", "write * for a number")
+    inner_a, inner_b = a.dims[-1], b.dims[0]
+    if inner_a != inner_b:
+        raise RuleError(f"{a.shape} @ {b.shape}: {inner_a} columns meet {inner_b} rows")
+    if a.is_vector and not a.is_row and b.is_vector and b.is_row:
+        message = f"{a.shape} @ {b.shape}: a column times a row is a matrix on paper and a number in numpy"
+        raise RuleError(message, "the inner product is u @ v; an outer product is not in the language")
+    out = Type((*a.dims[:-1], *b.dims[1:]), b.is_matrix and not a.is_matrix, a.sign * b.sign)
+    if not a.is_constant and not b.is_constant:
+        return out.broken(a.why or b.why or TWO_CHOSEN)
+    factor, curved = (a, b) if a.is_constant else (b, a)
+    if curved.curvature.is_affine:
+        return replace(out, curvature=curved.curvature)
+    if curved.loewner or curved.curvature is Curvature.UNKNOWN:
+        return out.broken(curved.why or "a matrix product that is not of the form M.T @ F @ M")
+    return replace(_scaled(replace(out, dims=()), replace(factor, dims=()), curved), dims=out.dims)
+
+
+def transpose(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    return replace(a, dims=a.dims[::-1], is_row=a.is_vector and not a.is_row)
+
+
+def power(args: Sequence[Type], options: Options) -> Type:
+    """``a ** b`` with a constant exponent; the checker puts its value into ``options``."""
+    a, b = args
+    if b.is_scalar and "exponent" not in options and a.is_constant and b.is_constant and not a.is_matrix:
+        return Type(a.dims, a.is_row, 1 if a.sign > 0 else 0)  # a parameter as exponent of what is given
+    if not b.is_scalar or "exponent" not in options:
+        raise RuleError("an exponent is a plain number", "for example x**2")
+    exponent = options["exponent"]
+    if a.is_matrix and (exponent < 0 or exponent % 1):
+        hint = "the matrix inverse is inv(X), the matrix square root root(X), entry by entry it is sqrt(X)"
+        raise RuleError(f"the power {exponent:g} of a matrix", hint)
+    sign = 1 if exponent % 2 == 0 or a.sign > 0 else 0
+    out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
+    if exponent == 1 and not a.is_constant:
+        return a
+    is_positive = a.sign > 0 and not a.loewner
+    convex = a.curvature.is_affine and (exponent % 2 == 0 and exponent > 0)
+    convex |= is_positive and exponent > 1 and a.curvature.is_convex
+    convex |= is_positive and exponent < 0 and a.curvature.is_concave
+    concave = is_positive and 0 < exponent < 1 and a.curvature.is_concave
+    of = "something that may be negative" if a.sign <= 0 else f"something {a.curvature.value}"
+    why = f"the power {exponent:g} of {of}"
+    return with_curvature(out, a, Curvature.CONCAVE if concave else Curvature.CONVEX, convex or concave, why)
+
+
+def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even: bool = False) -> Rule:
+    """A rule for a function of one argument, entry by entry.
+
+    ``increasing`` is None when the function is not monotone; ``even`` when it increases on
+    nonnegative arguments.
+    """
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        (a,) = args
+        out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
+        rises = increasing if increasing is not None else (True if even and a.sign > 0 else None)
+        keeps = a.curvature.is_affine or (not a.loewner and rises is True and a.curvature is bent)
+        moves = {True: "increasing ", False: "decreasing "}.get(rises, "") if rises is not None else ""
+        an = "an" if moves[:1] == "i" else "a"
+        why = f"{an} {moves}{bent.value} function of something {a.curvature.value}"
+        return with_curvature(out, a, bent, keeps, why)
+
+    return rule
+
+
+def reduction(bent: Curvature | None) -> Rule:
+    """A rule for sum (``bent`` None) and for max and min, over all entries or along an axis."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        (a,) = args
+        out = replace(SCALAR, sign=a.sign)
+        if "axis" in options:
+            if not a.is_matrix:
+                raise RuleError(f"axis is for a matrix, this is {a.shape}")
+            out = column(a.dims[1 - int(options["axis"])], sign=a.sign)
+        if a.loewner or a.curvature is Curvature.UNKNOWN:
+            return out.broken(
+                a.why or "a sum or an extreme of the entries of a matrix that is curved as a whole"
+            )
+        keeps = a.curvature.is_affine or bent in (None, a.curvature)
+        why = "a largest (smallest) entry of something concave (convex)"
+        return with_curvature(out, a, bent or a.curvature, keeps, why)
+
+    return rule
+
+
+def soft_max(args: Sequence[Type], options: Options) -> Type:
+    """As max, but above the largest entry: what is negative may come out positive."""
+    out = reduction(Curvature.CONVEX)(args, options)
+    return replace(out, sign=max(out.sign, 0))
+
+
+def larger(bent: Curvature) -> Rule:
+    """A rule for the larger (convex) or the smaller (concave) of two, entry by entry."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        a, b = args
+        up = 1 if bent is Curvature.CONVEX else -1
+        sign = up if up in (a.sign, b.sign) else -up if {a.sign, b.sign} == {-up} else 0
+        out = _broadcast(a, b, sign)
+        keeps = all(t.curvature.is_affine or (t.curvature is bent and not t.loewner) for t in args)
+        why = f"the {'larger' if up > 0 else 'smaller'} of two that are not both {bent.value}"
+        return out if a.is_constant and b.is_constant else _bent(out, bent, keeps, a.why or b.why or why)
+
+    return rule
+
+
+def _bent(out: Type, bent: Curvature, holds: bool, why: str) -> Type:
+    return replace(out, curvature=bent) if holds else out.broken(why)
+
+
+def huber(args: Sequence[Type], options: Options) -> Type:
+    a, limit = args
+    if not limit.is_scalar or limit.sign <= 0:
+        raise RuleError("the limit of huber is a number >= 0", "for example huber(x, 2)")
+    out = elementwise(Curvature.CONVEX, increasing=None, sign=1, even=True)([a], options)
+    return out if limit.is_constant else out.broken(limit.why or "a limit of huber that is chosen")
+
+
+def rel_entropy(args: Sequence[Type], options: Options) -> Type:
+    """x log(x / y), jointly convex: the perspective of -log (Boyd & Vandenberghe, 3.2.6)."""
+    a, b = args
+    out = _broadcast(a, b, 0)
+    if a.is_constant and b.is_constant:
+        return out
+    holds = a.curvature.is_affine and b.curvature.is_affine
+    return _bent(out, Curvature.CONVEX, holds, a.why or b.why or "a relative entropy of what is curved")
+
+
+def _sides(a: Type, what: str) -> tuple[Dim, Dim]:
+    if not a.is_matrix:
+        raise RuleError(f"{what} needs a matrix, this is {a.shape}")
+    return a.dims[0], a.dims[1]
+
+
+def _square(a: Type, what: str) -> Dim:
+    if not a.is_matrix or a.dims[0] != a.dims[1]:
+        raise RuleError(f"{what} needs a square matrix, this is {a.shape}")
+    return a.dims[0]
+
+
+def _psd(a: Type, what: str, gram: str) -> Dim:
+    n = _square(a, what)
+    if not a.psd:
+        raise RuleError(f"{what} needs a matrix known to be psd", f"declare it psd, or write {gram}")
+    return n
+
+
+def trace(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    _square(a, "trace")
+    return replace(SCALAR, sign=1 if a.psd else a.sign, curvature=a.curvature, why=a.why)
+
+
+def diag(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    if a.is_vector:
+        known = matrix(a.dims[0], a.dims[0], sign=a.sign, psd=a.sign > 0, symmetric=True, why=a.why)
+        # Diagonal matrices are ordered by their entries, so both kinds of curvature agree.
+        curved = a.curvature in (Curvature.CONVEX, Curvature.CONCAVE)
+        return replace(known, curvature=a.curvature, loewner=curved)
+    n = _square(a, "diag")
+    return column(n, sign=1 if a.psd else a.sign, curvature=a.curvature, why=a.why)
+
+
+def inv(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    n = _square(a, "inv")
+    out = matrix(n, n, psd=a.psd, symmetric=a.symmetric)
+    holds = a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
+    why = "the inverse of a matrix that is not both psd and affine (or concave)"
+    return with_curvature(out, a, Curvature.CONVEX, holds, why, loewner=True)
+
+
+def root(args: Sequence[Type], options: Options) -> Type:
+    (a,) = args
+    n = _psd(a, "root", "W.T @ W")
+    out = matrix(n, n, psd=True, symmetric=True)
+    holds = a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
+    why = "the square root of a matrix that is not affine (or concave)"
+    return with_curvature(out, a, Curvature.CONCAVE, holds, why, loewner=True)
+
+
+def _norm(what: str) -> Rule:
+    """A norm of a matrix."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        (a,) = args
+        _sides(a, what)
+        out = replace(SCALAR, sign=1)
+        return with_curvature(
+            out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression"
+        )
+
+    return rule
+
+
+nuclear, norm_fro, sigma_max = _norm("nuclear"), _norm("norm(X, fro)"), _norm("sigma_max")
+
+
+def length(what: str, of_matrix: str) -> Rule:
+    """A norm of a vector, or of the columns (axis 0) or rows (axis 1) of a matrix; it rises with sizes."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        (a,) = args
+        if a.is_scalar:
+            raise RuleError(f"{what} needs a vector, this is a number", "write abs(x)")
+        if a.is_matrix and "axis" not in options:
+            raise RuleError(f"{what} of a matrix may mean several things", of_matrix)
+        if a.is_vector and "axis" in options:
+            raise RuleError(f"axis is for a matrix, this is {a.shape}")
+        out = replace(SCALAR, sign=1)
+        if a.is_matrix:
+            out = column(a.dims[1 - int(options["axis"])], sign=1)
+        holds = a.curvature.is_affine or (a.sign > 0 and a.curvature.is_convex and not a.loewner)
+        return with_curvature(out, a, Curvature.CONVEX, holds, "a norm of a curved expression")
+
+    return rule
+
+
+def _symmetric(a: Type, what: str) -> None:
+    _square(a, what)
+    if not a.symmetric:
+        hint = "declare it psd or symmetric; the largest singular value of any matrix is sigma_max(A)"
+        raise RuleError(f"{what} needs a matrix known to be symmetric", hint)
+
+
+def lambda_max(args: Sequence[Type], options: Options) -> Type:
+    """Convex, and increasing in the order of symmetric matrices."""
+    (a,) = args
+    _symmetric(a, "lambda_max")
+    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_convex)
+    why = "a largest eigenvalue of a matrix that is not affine (or convex)"
+    return with_curvature(replace(SCALAR, sign=int(a.psd)), a, Curvature.CONVEX, holds, why)
+
+
+def lambda_min(args: Sequence[Type], options: Options) -> Type:
+    """Concave, and increasing in the order of symmetric matrices."""
+    (a,) = args
+    _symmetric(a, "lambda_min")
+    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_concave)
+    why = "a smallest eigenvalue of a matrix that is not affine (or concave)"
+    return with_curvature(replace(SCALAR, sign=int(a.psd)), a, Curvature.CONCAVE, holds, why)
+
+
+def logdet(args: Sequence[Type], options: Options) -> Type:
+    """Concave, and increasing in the order of psd matrices (Boyd & Vandenberghe, 3.1.5)."""
+    (a,) = args
+    _psd(a, "logdet", "W @ diag(d) @ W.T with d >= 0")
+    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_concave)
+    why = "a log-determinant of a matrix that is not affine (or concave)"
+    return with_curvature(SCALAR, a, Curvature.CONCAVE, holds, why)
+
+
+def _given(what: str, known: Callable[..., Type]) -> Rule:
+    """A rule for what is given only, and how it is called where it is of what is chosen."""
+
+    def rule(args: Sequence[Type], options: Options) -> Type:
+        out = known(*args)
+        return out if all(a.is_constant for a in args) else out.broken(f"{what} what is chosen")
+
+    return rule
+
+
+def _pinv(a: Type) -> Type:
+    rows, columns = _sides(a, "pinv")
+    return matrix(columns, rows, psd=a.psd, symmetric=a.symmetric)
+
+
+def _polar(a: Type) -> Type:
+    """The polar factor of a psd matrix is psd where that is invertible; otherwise it need not be."""
+    n = _square(a, "polar")
+    return matrix(n, n)
+
+
+def _rank(a: Type) -> Type:
+    _sides(a, "rank")
+    return replace(SCALAR, sign=1)
+
+
+def _stack(a: Type, b: Type) -> Type:
+    if not (a.is_matrix and b.is_matrix) or a.dims[1] != b.dims[1]:
+        raise RuleError(f"stack puts {a.shape} on {b.shape}: both need as many columns")
+    return matrix(UNKNOWN, a.dims[1])  # rows of zeros are left out
+
+
+def _used_rows(a: Type, b: Type) -> Type:
+    if not a.is_matrix or not b.is_vector or a.dims[0] != b.dims[0]:
+        raise RuleError(f"used_rows takes a matrix and a number per row, not {a.shape} and {b.shape}")
+    return matrix(UNKNOWN, a.dims[1])
+
+
+def _support(a: Type) -> Type:
+    if not a.is_vector:
+        raise RuleError(f"support needs a vector, this is {a.shape}")
+    return column(a.dims[0], sign=1)
+
+
+def groups(kind: str) -> Rule:
+    """Rows of 0 and 1 that say which entries of a vector belong together."""
+
+    def known(a: Type, b: Type) -> Type:
+        if not a.is_vector or not b.is_scalar:
+            raise RuleError(f"{kind} takes a vector and a number, not {a.shape} and {b.shape}")
+        return matrix(UNKNOWN, a.dims[0], sign=1)
+
+    return _given("groups of", known)
+
+
+def _toeplitz(a: Type) -> Type:
+    if not a.is_vector:
+        raise RuleError(f"toeplitz takes a vector, not {a.shape}", "its first column")
+    return matrix(a.dims[0], a.dims[0], sign=max(a.sign, 0))
+
+
+toeplitz = _given("a Toeplitz matrix of", _toeplitz)
+pinv = _given("a pseudo-inverse of", _pinv)
+polar = _given("the polar factor of", _polar)
+rank = _given("a rank of", _rank)
+factor = _given("a factor of", lambda a: matrix(UNKNOWN, _psd(a, "factor", "A.T @ A")))
+row_basis = _given("a basis of", lambda a: matrix(UNKNOWN, _sides(a, "row_basis")[1]))
+stack = _given("a stack of", _stack)
+used_rows = _given("rows picked by", _used_rows)
+support = _given("a support of", _support)
+# Constants, whose size is a dimension; the checker passes it as ``dims``.
+eye = _given("an identity of", lambda a: matrix(a.dims[0], a.dims[0], sign=1, psd=True, symmetric=True))
+ones = _given("ones of", lambda a: column(a.dims[0], sign=1))

@@ -1,0 +1,457 @@
+"""Checks of the sections on solutions and of procedures.
+
+Checks of the steps of a procedure: the programs that they solve, and what comes back.
+
+Checks of what is evaluated with the numbers of a solution: starts, repair, value, meaning, certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from mmopt.errors import suggest
+from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim, Type, matrix
+from mmopt.language.check.infer_types import Scope, dimension, infer
+from mmopt.language.check.relation_checks import AXES, Names, declared_type
+from mmopt.language.syntax.program import Program, program_names
+from mmopt.language.syntax.syntax_tree import (
+    Assignment,
+    Block,
+    Constraint,
+    Declaration,
+    Expr,
+    Multiplier,
+    Name,
+    Repeat,
+    Step,
+    SubProgram,
+    names_in,
+)
+
+# The argument of a step that names an earlier step, from whose point a smooth program starts.
+START_ARGUMENT = "start"
+
+
+def cells(program: Program) -> Dim | None:
+    """The dimension that counts cells, from the first given whose source says so."""
+    for d in program.givens:
+        for axis, dim in zip(AXES.get(d.source, ()), d.dims, strict=False):
+            if axis == "cell":
+                return dim
+    return None
+
+
+def solved_programs(steps: Sequence[Step]) -> list[str]:
+    """The programs that the steps solve, in order, those inside blocks too."""
+    found: list[str] = []
+    for step in steps:
+        if isinstance(step, SubProgram):
+            found.append(step.program)
+        elif isinstance(step, Repeat):
+            found += solved_programs(step.steps)
+    return found
+
+
+def alternates(steps: Sequence[Step]) -> bool:
+    """Whether a block alternates: the end is then a local optimum, which depends on the way there."""
+    return any(isinstance(step, Repeat) and (step.settles or alternates(step.steps)) for step in steps)
+
+
+def check_steps(program: Program, names: Names) -> None:
+    """Define every name that the steps bring; mistakes are :class:`~mmopt.errors.ProgramError`."""
+    _Steps(program, names, frozenset(names.types)).each(program.steps)
+
+
+@dataclass
+class _Steps:
+    program: Program
+    names: Names
+    given: frozenset[str]
+    solved: dict[str, Program] = field(default_factory=dict)
+
+    def each(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if isinstance(step, Repeat):
+                self.repeat(step)
+                continue
+            if step.name in self.given:
+                self.program.source.fail(
+                    step.span, f"'{step.name}' is given; a step cannot change it", "use another name"
+                )
+            if isinstance(step, SubProgram):
+                self.solve(step)
+            elif step.name in self.solved:
+                self.program.source.fail(
+                    step.span,
+                    f"'{step.name}' is the result of a step; an assignment cannot change it",
+                    "use another name",
+                )
+            else:
+                if step.name not in self.names.types:
+                    self.names.new(step.name, step.span)
+                self.names.types[step.name] = self.names.assign(step)
+
+    def repeat(self, loop: Repeat) -> None:
+        self.names.number(loop.times, "a number of times is a number")
+        if loop.until is not None:  # looked at before each round, so its names are known before the block
+            for side in (loop.until.left, loop.until.right):
+                self.names.number(side, "'until' compares two numbers")
+        self.each(loop.steps)
+        if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
+            self.program.source.fail(
+                loop.span,
+                "'alternate' ends by the objective of its last step that solves, and none does",
+                "write 'repeat'",
+            )
+
+    def solve(self, step: SubProgram) -> None:
+        """``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
+        source = self.program.source
+        before = self.solved.get(step.name)
+        if before is None:
+            self.names.new(step.name, step.span)
+        elif before.name != step.program:
+            source.fail(
+                step.span, f"'{step.name}' is the result of '{before.name}' already", "use another name"
+            )
+        if step.program == self.program.name:
+            source.fail(step.program_span, f"'{step.program}' would solve itself")
+        if step.program not in program_names():
+            source.fail(
+                step.program_span,
+                f"there is no program '{step.program}'",
+                suggest(step.program, program_names()),
+            )
+        solved = Program.load(step.program)
+        arguments = self.arguments(step, solved)
+        self.solved[step.name] = solved
+        self.names.types |= self.results(step.name, solved, arguments)
+
+    def arguments(self, step: SubProgram, solved: Program) -> dict[str, Type]:
+        source = self.program.source
+        known_as = {d.name: d for d in _inputs(solved)}
+        dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in known_as.values()}
+        found: dict[str, Type] = {}
+        for name, argument in step.arguments:
+            if name == START_ARGUMENT:
+                self.start(argument, solved)
+                continue
+            known = self.names.infer(argument)
+            if name not in dims:
+                source.fail(argument.span, f"'{step.program}' has no given '{name}'", suggest(name, dims))
+            if len(known.dims) != len(dims[name]):
+                kind = known_as[name].kind if name in known_as else "scalar"
+                source.fail(
+                    argument.span,
+                    f"the given '{name}' of '{step.program}' is a {kind}, this is {known.shape}",
+                )
+            found[name] = known
+        for d in solved.givens:
+            if not d.source and d.name not in found:
+                source.fail(
+                    step.program_span,
+                    f"'{step.program}' needs the given '{d.name}'",
+                    f"write: solve({step.program}, {d.name}=…)",
+                )
+        return found
+
+    def start(self, argument: Expr, solved: Program) -> None:
+        span = argument.span
+        if not isinstance(argument, Name) or argument.id not in self.solved:
+            self.program.source.fail(span, "a start is the name of an earlier step", "write: start=fit")
+        if solved.klass != "smooth":
+            self.program.source.fail(
+                span,
+                f"'{solved.name}' is of class '{solved.klass}': its result does not depend on a start",
+                "leave out 'start'",
+            )
+
+    def results(self, name: str, solved: Program, arguments: Mapping[str, Type]) -> dict[str, Type]:
+        """``name.strategy``, ``name.objective``, and by their names what it chooses and its multipliers."""
+        sizes = self.sizes(solved, arguments)
+
+        def here(d: Declaration) -> Type:
+            dims = tuple(_translate(dim, sizes, f"?{name}.") for dim in d.dims)
+            return declared_type(replace(d, dims=dims), Curvature.CONSTANT)
+
+        found = {f"{name}.{m.key}": here(m.declaration) for m in solved.multipliers}
+        found |= {f"{name}.{d.name}": here(d) for d in solved.choose}
+        # Its strategy has as many rows as the program needs, and a column per cell.
+        columns = cells(self.program) or Dim.of("?cells")
+        found[f"{name}.strategy"] = matrix(Dim.of(f"?rows({name}.strategy)"), columns)
+        found[f"{name}.objective"] = SCALAR
+        return found
+
+    def sizes(self, solved: Program, arguments: Mapping[str, Type]) -> dict[str, Dim]:
+        """The dimensions of the solved program in those of this one, as far as they are known."""
+        sources = {d.source: d.dims for d in self.program.givens if d.source}
+        out: dict[str, Dim] = {}
+        for d in _inputs(solved):
+            dims = arguments[d.name].dims if d.name in arguments else sources.get(d.source, ())
+            for inner, outer in zip(d.dims, dims, strict=False):
+                if inner.name:
+                    out.setdefault(inner.name, outer)
+        return out
+
+
+def _inputs(program: Program) -> list[Declaration]:
+    """What can be passed to a program and has a declared shape."""
+    return [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
+
+
+def _translate(dim: Dim, sizes: Mapping[str, Dim], unknown: str) -> Dim:
+    total = Dim.of(0)
+    for monomial, coefficient in dim.terms:
+        product = Dim.of(coefficient)
+        for name in monomial:
+            product = product * sizes.get(name, Dim.of(unknown + name))
+        total = total + product
+    return total
+
+
+# Programs whose lower bound is computed beside every solution, for whatever strategy.
+PROGRAMS_THAT_BOUND = ("l2_strategy",)
+
+
+def check_closing(program: Program, names: Names, derived: frozenset[str] = frozenset()) -> Scope:
+    """Check the sections after the constraints; every name of the program with its type comes back.
+
+    ``derived`` are the lets of what is chosen.
+    """
+    for name, known in names.types.items():
+        names.types[name] = replace(known, curvature=Curvature.CONSTANT, loewner=False, why="")
+    before = set(names.types)
+    check_steps(program, names)
+    derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
+    if not program.choose:
+        names.number(program.objective, "an objective is a number")
+    _starts(program, names)
+    for a in program.repair:
+        _set(program, a, names, "repair")
+    _adoption(program, names)
+    all_types = {**names.types, "objective": SCALAR}
+    if program.value is not None:
+        names.number(program.value, "the value of a program is a number", objective=SCALAR)
+    _certificate(program, names, derived)
+    # A dual program has its strategy in the multipliers.
+    names.types |= all_types
+    _meaning(program, names)
+    for number in program.neighbours.numbers if program.neighbours else ():
+        dimension(number, names.scope())
+    solved = sorted(solved_programs(program.steps))
+    if program.bound and program.bound not in (*PROGRAMS_THAT_BOUND, *solved):
+        span = dict(program.spans)["bound"]
+        program.source.fail(
+            span,
+            f"there is no program '{program.bound}' whose bound could hold",
+            suggest(program.bound, (*PROGRAMS_THAT_BOUND, *solved)),
+        )
+    return names.scope()
+
+
+def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
+    """An assignment to what is chosen, of its shape."""
+    chosen = [d.name for d in program.choose]
+    if a.name not in chosen:
+        program.source.fail(
+            a.span, f"'{a.name}' is not chosen; a {section} changes what is chosen", suggest(a.name, chosen)
+        )
+    if a.declared:
+        program.source.fail(a.span, f"'{a.name}' is declared a second time", f"write: {a.name} = expression")
+    before, after = names.types[a.name], names.assign(a)
+    if before.dims != after.dims:
+        program.source.fail(
+            a.expr.span, f"'{a.name}' is {before.shape}; the {section} makes it {after.shape}"
+        )
+
+
+def _starts(program: Program, names: Names) -> None:
+    """Starts use what is given."""
+    types = dict(names.types)
+    chosen = {d.name for d in program.choose}
+    for position, start in enumerate(program.starts):
+        if start.name in {other.name for other in program.starts[:position]}:
+            program.source.fail(
+                start.span, f"two starts are called '{start.name}'", "results go by these names"
+            )
+        for a in start.values:
+            outside = sorted(names_in(a.expr) & chosen)
+            if outside:
+                program.source.fail(
+                    a.expr.span,
+                    f"a start uses what is given, and '{outside[0]}' is chosen",
+                    "write it with what is given",
+                )
+            _set(program, a, names, "start")
+    names.types = types
+
+
+def _adoption(program: Program, names: Names) -> None:
+    """What is chosen, from a strategy with a column per cell; later assignments may use earlier ones."""
+    if program.adoption is None:
+        return
+    d = program.adoption.strategy
+    types, dims = dict(names.types), set(names.dims)
+    if d.kind != "matrix" or d.sign or d.source:
+        program.source.fail(d.span, "a strategy is a plain matrix", f"write: {d.name}: matrix[p, n]")
+    names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is known
+    names.declare(d, Curvature.CONSTANT)
+    columns = cells(program)
+    if columns is not None and d.dims[1] != columns:
+        program.source.fail(
+            d.dim_spans[1], f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}"
+        )
+    for a in program.adoption.values:
+        _set(program, a, names, "point from a strategy")
+    # In order: a repair may set what 'from strategy' does not, before anything uses it.
+    known: set[str] = set()
+    chosen = {c.name for c in program.choose}
+    uses = [(a.name, names_in(a.expr)) for a in (*program.adoption.values, *program.repair)]
+    for name, used in [*uses, ("", chosen)]:
+        left = sorted((used & chosen) - known)
+        if left:
+            program.source.fail(
+                dict(program.spans)["from strategy"],
+                f"'{left[0]}' is left without a value by 'from strategy', and no repair sets it",
+            )
+        known.add(name)
+    names.types, names.dims = types, dims
+
+
+def _meaning(program: Program, names: Names) -> None:
+    m = program.meaning
+    if m.kind == "none":
+        return
+    known = names.infer(m.expr)
+    if not known.is_matrix:
+        program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {known.shape}")
+    columns = cells(program)
+    if m.kind == "strategy":
+        if columns is not None and known.dims[1] != columns:
+            program.source.fail(
+                m.expr.span, f"a strategy has a column per cell ({columns}), this is {known.shape}"
+            )
+        return
+    if m.basis not in names.types:
+        program.source.fail(
+            m.expr.span,
+            f"the basis '{m.basis}' is not defined",
+            suggest(m.basis, [d.name for d in program.givens]),
+        )
+    basis = names.types[m.basis]
+    if known.dims[0] != known.dims[1] or not basis.is_matrix or basis.dims[0] != known.dims[0]:
+        program.source.fail(
+            m.expr.span,
+            f"a covariance on '{m.basis}' has a row and a column per row of it: this is {known.shape}, "
+            + f"'{m.basis}' is {basis.shape}",
+        )
+
+
+def _certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
+    """Multipliers, each with its start; then the bound, which uses them and what is given."""
+    if program.certificate is None:
+        return
+    constraints = {c.name: c for c in program.constraints}
+    chosen = {d.name for d in program.choose}
+    all_types = dict(names.types)
+    for m in program.certificate.multipliers:
+        d = m.declaration
+        if m.start is None and program.klass == "procedure":
+            program.source.fail(
+                d.span,
+                "a multiplier of a procedure starts from a result of its steps",
+                f"write: {d.name}: vector[n] >= 0 from fit.{d.name}",
+            )
+        if m.start is None:
+            _sign_fits(m, constraints.get(m.dual_of), program)
+        if d.name in chosen | derived or (m.start is not None and d.name in constraints):
+            names.source.fail(d.span, f"'{d.name}' is defined twice", "give one of them another name")
+        names.declare(d, Curvature.CONSTANT)
+        if m.dual_of:
+            if m.dual_of not in constraints:
+                program.source.fail(
+                    m.span or d.span, f"there is no constraint '{m.dual_of}'", suggest(m.dual_of, constraints)
+                )
+            _multiplier_fits(m, constraints[m.dual_of], names)
+        if isinstance(m.start, Name) and m.start.id in constraints:
+            program.source.fail(
+                m.start.span, f"'{m.start.id}' is a constraint", f"write: from dual({m.start.id})"
+            )
+        if m.start is not None:
+            known = infer(m.start, replace(names.scope(), types=all_types, found={}))
+            stated = declared_type(d, Curvature.CONSTANT)
+            if known.dims != stated.dims:
+                message = f"'{d.name}' is declared {stated.shape}, its start is {known.shape}"
+                names.source.fail(m.start.span, message)
+    for name in chosen | derived:
+        names.types.pop(name, None)
+    names.hints = dict.fromkeys(
+        chosen | derived, "a bound holds whatever is chosen, so it uses what is given"
+    )
+    names.number(program.certificate.expr, "a bound is a number")
+    names.hints = {}
+
+
+def _sign_fits(m: Multiplier, c: Constraint | None, program: Program) -> None:
+    """Of an inequality a multiplier is >= 0, of one of matrices psd, of an equality free (or has a start)."""
+    d, op = m.declaration, c.relation.op if c else ""
+    is_matrix = op in (">>", "<<")
+    if is_matrix and m.block is None and d.kind != "psd":
+        assert c is not None
+        message = f"the multiplier of the matrix inequality '{c.name}' is a psd matrix"
+        program.source.fail(d.span, message, f"write {d.name}: psd[n, n] from dual({c.name})")
+    if (op == "==" and d.kind != "psd") or (is_matrix and d.kind == "psd"):
+        return
+    if d.sign == ">=" and d.kind in ("vector", "scalar", "matrix"):
+        return
+    size = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
+    kind = d.kind if d.kind in ("vector", "scalar") else "matrix"
+    hint = f"write {d.name}: {kind}{size} >= 0 (that of an equality is free, that of X >> 0 psd)"
+    what = f"the multiplier of '{c.name}'" if c else "a multiplier"
+    program.source.fail(d.span, f"{what} is a number, a vector or a matrix, and >= 0", hint)
+
+
+def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
+    """``dual(name)`` has the entries of a line; ``dual(name)[i, i]`` is diagonal block i of a psd line."""
+    d, relation = m.declaration, c.relation
+    span = m.span or d.span
+    scope = names.scope().inside(c.family)
+    dims: tuple[Dim, ...] = (c.family.dim,) if c.family else ()
+    what, place, stated = f"'{c.name}'", d.dim_spans[0] if d.dims else d.span, d.dims[:1]
+    if m.block is not None:
+        rows = relation.left.rows if isinstance(relation.left, Block) and relation.op == ">>" else ()
+        if not rows:
+            names.source.fail(span, f"'{c.name}' has no blocks", "write dual(name) without [ ]")
+        if m.block >= len(rows):
+            names.source.fail(span, f"'{c.name}' has {len(rows)} diagonal blocks, counted from 0")
+        what, place, stated = f"block ({m.block}, {m.block}) of '{c.name}'", span, d.dims
+        known = infer(rows[m.block][m.block], scope)
+        if known.is_matrix and c.family:
+            names.source.fail(
+                span,
+                f"{what} is {known.shape}, one for each '{c.family.index}'",
+                "only blocks of one number have a multiplier in a family",
+            )
+        dims += known.dims
+    elif isinstance(relation.left, Block) and relation.op == ">>":
+        names.source.fail(
+            span,
+            f"'{c.name}' has blocks, whose multipliers are scaled apart",
+            f"write for a diagonal block: from dual({c.name})[0, 0]",
+        )
+    elif relation.op in (">>", "<<") and c.family:
+        names.source.fail(
+            span, f"'{c.name}' is a matrix inequality for each '{c.family.index}'", "leave out 'from'"
+        )
+    elif relation.op in (">>", "<<"):
+        stated = d.dims
+        dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
+    else:
+        dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
+    if dims != d.dims:
+        sizes, declared = (" by ".join(map(str, x)) or "one" for x in (dims, stated))
+        plural = "s" * (sizes != "one")
+        names.source.fail(
+            place, f"{what} has {sizes} multiplier{plural}, '{d.name}' is declared with {declared}"
+        )

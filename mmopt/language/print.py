@@ -1,0 +1,584 @@
+"""Programs in print: expressions, prose and layout, in LaTeX and plain text.
+
+Expressions, names and numbers in print: one visitor over the tree, with the forms of the atoms table.
+
+Print follows paper where the language follows numpy: a vector is a column, so ``c @ q`` is printed
+with the transpose that it means, ``*`` as a circle between arrays and as a plain product with a number.
+
+Mathematics between backticks in the words of a program: ``about``, ``proof`` and texts in quotes.
+
+Between backticks stands an expression of the language, or several with relations between them:
+``X = A.T @ A``, ``a <= b = c``. A power may also be written ``D^(1/2)``. Beside the names of the program
+words may use their own, as on paper: those of one letter, perhaps with a subscript, and Greek ones; one
+that is said to equal something has its shape from then on. What cannot be read so is no mathematics and
+stays as it is, backticks and all.
+
+A whole program in print: its sections as labelled lines, in LaTeX or plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, assert_never
+
+from mmopt.errors import ProgramError
+from mmopt.language.atoms.argument_types import Curvature, Type
+from mmopt.language.atoms.atom import PrintedForm
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.relation_checks import declared_type
+from mmopt.language.check.whole_program import Checked, check
+from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.program import Neighbourhood, Program
+from mmopt.language.syntax.source_text import RELATIONS, Source, Text, Token
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Assignment,
+    Block,
+    Certificate,
+    Constraint,
+    Declaration,
+    Entries,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Relation,
+    Repeat,
+    Start,
+    Step,
+    SubProgram,
+    constant,
+    number_text,
+    transpose,
+    walk,
+)
+
+Style = Literal["latex", "plain"]
+
+_LETTERS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+)
+GREEK = dict(zip(_LETTERS.split(), "αβγδεζηθικμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", strict=True))
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    **{char: "\\" + char for char in "#$%&_{}"},
+}
+
+ENCLOSED = 9
+POSTFIX = 8
+SUMMAND = 2
+PRODUCT = {
+    "latex": (PrintedForm(r"{0}\,{1}", 3), PrintedForm(r"{0} \cdot {1}", 3)),
+    "plain": (PrintedForm("{0} {1}", 3), PrintedForm("{0} · {1}", 3)),
+}
+# How each style writes what is no atom.
+STYLES: Mapping[Style, Mapping[str, str]] = {
+    "latex": {
+        "brackets": r"\left({0}\right)",
+        "along": r"{0}_{{\text{{{1}}}}}\left({2}\right)",
+        "index": "{0}_{{{1}}}",
+        "comma": ",",
+        "block": r"\begin{{bmatrix}} {0} \end{{bmatrix}}",
+        "entry": " & ",
+        "row": r" \\ ",
+        "every": r" \quad \forall {0}",
+        "in": r"{0} \in [{1}]",
+        "sum": r"\sum_{{{1}}} {0}",
+        "entries": r"\left({0}\right)_{{{1}}}",
+        "set": r"\leftarrow",
+        "indent": r"\quad ",
+        "space": r"\ ",
+        "not negative": r" \ge 0",
+        "positive": " > 0",
+        "psd": r" \succeq 0",
+    },
+    "plain": {
+        "brackets": "({0})",
+        "along": "{1}-{0}({2})",
+        "index": "{0}[{1}]",
+        "comma": ", ",
+        "block": "[{0}]",
+        "entry": ", ",
+        "row": "; ",
+        "every": "   ∀ {0}",
+        "in": "{0} ∈ [{1}]",
+        "sum": "Σ({1}) {0}",
+        "entries": "({0}: {1})",
+        "set": "←",
+        "indent": "    ",
+        "space": " ",
+        "not negative": " ≥ 0",
+        "positive": " > 0",
+        "psd": " ⪰ 0",
+    },
+}
+SYMBOLS = {
+    "latex": {"<=": r"\le", ">=": r"\ge", "==": "=", ">>": r"\succeq", "<<": r"\preceq"}
+    | {"<": "<", ">": ">", "!=": r"\ne"},
+    "plain": {"<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "<<": "⪯"} | {"<": "<", ">": ">", "!=": "≠"},
+}
+# The same whichever way three of them are grouped.
+ASSOCIATIVE = {"add": ("add", "sub"), "matmul": ("matmul",)}
+
+
+def print_expr(expr: Expr, scope: Scope, style: Style, inline: bool = False) -> str:
+    """The expression in LaTeX (math mode) or plain Unicode text.
+
+    ``inline``: it stands in a line of words, so fractions are slanted; it may have names that the scope does
+    not know, and a product with such a name is written as one with a number.
+    """
+    return _Printer(scope, style, inline).write(expr)[0]
+
+
+def print_relation(relation: Relation, scope: Scope, style: Style) -> str:
+    """``left ≤ right``."""
+    sides: list[Expr] = [relation.left, relation.right]
+    every = ""
+    match sides:
+        case [Entries(body=left) as entries, Entries(body=right)]:
+            every = STYLES[style]["every"].format(_Printer(scope, style).clause(entries))
+            scope, sides = scope.among(entries), [left, right]
+    one, other = (print_expr(e, scope, style) for e in sides)
+    return f"{one} {SYMBOLS[style][relation.op]} {other}{every}"
+
+
+@dataclass(frozen=True)
+class _Printer:
+    scope: Scope
+    style: Style
+    inline: bool = False
+
+    @property
+    def latex(self) -> bool:
+        return self.style == "latex"
+
+    def written(self, what: str, *parts: str) -> str:
+        return STYLES[self.style][what].format(*parts)
+
+    def type_of(self, expr: Expr) -> Type | None:
+        """The type, or nothing where a name has another meaning by now (in the steps of a procedure)."""
+        try:
+            return infer(expr, self.scope)
+        except ProgramError:
+            return None
+
+    def write(self, expr: Expr) -> tuple[str, int]:
+        """The text and how strongly it holds together."""
+        match expr:
+            case Number(value=value):
+                return self.number(number_text(value))
+            case Name(id=name):
+                return (latex_name(name) if self.latex else plain_name(name)), ENCLOSED
+            case Index():
+                return self.index(expr)
+            case Block(rows=rows):
+                return self.block(rows)
+            case Apply(atom="pow", args=(base, exponent)):
+                return self.power(base, exponent)
+            case Apply(atom="matmul", args=(left, right)):
+                return self.infix(self.form("matmul"), "matmul", *self.oriented(left, right))
+            case Apply(atom="mul", args=(left, right)):
+                return self.infix(self.product(left, right), "mul", left, right)
+            case Entries(body=body):
+                text = self.within(expr).write(body)[0]
+                return self.written("entries", text, self.clause(expr)), ENCLOSED
+            case Apply(atom="sum", args=(Entries(body=body) as entries,)):
+                text = self.within(entries).held(body, SUMMAND)
+                return self.written("sum", text, self.clause(entries)), SUMMAND
+            case Apply(atom="sum" | "max" | "min", args=(inner,), options=(("axis", axis),)):
+                return self.along(expr.atom, inner, axis)
+        assert isinstance(expr, Apply)
+        return self.plain_form(expr)
+
+    def number(self, text: str) -> tuple[str, int]:
+        """In LaTeX ``1e-09`` is a power of ten."""
+        digits, e, power = text.partition("e")
+        if not (self.latex and e):
+            return text, POSTFIX if e else ENCLOSED
+        times = PRODUCT["latex"][True]
+        raised = f"10^{{{int(power)}}}"
+        return (raised, POSTFIX) if digits == "1" else (times.text.format(digits, raised), times.binds)
+
+    def within(self, entries: Entries) -> _Printer:
+        """The printer of what stands inside the clauses of entries."""
+        return replace(self, scope=self.scope.among(entries))
+
+    def clause(self, entries: Entries) -> str:
+        """``i, j ∈ [n]: |i - j| ≥ b``."""
+        runs: dict[str, list[str]] = {}
+        for f in entries.families:
+            runs.setdefault(str(f.dim), []).append(latex_name(f.index) if self.latex else f.index)
+        said = ", ".join(self.written("in", ", ".join(names), dim) for dim, names in runs.items())
+        inner = self.scope.among(entries)
+        return ": ".join([said, *(print_relation(r, inner, self.style) for r in entries.where)])
+
+    def plain_form(self, expr: Apply) -> tuple[str, int]:
+        form = self.form(expr.atom)
+        args = expr.args
+        if len(args) == 2 and form.text.startswith("{0}"):
+            return self.infix(form, expr.atom, *args)
+        inside = [self.write(a) for a in args]
+        if len(args) == 1 and (form.text.startswith("{0}") or form.text.endswith("{0}")):
+            inside = [(self.held(args[0], form.binds + 1), ENCLOSED)]
+        return form.text.format(*(text for text, _ in inside)), form.binds
+
+    def form(self, atom: str) -> PrintedForm:
+        slanted = self.inline and atom == "div"
+        return ATOMS[atom].latex if self.latex and not slanted else ATOMS[atom].plain
+
+    def held(self, expr: Expr, needed: int) -> str:
+        """The text, in brackets when it does not hold together strongly enough."""
+        text, binds = self.write(expr)
+        return text if binds >= needed else self.written("brackets", text)
+
+    def infix(self, form: PrintedForm, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
+        is_chain = isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ())
+        # Nothing but a bare name is read as one below a slanted line.
+        needed = POSTFIX if atom == "div" else form.binds + (not is_chain)
+        return form.text.format(self.held(left, form.binds), self.held(right, needed)), form.binds
+
+    def product(self, left: Expr, right: Expr) -> PrintedForm:
+        """Between arrays the circle, with a number a plain product."""
+        types = self.type_of(left), self.type_of(right)
+        begins_with_digit = self.write(right)[0][:1].isdigit()
+        has_number = any(self.inline if t is None else t.is_scalar for t in types)
+        return PRODUCT[self.style][begins_with_digit] if has_number else self.form("mul")
+
+    def oriented(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+        """Both sides of ``@`` with the transposes that numpy leaves out."""
+        a, b = self.type_of(left), self.type_of(right)
+        is_column, is_row = a and a.is_vector and not a.is_row, b and b.is_vector and b.is_row
+        return transpose(left) if is_column else left, transpose(right) if is_row else right
+
+    def power(self, base: Expr, exponent: Expr) -> tuple[str, int]:
+        written, ratio = self.held(base, ENCLOSED), _ratio(exponent)
+        if self.latex:
+            circle = r"\circ " if self.is_by_entry(base) else ""
+            return self.form("pow").text.format(written, circle + (ratio or self.write(exponent)[0])), POSTFIX
+        if ratio:
+            return written + ("^½" if ratio == "1/2" else f"^({ratio.replace('-', '−')})"), POSTFIX
+        match exponent:
+            case Number(value=value):
+                return written + superscript(value), POSTFIX
+            case Apply(atom="neg", args=(Number(value=value),)):
+                return written + superscript(-value), POSTFIX
+        return f"{written}^{self.held(exponent, ENCLOSED)}", POSTFIX
+
+    def is_by_entry(self, base: Expr) -> bool:
+        """Whether a power is marked as one of each entry: in words one of a matrix is meant as it is read."""
+        type_ = None if self.inline else self.type_of(base)
+        return type_ is not None and type_.is_matrix
+
+    def along(self, atom: str, inner: Expr, axis: int) -> tuple[str, int]:
+        """One number per column (axis 0) or per row (axis 1)."""
+        operator = r"\operatorname{sum}" if atom == "sum" else rf"\{atom}"
+        per, name = ("row" if axis else "column"), operator if self.latex else atom
+        return self.written("along", name, per, self.write(inner)[0]), ENCLOSED
+
+    def index(self, expr: Index) -> tuple[str, int]:
+        items = [":" if i is None else _ratio(i) or self.write(i)[0] for i in expr.items]
+        base = self.held(expr.base, ENCLOSED)
+        base = f"{{{base}}}" if self.latex and "_" in base else base
+        return self.written("index", base, STYLES[self.style]["comma"].join(items)), ENCLOSED
+
+    def block(self, rows: tuple[tuple[Expr, ...], ...]) -> tuple[str, int]:
+        entry, row_end = STYLES[self.style]["entry"], STYLES[self.style]["row"]
+        lines = row_end.join(entry.join(self.write(e)[0] for e in row) for row in rows)
+        return self.written("block", lines), ENCLOSED
+
+
+def _ratio(expr: Expr) -> str:
+    """``-1/2``, a fraction of two numbers as it stands in an exponent or below a name; else nothing."""
+    match expr:
+        case Apply(atom="div", args=(left, right)):
+            over, under = constant(left), constant(right)
+            return "" if over is None or under is None else f"{number_text(over)}/{number_text(under)}"
+    return ""
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """A name and its subscript: ``alpha_1`` and ``x1`` have one, ``step.strategy`` has none."""
+    match = re.fullmatch(r"([^\W\d_]+)_?(\w*)", name)
+    return (match.group(1), match.group(2)) if match else (name, "")
+
+
+def plain_name(name: str) -> str:
+    """A name in plain text, with a Greek letter for its first word."""
+    word, _ = _parts(name)
+    return GREEK[word] + name[len(word) :] if word in GREEK else name
+
+
+def latex_name(name: str) -> str:
+    """A name in LaTeX: letters in italics, words upright, what follows ``_`` (or digits) below."""
+    word, below = _parts(name)
+    written = f"\\{word}" if word in GREEK else _upright(word)
+    return f"{written}_{{{latex_name(below)}}}" if below else written
+
+
+def _upright(word: str) -> str:
+    return word if len(word) == 1 or word.isdigit() else "\\mathrm{" + latex_text(word) + "}"
+
+
+def latex_text(text: str) -> str:
+    """Words inside ``\\text{…}``."""
+    return "".join(ESCAPES.get(char, char) for char in text)
+
+
+def superscript(value: float) -> str:
+    """A number raised, in plain text."""
+    if value == int(value):
+        return number_text(value).translate(RAISED)
+    return {0.5: "^½", 1.5: "^(3/2)"}.get(value, f"^({number_text(value)})")
+
+
+_QUOTED = re.compile(r"`([^`\s](?:[^`]*[^`\s])?)`")
+_LOCAL = re.compile(rf"(?:[^\W\d_]|{'|'.join(GREEK)})(?:\d*|_\w+)")
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula in plain Unicode text and in LaTeX (math mode)."""
+
+    plain: str
+    latex: str
+
+
+# Words with formulas between them.
+Sentence = tuple[str | Formula, ...]
+
+
+def prose(text: str, scope: Scope) -> tuple[Sentence, Scope]:
+    """The words with their formulas, line ends kept; and the scope with the names that they define."""
+    pieces: list[str | Formula] = []
+    at = start = 0
+    while quoted := _QUOTED.search(text, start):
+        sides = _sides(quoted[1], scope)
+        start = quoted.end()
+        if sides is None:
+            start -= 1  # what would close no formula may open one
+            continue
+        pieces += [text[at : quoted.start()], *_chain(sides, scope)]
+        at = start
+        scope = _defined(sides, scope)
+    return tuple(piece for piece in (*pieces, text[at:]) if piece), scope
+
+
+def plain_words(words: Sentence) -> str:
+    """A sentence in plain Unicode text."""
+    return "".join(piece if isinstance(piece, str) else piece.plain for piece in words)
+
+
+# The relation before it ("" before the first), and a side.
+_Side = tuple[str, Expr]
+
+
+def _sides(quoted: str, scope: Scope) -> list[_Side] | None:
+    """The sides of a formula, or nothing when it is none."""
+    written = quoted.replace("^", "**")
+    text = Text(Source("", tuple(written.split("\n"))), written, 1, 1)
+    try:
+        relations: list[Token | None] = [None, *(t for t in text.outer if t.text in RELATIONS)]
+        ends = [*(t.start for t in relations[1:] if t), len(written)]
+        sides = [
+            (token.text if token else "", parse_expr(text.cut(token.end if token else 0, end)))
+            for token, end in zip(relations, ends, strict=True)
+        ]
+    except ProgramError:
+        return None
+    names = {node.id for _, side in sides for node in walk(side) if isinstance(node, Name)}
+    known = {*scope.types, *scope.dims}
+    return sides if all(name in known or _LOCAL.fullmatch(name) for name in names) else None
+
+
+def _chain(sides: list[_Side], scope: Scope) -> Iterator[str | Formula]:
+    """A formula for each side with the relation before it: between them a line may end."""
+    for relation, side in sides:
+        plain, latex = (print_expr(side, scope, style, inline=True) for style in ("plain", "latex"))
+        if relation:
+            yield " "
+            symbol = "==" if relation == "=" else relation
+            plain, latex = f"{SYMBOLS['plain'][symbol]} {plain}", f"{SYMBOLS['latex'][symbol]} {latex}"
+        yield Formula(plain, latex)
+
+
+def _defined(sides: list[_Side], scope: Scope) -> Scope:
+    """The scope with a name that was not known and equals an expression that is."""
+    match sides:
+        case [("", Name(id=name)), ("=", value), *_] if name not in {*scope.types, *scope.dims}:
+            try:
+                return scope.with_types(**{name: infer(value, scope)})
+            except ProgramError:
+                return scope
+    return scope
+
+
+class _Line(NamedTuple):
+    """A label (of the first line of a section), a formula, and words beside it."""
+
+    label: str
+    formula: str
+    words: str = ""
+
+
+def typeset_latex(program: Program | Checked) -> str:
+    """The program as an ``aligned`` block, to stand in math mode.
+
+    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
+    """
+    lines = []
+    for name, formula, pieces in program_lines(program, "latex"):
+        label = rf"\text{{{latex_text(name)}}}" if name else ""
+        words = "".join(rf"\text{{{latex_text(p)}}}" if isinstance(p, str) else p.latex for p in pieces)
+        lines.append(rf"{label}\quad & {formula}" + (f" && {words}" if words else ""))
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[str, str, Sentence]]:
+    """Every line as (label of the first line of a section, formula, words beside it).
+
+    Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
+    """
+    checked = program if isinstance(program, Checked) else check(program)
+    sections = _Writer(checked.scope, style).sections(checked.written)
+    return [
+        ("" if i else name, line.formula, prose(line.words, checked.scope)[0])
+        for name, lines in sections
+        for i, line in enumerate(lines)
+    ]
+
+
+@dataclass(frozen=True)
+class _Writer:
+    scope: Scope
+    style: Style
+
+    @property
+    def form(self) -> Mapping[str, str]:
+        return STYLES[self.style]
+
+    def name(self, name: str) -> str:
+        return latex_name(name) if self.style == "latex" else plain_name(name)
+
+    def words(self, words: str) -> str:
+        """Words inside a formula."""
+        return rf"\text{{{latex_text(words)}}}" if self.style == "latex" else words
+
+    def sections(self, p: Program) -> Iterator[tuple[str, list[_Line]]]:
+        yield "given", [self.declaration(d) for d in p.givens]
+        yield "parameter", [self.assignment(a, "=") for a in p.parameters]
+        yield "let", [self.assignment(a, "=") for a in p.lets]
+        yield "require", [self.constraint(c) for c in p.requires]
+        yield "choose", [self.declaration(d) for d in p.choose]
+        yield "steps", [line for s in p.steps for line in self.step(s)]
+        yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
+        yield "subject to", [self.constraint(c) for c in p.constraints]
+        yield "start", [line for s in p.starts for line in self.start(s)]
+        yield "repair", [self.assignment(a, self.form["set"]) for a in p.repair]
+        if p.value is not None:
+            yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
+        if p.meaning.kind != "none":
+            is_strategy = p.meaning.kind == "strategy"
+            on = f"norm {p.meaning.norm}" if is_strategy else f"of the noise on `{p.meaning.basis} @ x`"
+            yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+        if p.neighbours is not None:
+            yield "neighbours", [_Line("", self.neighbours(p.neighbours))]
+        if p.adoption is not None:
+            adopted = p.adoption.strategy
+            known = self.scope.with_types(**{adopted.name: declared_type(adopted, Curvature.CONSTANT)})
+            inside = replace(self, scope=replace(known, dims=known.dims | adopted.dims[0].symbols))
+            lines = [inside.assignment(a, "=") for a in p.adoption.values]
+            yield f"from strategy {self.name(adopted.name)}", lines
+        if p.certificate is not None:
+            yield "bound", [self.certificate(p.certificate)]
+        elif p.bound:
+            yield "bound", [_Line("", self.words(f"that of {p.bound}"))]
+
+    def declaration(self, d: Declaration) -> _Line:
+        name, latex = self.name(d.name), self.style == "latex"
+        dims = [str(dim) if not latex else str(dim).replace("*", r"\,") for dim in d.dims]
+        positive = {"": "", ">=": r"_{\ge 0}" if latex else " ≥ 0", ">": "_{> 0}" if latex else " > 0"}[
+            d.sign
+        ]
+        if latex:
+            size = r" \times ".join(dims)
+            space = rf"\mathbb R{positive}" + (f"^{{{size}}}" if dims else "")
+            space = {"psd": rf"\mathbb S_+^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
+            space = {"symmetric": rf"\mathbb S^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
+            return _Line("", rf"{name} \in {space}", d.doc)
+        kind = {"psd": " ⪰ 0", "symmetric": f" = {name}ᵀ"}.get(d.kind, "")
+        size = {0: "a number", 1: "a vector of length {0}", 2: "a matrix {0} × {1}"}[len(dims)].format(*dims)
+        return _Line("", f"{name}{kind}{positive}, {size}", d.doc)
+
+    def assignment(self, a: Assignment, sign: str) -> _Line:
+        return _Line("", f"{self.name(a.name)} {sign} {print_expr(a.expr, self.scope, self.style)}")
+
+    def step(self, s: Step, depth: int = 0) -> Iterator[_Line]:
+        """One line, or those of a block, indented."""
+        indent = self.form["indent"] * depth
+        if not isinstance(s, Repeat):
+            line = self.assignment(s, self.form["set"]) if isinstance(s, Assignment) else self.solve(s)
+            yield line._replace(formula=indent + line.formula)
+            return
+        times = print_expr(s.times, self.scope, self.style)
+        word, space = "alternate" if s.settles else "repeat", self.form["space"]
+        head = f"{indent}{self.words(word)}{space}{times}{space}{self.words('times')}"
+        if s.until is not None:
+            head += f"{space}{self.words('or until')}{space}{print_relation(s.until, self.scope, self.style)}"
+        yield _Line("", head)
+        for inner in s.steps:
+            yield from self.step(inner, depth + 1)
+
+    def start(self, s: Start) -> Iterator[_Line]:
+        if not s.values:
+            yield _Line("", self.words("entries drawn at random"), s.name)
+        for a in s.values:
+            yield self.assignment(a, "=")._replace(words=s.name)
+
+    def solve(self, s: SubProgram) -> _Line:
+        arguments = [f"{self.name(n)} = {print_expr(e, self.scope, self.style)}" for n, e in s.arguments]
+        inside = "; ".join([self.words(s.program), *arguments])
+        return _Line("", f"{self.name(s.name)} {self.form['set']} {self.words('solve')}({inside})")
+
+    def constraint(self, c: Constraint) -> _Line:
+        scope, every = self.scope.inside(c.family), ""
+        if c.family:
+            indices = self.form["in"].format(self.name(c.family.index), c.family.dim)
+            every = self.form["every"].format(indices)
+        words = "" if c.name.startswith("constraint_") else c.name
+        return _Line("", print_relation(c.relation, scope, self.style) + every, words)
+
+    def neighbours(self, set_: Neighbourhood) -> str:
+        """In words: what one table may have beside the other."""
+        numbers = [print_expr(e, self.scope, self.style) for e in set_.numbers]
+        pieces: tuple[str, ...]
+        match set_.kind:
+            case "add-remove":
+                pieces = ("one row added or removed",)
+            case "replace-one":
+                pieces = ("one row replaced",)
+            case "rows":
+                pieces = ("up to", *numbers, "rows of one person, added or removed")
+            case "participation":
+                b, k = numbers
+                most = "the rows of one person: one in a step, added or removed, in at most"
+                pieces = (most, k, "steps, any two at least", b, "apart")
+            case _:
+                assert_never(set_.kind)
+        written = [piece if i % 2 else self.words(piece) for i, piece in enumerate(pieces)]
+        return self.form["space"].join(written)
+
+    def certificate(self, c: Certificate) -> _Line:
+        signs = {"": "", ">=": self.form["not negative"], ">": self.form["positive"]}
+        every = ", ".join(
+            self.name(d.name) + (self.form["psd"] if d.kind == "psd" else signs[d.sign])
+            for d in (m.declaration for m in c.multipliers)
+        )
+        bound = print_expr(c.expr, self.scope, self.style)
+        return _Line("", bound + (self.form["every"].format(every) if every else ""))

@@ -1,0 +1,427 @@
+"""Functions of few attributes: bases, products, and the queries in them.
+
+The functions of one attribute: the constant, contrasts of its orbits, and rests; what is asked in them.
+
+An attribute has d values, in orbits (s of them in one, o orbits) of values that can be swapped in every
+query. Its functions, orthonormal under the uniform probability on the values, are
+
+- the constant 1;
+- o - 1 *contrasts*: constant on orbits, with mean zero;
+- per orbit with s > 1 a *rest*: functions on that orbit with sum zero, s - 1 of them, all alike.
+
+A query with the row F on the attribute has the coefficient F b / d on the function b. A measure that is
+uniform within orbits has the mean δ (d / s) μ(orbit) of the product of two functions of one rest, and 0 of a
+rest and any other function.
+
+Functions of few attributes: a component of the row space as products of contrasts, sector by sector.
+
+A component has a rest on each attribute of a set T, and on the others products of one contrast of each
+attribute of a set U, its *sector*. Sectors come from the largest sets to the empty one, the last; in a sector
+the last attribute's contrast varies fastest.
+
+The queries on a component, up to rotation: a triangle R with RᵀR their Gram matrix, sector by sector.
+
+A product's rows are nonzero on the sectors inside its attributes only. So the factorisation goes from the
+largest sectors to the empty one (as multifrontal QR of sparse matrices: Davis, Direct Methods for Sparse
+Linear Systems, 2006, section 7): rows that touch a sector are stacked, one QR leaves as many rows as the
+sector has functions, and what remains touches later sectors only. Rows of pairs of attributes are never
+stacked with each other until little is left of them. No Gram matrix is formed.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from mmopt.errors import TooLargeError
+from mmopt.limits import fits_memory, require_time
+from mmopt.numerics.arrays import EPS, Array, Ints, qr, rounding_of_qr
+from mmopt.symmetry.attribute_queries import Piece, interchangeable
+from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
+from mmopt.workloads.blocks.implicit_matrix import refine
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeBasis:
+    """The orbits of an attribute's values and the functions of them."""
+
+    symmetry: AttributeSymmetry
+
+    @property
+    def size(self) -> int:
+        """d, the number of values."""
+        return len(self.symmetry.classes)
+
+    @property
+    def orbits(self) -> int:
+        """o, the number of orbits."""
+        return len(self.sizes)
+
+    @property
+    def sizes(self) -> Ints:
+        """(o,) values in each orbit."""
+        return self.symmetry.sizes
+
+    @property
+    def uniform(self) -> Array:
+        """(o,) the uniform probability of each orbit."""
+        return self.sizes / self.size
+
+    @cached_property
+    def functions(self) -> Array:
+        """(o, o) at each orbit the values of the constant, which are 1, and of the contrasts."""
+        return orthonormal_functions(self.uniform)
+
+    @cached_property
+    def squares(self) -> Array:
+        """(o,) d / s: the square of a function of the orbit's rest, in the mean over the orbit."""
+        return np.asarray(self.size / self.sizes, dtype=np.float64)
+
+    def turned(self, coordinates: Array) -> Array:
+        """(r, o) on the constant and the contrasts, from rows (r, o) on the orbits' unit vectors."""
+        return np.asarray(coordinates @ _turned(self.uniform))
+
+    def second_moments(self, measure: Array) -> Array:
+        """(o, o) the means of products of two of ``functions`` under a measure (o,) of the orbits."""
+        return np.asarray(self.functions.T @ (measure[:, None] * self.functions))
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """What a factor asks of an attribute, up to rotation of its rows.
+
+    flat : (r, o) rows on the constant and the contrasts; where the factor is constant (1, 1): no contrast.
+    rests : by orbit the one coefficient on its rest; orbits on which the factor has none are left out.
+    """
+
+    flat: Array
+    rests: Mapping[int, float]
+
+    @cached_property
+    def constant(self) -> float:
+        """The length of the coefficients on the constant."""
+        return float(np.linalg.norm(self.flat[:, 0]))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the factor looks at no value: the same for all."""
+        return self.flat.shape[1] == 1 and not self.rests
+
+
+def orthonormal_functions(measure: Array) -> Array:
+    """(o, o) values of the constant 1 and of o - 1 functions, orthonormal under a positive measure."""
+    found = _turned(measure) / np.sqrt(measure)[:, None]
+    found[:, 0] = 1.0
+    return np.asarray(found)
+
+
+def _turned(measure: Array) -> Array:
+    """(o, o) orthogonal and symmetric, the first column the roots of the measure."""
+    # The reflection that exchanges the first unit vector and these roots.
+    normal = -np.sqrt(measure)
+    normal[0] += 1.0
+    length = float(normal @ normal)
+    found = np.eye(len(measure))
+    return found if length == 0.0 else found - np.outer(2.0 / length * normal, normal)
+
+
+def basis_of(size: int, pieces: Sequence[Piece]) -> AttributeBasis:
+    """The functions of an attribute with these queries; values are swapped where each piece allows it."""
+    classes = np.zeros(size, dtype=np.int64)
+    for piece in pieces:
+        classes = refine([classes, interchangeable(piece)])
+    return AttributeBasis(AttributeSymmetry.of(classes, reversal=False))
+
+
+def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
+    """What a piece asks, in the functions of its attribute.
+
+    The squared coefficients of a total are 1, of an identity 1 / d, exactly; else from the root of the rows.
+
+    Raises
+    ------
+    TooLargeError : a root that does not fit in memory.
+    """
+    symmetry, scale = basis.symmetry, 1.0 / np.sqrt(basis.size)
+    if piece.kind == "total":
+        return Coefficients(np.ones((1, 1)), {})
+    several = np.flatnonzero(basis.sizes > 1).tolist()
+    if piece.kind == "identity":
+        return Coefficients(scale * np.eye(basis.orbits), dict.fromkeys(several, float(scale)))
+    root = piece.root()
+    if (root == root[:, :1]).all() and _is_constant(piece):
+        return Coefficients(np.array([[float(np.linalg.norm(root[:, 0]))]]), {})
+    sums = symmetry.sums(root)
+    even, *rests = (symmetry.root(part, root, sums, piece.blocks, mean=False) for part in symmetry.parts)
+    found = {o: float(scale * own[0, 0]) for o, own in zip(several, rests, strict=True) if len(own)}
+    return Coefficients(basis.turned(scale * even), found)
+
+
+def _is_constant(piece: Piece) -> bool:
+    """Whether every query gives all values the same, decided by the rows themselves."""
+    return all(bool((rows == rows[:, :1]).all()) for rows in piece.blocks())
+
+
+Sector = tuple[int, ...]
+Rests = tuple[tuple[int, int], ...]
+"""Pairs of an attribute, ascending, and an orbit of its values."""
+Looked = tuple[tuple[int, tuple[int, ...], bool], ...]
+"""The attributes that a product looks at, each with the orbits of its rests and whether it has contrasts."""
+
+ARRAYS_AT_ONCE = 6
+"""Matrices of the size of the largest block that the work holds at the same time."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProductCoefficients:
+    """A product of the workload by what it looks at: coefficients by attribute, ``scale`` times.
+
+    rounding : of all coefficients, relative to their length (Frobenius).
+    """
+
+    factors: Mapping[int, Coefficients]
+    scale: float
+    rounding: float
+
+
+@dataclass(frozen=True, eq=False)
+class SectorComponent:
+    """Rests on some attributes, as pairs of attribute and orbit, and the sectors of the others."""
+
+    rests: Rests
+    sectors: tuple[Sector, ...]
+    widths: tuple[int, ...]
+    """Functions of each sector: the product of its attributes' numbers of contrasts."""
+    products: tuple[int, ...]
+    """Which products of the workload, by number, have all its rests; no other has anything on it."""
+
+    @property
+    def dim(self) -> int:
+        """Number of functions, each of which stands for as many as the rests have copies."""
+        return sum(self.widths)
+
+    @cached_property
+    def places(self) -> dict[Sector, slice]:
+        """Where each sector stands among the functions."""
+        ends = itertools.accumulate(self.widths)
+        return {
+            s: slice(end - width, end) for s, width, end in zip(self.sectors, self.widths, ends, strict=True)
+        }
+
+    @cached_property
+    def attributes(self) -> tuple[int, ...]:
+        """Attributes with a contrast in some sector."""
+        return tuple(sorted(set(itertools.chain.from_iterable(self.sectors))))
+
+    def values(self, functions: Sequence[Array], cells: Ints) -> Array:
+        """(c, dim) the products of contrasts at cells (c, k) of orbits; the rests are left out."""
+        at = {i: functions[i][cells[:, i], 1:] for i in self.attributes}
+        found = np.empty((len(cells), self.dim))
+        for sector, place in self.places.items():
+            own = np.ones((len(cells), 1))
+            for i in sector:
+                own = np.einsum("ca,cb->cab", own, at[i]).reshape(len(cells), own.shape[1] * at[i].shape[1])
+            found[:, place] = own
+        return found
+
+
+def components_of(
+    bases: Sequence[AttributeBasis], asked: Iterable[ProductCoefficients]
+) -> list[SectorComponent]:
+    """The components on which a product has something, in the order of their rests.
+
+    Raises
+    ------
+    TooLargeError : too many components.
+    """
+    alike: dict[Looked, list[int]] = {}
+    for at, product in enumerate(asked):
+        looked = tuple((i, tuple(f.rests), f.flat.shape[1] > 1) for i, f in sorted(product.factors.items()))
+        alike.setdefault(looked, []).append(at)
+    sectors: dict[Rests, set[Sector]] = {}
+    products: dict[Rests, list[int]] = {}
+    for looked, numbers in alike.items():
+        for rests in _choices(looked):
+            taken = {i for i, _ in rests}
+            free = [i for i, _, has_contrasts in looked if has_contrasts and i not in taken]
+            sectors.setdefault(rests, set()).update(_subsets(free))
+            products.setdefault(rests, []).extend(numbers)
+            if len(sectors) > MOST_COMPONENTS:
+                raise TooLargeError(
+                    f"the row space splits into more than {MOST_COMPONENTS:,} components",
+                    hint="group values of the attributes, or ask for queries of fewer attributes",
+                )
+    return [
+        _component(bases, rests, sectors[rests], products[rests])
+        for rests in sorted(sectors, key=lambda r: (len(r), r))
+    ]
+
+
+def _choices(looked: Looked) -> Iterator[Rests]:
+    """Every choice of rests: at most one orbit an attribute."""
+    options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
+    for picked in itertools.product(*options):
+        yield tuple(itertools.chain.from_iterable(picked))
+
+
+def _subsets(free: Sequence[int]) -> Iterator[Sector]:
+    return itertools.chain.from_iterable(itertools.combinations(free, n) for n in range(len(free) + 1))
+
+
+def _component(
+    bases: Sequence[AttributeBasis], rests: Rests, sectors: set[Sector], products: list[int]
+) -> SectorComponent:
+    ordered = tuple(sorted(sectors, key=lambda s: (-len(s), s)))
+    widths = tuple(math.prod(bases[i].orbits - 1 for i in sector) for sector in ordered)
+    return SectorComponent(rests, ordered, widths, tuple(products))
+
+
+def require_blocks(
+    bases: Sequence[AttributeBasis], asked: Sequence[ProductCoefficients]
+) -> list[SectorComponent]:
+    """``components_of``, if the matrices of the largest fit in memory.
+
+    Raises
+    ------
+    TooLargeError : they do not; with the number of functions, the memory, and the order that would fit.
+    """
+    found = components_of(bases, asked)
+    most = max(own.dim for own in found)
+    if fits_memory((most, most), ARRAYS_AT_ONCE):
+        return found
+    # Of the orders that are asked: of others nothing is counted.
+    orders = sorted({len(product.factors) for product in asked}, reverse=True)[1:]
+    fitting = (own for own in orders if blocks_fit(bases, [p for p in asked if len(p.factors) <= own]))
+    order = next(fitting, 0)
+    raise TooLargeError(
+        f"the row space of these queries has {sum(_count(bases, own) for own in found):,} dimensions, "
+        f"{most:,} of them in one block: "
+        f"{ARRAYS_AT_ONCE} matrices of {8 * most**2 / 2**30:,.1f} GiB each are more than fits",
+        hint=(
+            f"those of at most {order} attribute{'s' * (order > 1)} fit; or group values of the attributes"
+            if order
+            else "group values of the attributes"
+        ),
+    )
+
+
+def blocks_fit(bases: Sequence[AttributeBasis], asked: Sequence[ProductCoefficients]) -> bool:
+    """Whether the matrices of the largest component fit in memory. Raises as ``components_of``."""
+    most = max((own.dim for own in components_of(bases, asked)), default=0)
+    return fits_memory((most, most), ARRAYS_AT_ONCE)
+
+
+def _count(bases: Sequence[AttributeBasis], component: SectorComponent) -> int:
+    return component.dim * copies(bases, component.rests)
+
+
+def copies(bases: Sequence[AttributeBasis], rests: Rests) -> int:
+    """How often a component stands in the row space: the product of s - 1 over its rests."""
+    return math.prod(int(bases[i].sizes[o]) - 1 for i, o in rests)
+
+
+Rows = tuple[tuple[Sector, ...], Array]
+"""Rows that touch these sectors only, in the component's order, and their columns side by side."""
+
+LEAST_DIAGONAL = 1e-11
+"""Reciprocal condition number of a triangle below which its rank is looked at."""
+
+
+def component_root(component: SectorComponent, asked: Sequence[ProductCoefficients]) -> tuple[Array, float]:
+    """R (r, dim) of full row rank, r <= dim, with RᵀR the Gram matrix of the queries on the component.
+
+    Beside it at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR adds
+    its own rounding (``rounding_of_qr``) times rows that are no longer than all.
+
+    A triangle where the queries span the component. Else rows that are orthogonal, as long as the singular
+    values; those within rounding of zero are left out.
+    """
+    if component.dim == 1:
+        number = math.hypot(*(_number(component, asked[at]) for at in component.products))
+        return np.array([[number]]), 4 * EPS
+    rows = [_product_rows(component, asked[at]) for at in component.products]
+    found, lost = _eliminated(component, rows)
+    if len(found) == component.dim and _is_well_conditioned(found):
+        return found, lost
+    _, lengths, directions = np.linalg.svd(found, full_matrices=False)
+    kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
+    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and what is left out
+    return np.asarray(lengths[kept, None] * directions[kept]), lost
+
+
+def _is_well_conditioned(triangle: Array) -> bool:
+    reciprocal, _ = scipy.linalg.lapack.dtrcon(triangle)
+    return bool(reciprocal > LEAST_DIAGONAL)
+
+
+def _number(component: SectorComponent, product: ProductCoefficients) -> float:
+    """The length of a product's coefficients on a component without contrasts."""
+    rests = dict(component.rests)
+    each = (f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items())
+    return product.scale * math.prod(each)
+
+
+def _product_rows(component: SectorComponent, product: ProductCoefficients) -> Rows:
+    """The rows of a product that has the component's rests: a Kronecker product over its attributes."""
+    rests = dict(component.rests)
+    scale = product.scale * math.prod(product.factors[i].rests[o] for i, o in component.rests)
+    free = sorted(i for i in product.factors if i not in rests)
+    flats = [product.factors[i].flat for i in free]
+    rows = functools.reduce(np.kron, flats, np.full((1, 1), scale))
+    columns = np.arange(rows.shape[1]).reshape([flat.shape[1] for flat in flats])
+    parts: dict[Sector, Array] = {}
+    for has in itertools.product((False, True), repeat=len(free)):
+        if all(flat.shape[1] > 1 for flat, own in zip(flats, has, strict=True) if own):
+            sector = tuple(i for i, own in zip(free, has, strict=True) if own)
+            parts[sector] = rows[:, columns[tuple(slice(1, None) if own else 0 for own in has)].ravel()]
+    ordered = tuple(sorted(parts, key=component.sectors.index))
+    return ordered, np.hstack([parts[sector] for sector in ordered])
+
+
+def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array, float]:
+    """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
+    lost = 0.0
+    waiting: dict[Sector, list[Rows]] = {}
+    for own in rows:
+        waiting.setdefault(own[0][0], []).append(own)
+    found = []
+    for sector, width in zip(component.sectors, component.widths, strict=True):
+        require_time()
+        front = waiting.pop(sector, [])
+        touched, triangle = _front(component, front)
+        lost += rounding_of_qr(sum(len(own) for _, own in front), triangle.shape[1])
+        done = np.zeros((min(width, len(triangle)), component.dim))
+        ends = itertools.accumulate(component.widths[component.sectors.index(s)] for s in touched)
+        for s, end in zip(touched, ends, strict=True):
+            place = component.places[s]
+            done[:, place] = triangle[:width, end - (place.stop - place.start) : end]
+        found.append(done)
+        if len(triangle) > width:
+            waiting.setdefault(touched[1], []).append((touched[1:], triangle[width:, width:]))
+    return np.vstack(found), lost * 1.01
+
+
+def _front(component: SectorComponent, rows: Sequence[Rows]) -> Rows:
+    """All rows that touch a sector first, over the sectors that any of them touches, as a triangle."""
+    if not rows:
+        return (), np.zeros((0, 0))
+    touched = tuple(sorted({s for sectors, _ in rows for s in sectors}, key=component.sectors.index))
+    widths = [component.places[s].stop - component.places[s].start for s in touched]
+    starts = dict(zip(touched, itertools.accumulate(widths, initial=0), strict=False))
+    stacked = np.zeros((sum(len(own) for _, own in rows), sum(widths)))
+    top = 0
+    for sectors, own in rows:
+        left = 0
+        for s in sectors:
+            width = component.places[s].stop - component.places[s].start
+            stacked[top : top + len(own), starts[s] : starts[s] + width] = own[:, left : left + width]
+            left += width
+        top += len(own)
+    return touched, qr(stacked, overwrite=True)

@@ -1,0 +1,446 @@
+"""The largest value of a sum of tables over few attributes, over all cells, proved.
+
+Sums of tables of few attributes, f(x) = constant + Σ tables[U][x_U], and what their rounding comes to.
+
+Tables of attributes that all belong to a larger table are spread over the larger ones. Every float operation
+on an entry is counted: the floats' sum is within ``lost`` of what was given, and a sum of T entries, in any
+order, within γ_T of the sum of their sizes besides.
+
+Cells where a sum of tables is large, by changing one attribute's value at a time: found, not proved.
+
+Tables of the same sum with a smaller sum of their largest entries: what is shared is moved between them.
+
+Of all tables that hold a set S of attributes let m_U(x_S) be the largest entry of table U given x_S; each
+gets the mean of them all in place of its own, which leaves the sum as it is and lowers the sum of the maxima
+or keeps it (max-sum diffusion: Werner, A linear programming approach to max-sum problem, IEEE PAMI 29(7),
+2007, there over single attributes; here over all sets that tables share).
+
+The largest value of a sum of tables, one attribute after the other (dynamic programming).
+
+The tables of an attribute are added up over all their attributes, and its maximum is a table of the others
+(Bertelè & Brioschi, Nonserial Dynamic Programming, 1972). Where all attributes are linked that is to look at
+all cells; where few are, the largest such table decides what it costs.
+
+The largest value of a sum of tables over all cells, proved: by elimination, else by branching.
+
+An upper bound is the sum of the largest entries of the tables, after what they share was moved between them
+(``largest.py``). Where elimination (``largest.py``) is cheap it is exact; else one attribute
+is fixed to each of its values, the part with the largest bound first (Land & Doig 1960), until the rest is
+cheap to eliminate or no larger than what a local search found. What is left at the time limit counts as its
+bound.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.balls import GROW, U, gamma
+
+Axes = tuple[int, ...]
+"""Attributes of a table, ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableSum:
+    """A sum of tables, none of whose sets is within another.
+
+    sizes : of each attribute; 1 where it is fixed. arrays : by attributes, with an axis for each.
+    lost : at least |f - what it stands for|. The arrays of a sum that is worked on are nobody else's.
+    """
+
+    sizes: tuple[int, ...]
+    arrays: Mapping[Axes, Array]
+    constant: float
+    lost: float
+
+    @property
+    def slack(self) -> float:
+        """What an upper bound that is summed from the tables may be short of."""
+        size = sum(size_of(array) for array in self.arrays.values()) + abs(self.constant)
+        return (self.lost + gamma(len(self.arrays) + 4) * size) * GROW
+
+    @property
+    def upper(self) -> float:
+        """The sum of the largest entries."""
+        return self.constant + sum(float(array.max()) for array in self.arrays.values())
+
+
+def size_of(array: Array) -> float:
+    """The largest magnitude."""
+    return max(float(array.max()), -float(array.min()))
+
+
+def along(array: Array, axes: Axes, within: Axes) -> Array:
+    """A table of some axes as one of more of them, of size 1 along the others."""
+    shape = iter(array.shape)
+    return array.reshape([next(shape) if axis in axes else 1 for axis in within])
+
+
+def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float) -> TableSum:
+    """From tables over ascending axes, each an array of their sizes; the sum is off by ``rounding``."""
+    short: dict[Axes, Array] = {}
+    constant = lost = 0.0
+    for axes, given in tables.items():
+        kept = tuple(axis for axis in axes if shape[axis] > 1)
+        array = np.asarray(given, dtype=float).reshape([shape[axis] for axis in kept])
+        if not kept:
+            constant += float(array)
+            lost += U * abs(constant)
+        elif kept in short:
+            short[kept] = short[kept] + array
+            lost += U * size_of(short[kept])
+        else:
+            short[kept] = array
+    return spread(TableSum(tuple(shape), short, constant, rounding + lost))
+
+
+def spread(tables: TableSum) -> TableSum:
+    """Tables whose set is within another's, in equal shares over the largest sets around it."""
+    sets = sorted(tables.arrays, key=len, reverse=True)
+    largest: list[Axes] = []
+    around: dict[Axes, list[Axes]] = {}
+    for axes in sets:
+        own = set(axes)
+        around[axes] = [other for other in largest if own.issubset(other)]
+        if not around[axes]:
+            largest.append(axes)
+    arrays = {axes: tables.arrays[axes].copy() for axes in largest}
+    sizes = {axes: size_of(array) for axes, array in arrays.items()}
+    lost = tables.lost
+    for axes, others in around.items():
+        if others:
+            share = tables.arrays[axes] / len(others)
+            size = size_of(share) * GROW
+            lost += 2 * U * size * len(others)
+            for other in others:
+                arrays[other] += along(share, axes, other)
+                sizes[other] = (sizes[other] + size) * GROW
+                lost += U * sizes[other]
+    return TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
+
+
+def fixed(tables: TableSum, axis: int, value: int) -> TableSum:
+    """The same at one value of an attribute."""
+    arrays: dict[Axes, Array] = {}
+    constant, lost = tables.constant, tables.lost
+    for axes, array in tables.arrays.items():
+        kept = tuple(other for other in axes if other != axis)
+        own = array if len(kept) == len(axes) else np.asarray(array.take(value, axis=axes.index(axis)))
+        if not kept:
+            constant += float(own)
+            lost += U * abs(constant)
+        elif kept in arrays:
+            arrays[kept] = arrays[kept] + own
+            lost += U * size_of(arrays[kept])
+        else:
+            arrays[kept] = own
+    sizes = tuple(1 if other == axis else size for other, size in enumerate(tables.sizes))
+    return spread(TableSum(sizes, arrays, constant, lost))
+
+
+def uppers(tables: TableSum, axis: int) -> Array:
+    """(d,) for each value of an attribute the sum of the largest entries there."""
+    found = np.full(tables.sizes[axis], tables.constant)
+    for axes, array in tables.arrays.items():
+        if axis in axes:
+            others = tuple(at for at, other in enumerate(axes) if other != axis)
+            found += array.max(axis=others)
+        else:
+            found += array.max()
+    return found
+
+
+def values_of(tables: TableSum, cells: Ints) -> Array:
+    """(c,) f at cells (c, k)."""
+    found = np.full(len(cells), tables.constant)
+    for axes, array in tables.arrays.items():
+        found += array[tuple(cells[:, axis] for axis in axes)]
+    return found
+
+
+MOST_ROUNDS = 50  # through all attributes
+
+
+def scattered(sizes: tuple[int, ...], count: int) -> Ints:
+    """(count, k) cells spread over the domain: multiples of roots of primes, modulo 1 (Weyl 1916)."""
+    primes: list[int] = []
+    number = 2
+    while len(primes) < len(sizes):
+        if all(number % prime for prime in primes):
+            primes.append(number)
+        number += 1
+    places = np.outer(np.arange(1, count + 1), np.sqrt(np.array(primes, dtype=float))) % 1.0
+    found: Ints = np.minimum((places * sizes).astype(np.int64), np.array(sizes) - 1)
+    return found
+
+
+def climbed(tables: TableSum, cells: Ints) -> Ints:
+    """(c, k) cells from which no change of one attribute's value leads higher."""
+    cells = cells.copy()
+    found = {axis: _lines_of(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
+    for _ in range(MOST_ROUNDS):
+        before = cells.copy()
+        for axis, arrays in found.items():
+            line = np.zeros((len(cells), tables.sizes[axis]))
+            for others, array in arrays:
+                line += array[tuple(cells[:, other] for other in others)]
+            own, best = cells[:, axis], line.argmax(axis=1)
+            each = np.arange(len(cells))
+            cells[:, axis] = np.where(line[each, best] > line[each, own], best, own)
+        if np.array_equal(cells, before):
+            break
+    return cells
+
+
+def _lines_of(tables: TableSum, axis: int) -> list[tuple[tuple[int, ...], Array]]:
+    """The tables of an attribute, with it last, and their other attributes."""
+    return [
+        (tuple(other for other in axes if other != axis), np.moveaxis(array, axes.index(axis), -1))
+        for axes, array in tables.arrays.items()
+        if axis in axes
+    ]
+
+
+def separators(sets: Iterable[Axes]) -> dict[Axes, list[Axes]]:
+    """Sets of attributes that tables share, with these tables; without those that larger ones make needless.
+
+    What a set S could move goes through larger ones where these connect all the tables that hold S.
+    """
+    holders: dict[Axes, list[Axes]] = {}
+    for axes in sets:
+        for count in range(1, len(axes)):
+            for own in combinations(axes, count):
+                holders.setdefault(own, []).append(axes)
+    shared = {own: found for own, found in holders.items() if len(found) > 1}
+    return {own: found for own, found in shared.items() if not _connected(own, found, shared)}
+
+
+def _connected(own: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]]) -> bool:
+    """Whether one gets from each of the tables to all others by way of larger shared sets."""
+    left = set(tables)
+    reached = [left.pop()]
+    while reached and left:
+        axes = reached.pop()
+        beside = [axis for axis in axes if axis not in own]
+        for axis in beside:  # sets of one more suffice: larger ones contain such
+            larger = tuple(sorted((*own, axis)))
+            new = [other for other in shared.get(larger, ()) if other in left]
+            left.difference_update(new)
+            reached += new
+    return not left
+
+
+def shifted(tables: TableSum, shares: dict[Axes, list[Axes]], rounds: int, enough: float) -> TableSum:
+    """After so many rounds over all shared sets, or fewer where the bound moves by less than ``enough``."""
+    arrays = {axes: array.copy() for axes, array in tables.arrays.items()}
+    lost, before = tables.lost, tables.upper
+    for _ in range(rounds):
+        sizes = {axes: size_of(array) for axes, array in arrays.items()}
+        for own, holders in shares.items():
+            lost += _levelled(arrays, sizes, own, holders)
+        found = TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
+        now = found.upper
+        if before - now < enough:
+            return found
+        before = now
+    return TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
+
+
+def _levelled(arrays: dict[Axes, Array], sizes: dict[Axes, float], own: Axes, holders: list[Axes]) -> float:
+    """The tables with the mean of their maxima each; at least what rounding moved their sum by."""
+    most = []
+    for axes in holders:
+        others = tuple(at for at, axis in enumerate(axes) if axis not in own)
+        most.append(arrays[axes].max(axis=others))
+    mean = sum(most) / len(most)
+    lost = 0.0
+    total = 0.0
+    for axes, found in zip(holders, most, strict=True):
+        change = mean - found
+        arrays[axes] += along(change, own, axes)
+        size = size_of(change)
+        sizes[axes] = (sizes[axes] + size) * GROW
+        total += sizes[axes] + size_of(found)
+        lost += U * sizes[axes]
+    # The changes sum to zero but for rounding of the mean, a sum of len(most) terms, and of each difference.
+    return (lost + (len(most) + 3) * U * total * 2) * GROW
+
+
+def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes, ...], float]:
+    """The attributes of each step, the one that goes first, and entries of all tables that are made.
+
+    The next is always the one of the smallest table.
+    """
+    around: dict[int, set[int]] = {}
+    for axes in sets:
+        for axis in axes:
+            around.setdefault(axis, set()).update(axes)
+    steps, entries = [], 0.0
+    while around:
+        costs = {axis: math.prod(float(sizes[other]) for other in own) for axis, own in around.items()}
+        axis = min(costs, key=lambda one: costs[one])
+        entries += costs[axis]
+        linked = around.pop(axis)
+        linked.discard(axis)
+        for other in linked:
+            around[other] |= linked
+            around[other].discard(axis)
+        steps.append((axis, *sorted(linked)))
+    return tuple(steps), entries
+
+
+def largest_by_elimination(tables: TableSum, steps: Sequence[Axes]) -> tuple[float, Ints]:
+    """The largest sum, as floats add it up, and a cell (k,) of it; attributes of no table are 0."""
+    left = dict(enumerate(tables.arrays.items()))
+    held: list[dict[Axes, Array]] = []
+    value = tables.constant
+    for axis, *others in steps:
+        own = [at for at, (axes, _) in left.items() if axis in axes]
+        bucket = [left.pop(at) for at in own]
+        held.append(_joined(bucket))
+        found = _summed((axis, *others), held[-1], tables.sizes).max(axis=0)
+        if others:
+            left[-len(held)] = (tuple(others), found)
+        else:
+            value += float(found)
+    cell = np.zeros(len(tables.sizes), dtype=np.int64)
+    for (axis, *_), bucket_of in zip(reversed(steps), reversed(held), strict=True):
+        line = np.zeros(tables.sizes[axis])
+        for axes, array in bucket_of.items():
+            line += array[tuple(slice(None) if other == axis else cell[other] for other in axes)]
+        cell[axis] = int(line.argmax())
+    return value, cell
+
+
+def _joined(bucket: Iterable[tuple[Axes, Array]]) -> dict[Axes, Array]:
+    """Tables of the same attributes as one."""
+    found: dict[Axes, Array] = {}
+    for axes, array in bucket:
+        found[axes] = found[axes] + array if axes in found else array
+    return found
+
+
+def _summed(axes: Sequence[int], arrays: Mapping[Axes, Array], sizes: Sequence[int]) -> Array:
+    """The sum of tables as one of all ``axes``, in this order; those that lack an axis are added up first."""
+    out = np.zeros([sizes[axis] for axis in axes])
+    left = dict(arrays)
+    for at in sorted(range(len(axes)), key=lambda at: -sizes[axes[at]]):
+        short = [*axes[:at], *axes[at + 1 :]]
+        own = {key: left.pop(key) for key in list(left) if axes[at] not in key}
+        if len(own) > 1:
+            out += np.expand_dims(_summed(short, own, sizes), at)
+        else:
+            for key, array in own.items():
+                out += _turned(array, key, axes)
+    for key, array in left.items():
+        out += _turned(array, key, axes)
+    return out
+
+
+def _turned(array: Array, key: Axes, axes: Sequence[int]) -> Array:
+    """A table of ascending attributes as one of ``axes``, in their order, of size 1 along what it lacks."""
+    kept = [axis for axis in axes if axis in key]
+    return along(array.transpose([key.index(axis) for axis in kept]), tuple(kept), tuple(axes))
+
+
+STARTS = 64  # of the local search
+EASY = 2e6  # entries of elimination up to which nothing is branched over
+ROUNDS_AT_FIRST, ROUNDS = 20, 2  # of moving, for the whole and for a part
+CLOSE = 1e-9  # a part whose bound exceeds what was found by less, relatively, is done
+LITTLE = 1e-2  # moving goes on while a round lowers the bound by this share of what is open
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """The largest f over the cells: ``upper`` is proved, whatever time there was; ``lower`` is f at ``cell``.
+
+    cell : (k,) orbit numbers. is_closed : whether every cell was ruled out or looked at, so that ``upper`` is
+    ``lower`` but for rounding and 1e-9 of it; else it is the largest upper bound still open.
+    """
+
+    upper: float
+    lower: float
+    cell: Ints
+    is_closed: bool
+
+
+@dataclass(order=True, frozen=True)
+class _Part:
+    """Cells of ``tables``, at one value of an attribute if any; ``cell`` holds what is fixed, else 0."""
+
+    below: float  # minus the upper bound, for the heap
+    number: int
+    tables: TableSum = field(compare=False)
+    cell: Ints = field(compare=False)
+    axis: int | None = field(compare=False, default=None)
+
+    def opened(self) -> TableSum:
+        """The tables of these cells alone; made only once the part is looked at."""
+        return self.tables if self.axis is None else fixed(self.tables, self.axis, int(self.cell[self.axis]))
+
+
+def largest_of_tables(
+    shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float, seconds: float
+) -> Largest:
+    """The largest f(x) = Σ_U tables[U][x_U] over the cells of ``shape``.
+
+    Parameters
+    ----------
+    shape : values of each attribute.
+    tables : by attributes, ascending, an array of the sizes of these; () has a number.
+    rounding : each f(x) that is meant is within this of the sum of the tables' floats.
+    seconds : a limit; at least one part is bounded whatever it is.
+    """
+    deadline = time.monotonic() + seconds
+    whole = tables_of(shape, tables, rounding)
+    cells = climbed(whole, scattered(whole.sizes, STARTS))
+    values = values_of(whole, cells)
+    best, cell = float(values.max()), cells[int(values.argmax())]
+    counter = itertools.count()
+    parts = [_Part(-math.inf, next(counter), whole, np.zeros(len(shape), dtype=np.int64))]
+    upper = -math.inf  # of all that was ruled out or looked at
+    while parts and -parts[0].below > best + CLOSE * abs(best):
+        if time.monotonic() > deadline and parts[0].axis is not None:
+            break
+        part = heapq.heappop(parts)
+        own = part.opened()
+        steps, entries = elimination(own.arrays, own.sizes)
+        if entries <= EASY:
+            value, found = largest_by_elimination(own, steps)
+            upper = max(upper, value + own.slack)
+            if value > best:
+                best, cell = value, part.cell + found
+            continue
+        rounds = ROUNDS_AT_FIRST if part.axis is None else ROUNDS
+        own = shifted(own, separators(own.arrays), rounds, LITTLE * max(own.upper - best, 0.0))
+        axis, bounds = _branch(own, best)
+        slack = own.slack
+        for at, bound in enumerate(bounds):
+            most = min(float(bound) + slack, -part.below)
+            if most > best + CLOSE * abs(best):
+                there = part.cell.copy()
+                there[axis] = at
+                heapq.heappush(parts, _Part(-most, next(counter), own, there, axis))
+            else:
+                upper = max(upper, most)
+    is_closed = not parts or -parts[0].below <= best + CLOSE * abs(best)
+    upper = max([upper, *(-parts[0].below for _ in parts[:1])])
+    lower = float(values_of(whole, cell[None, :])[0])
+    return Largest(float(np.nextafter(upper, np.inf)), lower, cell, is_closed)
+
+
+def _branch(tables: TableSum, best: float) -> tuple[int, Array]:
+    """The attribute to fix, the one whose values leave least above what was found, and their bounds."""
+    found = {axis: uppers(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
+    open_of = {axis: float(np.square(np.maximum(b - best, 0.0)).mean()) for axis, b in found.items()}
+    axis = min(open_of, key=lambda one: open_of[one])
+    return axis, found[axis]

@@ -1,0 +1,340 @@
+"""Measures on the cells, their moments, and squared lengths of columns, by functions of few attributes.
+
+Measures on the cells of a domain: mixtures of products of one measure an attribute.
+
+Moments of a mixture of products of measures, all products at once: matrix products of pairs of sectors.
+
+Entry (s, t) of the moments of one product is Πᵢ over the attributes of both sectors: the mean of two
+contrasts where both have the attribute, of one contrast where one has. Summed over products these are
+matrix products with as many inner terms as there are products.
+
+What computed moments of products of measures are off by: proved, and small.
+
+A measure of an attribute is a row of floats p̃ that stands for p = p̃ / Σp̃, so |p̃ᵥ - pᵥ| <= δ pᵥ with
+δ = |Σp̃ - 1|. The basis B̃ is that of floats, the exact one B is orthonormal and B̃ = (I + Δ) B.
+
+Of one product, an entry of the moments in B̃ is a product of entries Gᵢ[a, b] = Σᵥ pᵥ b̃ₐ(v) b̃_b(v) of at
+most 2w attributes (w the order), each off by at most γ Σᵥ pᵥ |b̃ₐ b̃_b| <= γ √(Gᵢ[a, a] Gᵢ[b, b]), with γ of
+o terms and three roundings of each, and by δ. So all are off by at most g √(Q[a, a] Q[b, b]),
+g = (1 + δ + γ)²ʷ - 1 and the γ of a sum of J products, by Cauchy and Schwarz also over these; ‖E‖₂ <= g tr Q.
+
+From B to B̃ contrasts move by combinations of contrasts and of the constant, each at most ‖Δ‖ =: δ. So the
+products of sector S move to those of S less j attributes by C(w, j) blocks in a row at most, C(k, j) in a
+column, each at most δʲ (1 + δ)ʷ⁻ʲ. A matrix of blocks is no larger than the root of the largest row times
+the largest column, √(C(w, j) C(k, j)) <= C(w, j) √k ʲ, and the sum over j is (1 + δ + √k δ)ʷ. Hence
+‖Q̃ - Q‖ <= ((1 + (1 + √k) δ)²ʷ - 1) ‖Q‖. A rest's factor, an orbit's share times d / s, is of the same kind.
+
+The squared length of a strategy's columns as a sum of tables over few attributes, and its means.
+
+f(x) = b(x)ᵀ N b(x) with functions of at most w attributes each is Σ_U tables[U][x_U] over sets U of at most
+2w attributes. What is asked of f is a sum over the tables, however many cells there are.
+
+Functions of few attributes in coordinates that are orthonormal under a product measure.
+
+A profile f(x) = Σ_U tables[U][x_U] is a function of at most 2w attributes at a time. In the
+functions of each attribute it has one array of coordinates for each set U, on the products of one contrast of
+each attribute of U. A density h of the same kind has the marginals μ_U Σ_{V in U} h_V on sets U, μ the
+measure; these make up all moments of the (signed) measure with this density.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.balls import GROW, gamma
+from mmopt.sectors.functions_of_few import Sector, SectorComponent
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Σⱼ weightsⱼ ⊗ᵢ factorsᵢ[j]: J products; a cell is a product of indicators.
+
+    weights : (J,), nonnegative. factors : one (J, oᵢ) an attribute, rows nonnegative with sum 1, over the
+    orbits of its values; within an orbit the measure is uniform.
+    """
+
+    weights: Array
+    factors: tuple[Array, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of products, J."""
+        return len(self.weights)
+
+    @property
+    def total(self) -> float:
+        """Its mass, as the weights say."""
+        return math.fsum(self.weights)
+
+    def times(self, weights: Array) -> Mixture:
+        """The same products with other weights; those of weight 0 left out."""
+        kept = weights > 0
+        return Mixture(weights[kept], tuple(f[kept] for f in self.factors))
+
+    def scaled(self, by: float) -> Mixture:
+        """Everything times a positive number."""
+        return self.times(by * self.weights)
+
+    def joined(self, other: Mixture) -> Mixture:
+        """With the products of another one."""
+        factors = tuple(np.vstack(pair) for pair in zip(self.factors, other.factors, strict=True))
+        return Mixture(np.concatenate([self.weights, other.weights]), factors)
+
+    def with_cells(self, cells: Ints) -> Mixture:
+        """With single cells (c, k) of orbit numbers added, of weight 0."""
+        added = tuple(np.eye(f.shape[1])[own] for f, own in zip(self.factors, cells.T, strict=True))
+        return self.joined(Mixture(np.zeros(len(cells)), added))
+
+
+def mixture_moments(component: SectorComponent, seconds: Mapping[int, Array], scales: Array) -> Array:
+    """(dim, dim) Σ_j scales_j times the means of the products of two of the component's functions.
+
+    seconds : (J, o, o) of each attribute of the component: means of products of two of the constant and the
+    contrasts. scales : (J,).
+    """
+    means = {i: own[:, 0, 1:] for i, own in seconds.items()}
+    found = np.empty((component.dim,) * 2)
+    for one, other in itertools.combinations_with_replacement(component.sectors, 2):
+        block = _block(one, other, seconds, means, scales)
+        rows, columns = component.places[one], component.places[other]
+        found[rows, columns] = block
+        found[columns, rows] = block.T
+    return found
+
+
+def _block(
+    one: Sector, other: Sector, seconds: Mapping[int, Array], means: Mapping[int, Array], scales: Array
+) -> Array:
+    """The moments of the functions of a sector with those of another."""
+    both = [i for i in one if i in other]
+    arrays = [seconds[i][:, 1:, 1:] for i in both]
+    arrays += [means[i] for sector in (one, other) for i in sector if i not in both]
+    axes = [axis for i in both for axis in ((0, i), (1, i))]
+    axes += [(side, i) for side, sector in enumerate((one, other)) for i in sector if i not in both]
+    sizes = [math.prod(own.shape[1:]) for own in arrays]
+    halves = [max(math.prod(sizes[:at]), math.prod(sizes[at:])) for at in range(len(sizes) + 1)]
+    at = halves.index(min(halves))
+    left, right = _joined(arrays[:at], len(scales)), _joined(arrays[at:], len(scales))
+    block = (left * scales[:, None]).T @ right
+    shape = [size for own in arrays for size in own.shape[1:]]
+    wanted = [(side, i) for side, sector in enumerate((one, other)) for i in sector]
+    turned = block.reshape(shape).transpose([axes.index(axis) for axis in wanted])
+    return turned.reshape(math.prod(seconds[i].shape[1] - 1 for i in one), -1)
+
+
+def _joined(arrays: Sequence[Array], count: int) -> Array:
+    """(J, ·) the products of an entry of each array (J, …), product by product."""
+    found = np.ones((count, 1))
+    for own in arrays:
+        found = np.einsum("ja,jb->jab", found, own.reshape(count, -1)).reshape(count, -1)
+    return found
+
+
+def basis_rounding(basis: Array, sizes: Array) -> float:
+    """At least ‖Δ‖₂ of one attribute's basis, constant and contrasts (o, o), on orbits of ``sizes`` values.
+
+    With G = B̃ P B̃ᵀ, P the uniform measure, the constant exact: contrasts are freed of the constant and then
+    orthonormalised by (G')^{-1/2}, which moves them by at most ‖G - I‖ each.
+    """
+    shares = sizes / sizes.sum()
+    gram = (basis * shares) @ basis.T
+    off = float(np.linalg.norm(gram - np.eye(len(basis))))
+    lost = (gamma(len(sizes) + 6) + 4 * EPS) * float(np.linalg.norm(basis * np.sqrt(shares))) ** 2
+    return 2 * (off + lost) * GROW
+
+
+def products_rounding(mixture: Mixture, order: int) -> float:
+    """g: computed moments in the basis of floats are off by at most g √(Q[a, a] Q[b, b]) each.
+
+    order : attributes of a query, at most; an entry of the moments is made of twice as many at most.
+    """
+    most = max(f.shape[1] for f in mixture.factors)
+    sums = [float(np.abs(f.sum(axis=1) - 1.0).max(initial=0.0)) for f in mixture.factors]
+    one = max(sums) + 2 * gamma(most + 2) + gamma(most + 6)
+    return float(np.expm1(2 * order * np.log1p(one)) + gamma(mixture.count + 2)) * GROW
+
+
+def component_rounding(moments: Array, products: float, basis: float, order: int) -> float:
+    """At least ‖Q̃ - Q‖₂ of a component, from g, and from ``basis``, (1 + √k) ‖Δ‖ of k attributes."""
+    trace = float(np.trace(moments)) * (1.0 + products) + EPS * len(moments)
+    norm = min(trace, float(np.abs(moments).sum(axis=1).max(initial=0.0)) + products * trace)
+    return float(products * trace / (1.0 - products) + np.expm1(2 * order * np.log1p(basis)) * norm) * GROW
+
+
+ProfileTables = Mapping[tuple[int, ...], Array]
+"""By attributes, which ascend, an array over their orbits; attributes of one orbit are left out."""
+
+
+def add_component(
+    tables: dict[tuple[int, ...], Array],
+    component: SectorComponent,
+    part: Array,
+    functions: Sequence[Array],
+    weight: float,
+) -> None:
+    """Add ``weight`` times vᵀ N v, v the component's products of contrasts, where all its rests are.
+
+    tables : changed. part : N (dim, dim) symmetric. functions : (o, o) an attribute, the constant first.
+    """
+    shape = [len(own) for own in functions]
+    rests = {i: o for i, o in component.rests if shape[i] > 1}
+    for at, first in enumerate(component.sectors):
+        rows = _at_orbits(part[component.places[first]], first, functions)
+        for second in component.sectors[at:]:
+            both = _at_orbits(rows[component.places[second]], second, functions)  # first's orbits, second's
+            union = tuple(sorted({*first, *second, *rests}))
+            labels = [union.index(i) for i in (*first, *second)]
+            kept = [i for i in union if i not in rests]
+            found = _diagonal(both, labels, [union.index(i) for i in kept])
+            if union not in tables:
+                tables[union] = np.zeros([shape[i] for i in union])
+            place = tuple(rests.get(i, slice(None)) for i in union)
+            tables[union][place] += (weight if second == first else 2.0 * weight) * found
+
+
+def _diagonal(array: Array, labels: Sequence[int], kept: Sequence[int]) -> Array:
+    """The entries where axes with the same label agree, an axis for each label in this order."""
+    before, after = ("".join(chr(ord("a") + at) for at in own) for own in (labels, kept))
+    return np.asarray(np.einsum(f"{before}->{after}", array))
+
+
+def _at_orbits(part: Array, sector: Sector, functions: Sequence[Array]) -> Array:
+    """Coordinates (width, …) on the contrasts of a sector to (…, orbits of each attribute)."""
+    contrasts = [functions[i][:, 1:] for i in sector]
+    found = part.reshape([own.shape[1] for own in contrasts] + list(part.shape[1:]))
+    for own in contrasts:  # the first axis goes and comes back as the last; what was behind them stands first
+        found = np.tensordot(found, own, axes=(0, 1))
+    return np.asarray(found)
+
+
+def at_cells(tables: ProfileTables, cells: Ints) -> Array:
+    """(c,) f at cells (c, k) of orbits."""
+    found = np.zeros(len(cells))
+    for union, table in tables.items():
+        found += table[tuple(cells[:, i] for i in union)]
+    return found
+
+
+def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> list[Array]:
+    """(o,) an attribute: the mean of f under the product number ``at``, given the attribute's orbit."""
+    found = [np.zeros(own.shape[1]) for own in factors]
+    whole = 0.0
+    for union, table in tables.items():
+        measures = [factors[i][at] for i in union]
+        mean = float(_mean(table, measures))
+        whole += mean
+        for axis, i in enumerate(union):
+            moved = np.moveaxis(table, axis, 0)
+            found[i] += _mean(moved, measures[:axis] + measures[axis + 1 :]) - mean
+    return [own + whole for own in found]
+
+
+def _mean(table: Array, measures: Sequence[Array]) -> Array:
+    """The table contracted with measures of its last axes."""
+    return np.asarray(functools.reduce(np.matmul, reversed(measures), table))
+
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileFunctions:
+    """Coordinates of functions of these sets of attributes."""
+
+    unions: tuple[Axes, ...]
+    """The sets of the tables."""
+    measures: tuple[Array, ...]
+    """(o,) an attribute: of its orbits, positive, of mass 1."""
+    functions: tuple[Array, ...]
+    """(o, o) an attribute: values of the constant and of others, orthonormal under its measure."""
+
+    @cached_property
+    def sets(self) -> tuple[Axes, ...]:
+        """Those of the tables and all their subsets, the empty one first."""
+        found = {v for u in self.unions for n in range(len(u) + 1) for v in itertools.combinations(u, n)}
+        return tuple(sorted(found, key=lambda u: (len(u), u)))
+
+    @cached_property
+    def places(self) -> dict[Axes, slice]:
+        """Where the coordinates of each set stand."""
+        widths = [math.prod(len(self.measures[i]) - 1 for i in own) for own in self.sets]
+        ends = list(itertools.accumulate(widths))
+        return {u: slice(end - width, end) for u, width, end in zip(self.sets, widths, ends, strict=True)}
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates; the first is the mean."""
+        return int(self.places[self.sets[-1]].stop)
+
+    def coordinates(self, tables: ProfileTables) -> Array:
+        """(size,) those of a sum of tables."""
+        found = np.zeros(self.size)
+        for union, table in tables.items():
+            for i in union:  # the first axis goes, and comes back as the last
+                weighed = self.measures[i][:, None] * self.functions[i]
+                table = np.tensordot(table, weighed, axes=(0, 0))
+            for own, has in _subsets(union):
+                found[self.places[own]] += table[_slices(has)].ravel()
+        return found
+
+    def marginal(self, coordinates: Array, union: Axes) -> Array:
+        """The marginal on one of the ``unions`` of the measure with this density, over its orbits."""
+        shape = [len(self.measures[i]) for i in union]
+        found = np.empty(shape)
+        for own, has in _subsets(union):
+            inside = [n - 1 if there else 1 for n, there in zip(shape, has, strict=True)]
+            found[_slices(has, keep=True)] = coordinates[self.places[own]].reshape(inside)
+        for i in union:
+            found = np.tensordot(found, self.measures[i][:, None] * self.functions[i], axes=(0, 1))
+        return np.asarray(found)
+
+
+def _subsets(union: Axes) -> Iterable[tuple[Axes, tuple[bool, ...]]]:
+    for has in itertools.product((False, True), repeat=len(union)):
+        yield tuple(i for i, there in zip(union, has, strict=True) if there), has
+
+
+def _slices(has: Sequence[bool], keep: bool = False) -> tuple[slice | int, ...]:
+    return tuple(slice(1, None) if there else slice(0, 1) if keep else 0 for there in has)
+
+
+def component_moments(
+    component: SectorComponent, marginals: ProfileTables, functions: Sequence[Array]
+) -> Array:
+    """(dim, dim) means of products of two of the component's functions, its rests where they are.
+
+    marginals : arrays over the orbits of the attributes of two sectors and of the rests, those of one orbit
+    left out.
+    functions : (o, o) an attribute, the constant first. Adjoint to ``profiles.add_component``.
+    """
+    found = np.empty((component.dim,) * 2)
+    rests = {i: o for i, o in component.rests if len(functions[i]) > 1}
+    contrasts = {i: functions[i][:, 1:] for i in component.attributes}
+    squares = {i: (f[:, :, None] * f[:, None, :]).reshape(len(f), -1) for i, f in contrasts.items()}
+    for at, first in enumerate(component.sectors):
+        for second in component.sectors[at:]:
+            union = tuple(sorted({*first, *second, *rests}))
+            part = marginals[union][tuple(rests.get(i, slice(None)) for i in union)]
+            kept = [i for i in union if i not in rests]
+            shape, names = [], []
+            for i in kept:  # the first axis goes; contrasts of the first, of the second or of both come last
+                both = i in first and i in second
+                part = np.tensordot(part, squares[i] if both else contrasts[i], axes=(0, 0))
+                width = contrasts[i].shape[1]
+                shape += [width, width] if both else [width]
+                names += [(0, i), (1, i)] if both else [(0 if i in first else 1, i)]
+            order = [names.index((0, i)) for i in first] + [names.index((1, i)) for i in second]
+            block = np.transpose(part.reshape(shape), order).reshape(
+                component.widths[at], component.widths[component.sectors.index(second)]
+            )
+            found[component.places[first], component.places[second]] = block
+            found[component.places[second], component.places[first]] = block.T
+    return found

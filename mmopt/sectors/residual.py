@@ -1,0 +1,642 @@
+"""Strategies by sets of attributes from the products' Gram matrices alone: closed forms near the optimum.
+
+The best strategy for queries of one attribute, from their Gram matrix: a design problem in its values.
+
+Products of a workload as what they ask of the few attributes that they look at: Gram matrices of these.
+
+Residual spaces, solved one by one: the best strategy whose matrix N is block-diagonal by sectors.
+
+Each attribute has a base, numbers β of sum 1 over its values. A query less its mean under β is in the sectors
+with that attribute, its mean in those without; so with P = I - β 1ᵀ the queries' part in sector S has
+
+    H_S = Σ over products p that look at all of S  w_p Π_{k in p not in S} γ_k ⊗_{i in S} Pᵀ Gᵢ P,  γ = βᵀ G β
+
+as its Gram matrix. Mostly that is one Kronecker product; then the product of the optima of its attributes is
+the sector's optimum, of error E_S, and its squared lengths are products of theirs. At shares a_S,
+Σ a_S = 1, the errors E_S / a_S are least together at a_S ∝ √E_S: (Σ √E_S)². The largest squared length is at
+most the sum of the sectors' largest, and this where one value of each attribute is longest in all of them.
+
+Errors add up: in coordinates of the contrasts of mean zero under β, which need not be orthogonal, X = ⊗ over
+the sectors is block-diagonal, and so is its inverse.
+
+With uniform bases this is QuerySmasher (He et al., arXiv 2604.00868), on marginals ResidualPlanner (Xiao et
+al., arXiv 2305.08175), optimal there. For other queries other bases are far better (``residual.py``).
+
+Residual spaces at their best bases: strategies near the optimum over any number of cells.
+
+Where the mean of a query is taken, under the base β of each attribute, decides what sectors have in common
+and so what a strategy that is block-diagonal by sectors loses: on prefixes of one and two of ten attributes a
+tenth of the error with uniform bases, a few thousandths with the best. The error is (Σ √E_S)² and
+
+    E_S = Σ over products  w Π γ Π tr(Pᵀ G P X⁻),   dγ = 2 (G β)ᵀ dβ,   d tr(Pᵀ G P X⁻) = -2 (G P X⁻ 1)ᵀ dβ
+
+where the strategies X are the best, so that their change does not matter: a smooth problem in Σ dᵢ numbers.
+Bases may have negative entries. A bound of the largest squared length stays known in closed form.
+
+Two values have one contrast, whose larger entry is 1: the error has a kink at the uniform base, mostly its
+least, where a quasi-Newton method would stop. These bases stay uniform.
+
+Residual strategies as matrices N on a row space: a start that is within a few thousandths of the optimum.
+
+X = Σ_S a_S ⊗_{i in S} Xᵢ, other attributes summed over, is what products of queries with the Gram matrices
+Xᵢ would have: N is to it what the queries' own Gram matrix is to their products. Blocks of sectors that no S
+holds together are zero.
+
+Residual spaces with one strategy for each attribute, the same in all sectors.
+
+Sectors that are solved one by one may have different strategies of an attribute that several products ask
+different queries of. What is measured by the same rows everywhere can be rounded to integers without a bias.
+With E_S = Σ w Π tr(Gᵢ Xᵢ⁻) over the products in sector S, the total (Σ √E_S)² has the derivative
+Σ_S (Σ √E / √E_S) w Π of the others in tr(Gᵢ Xᵢ⁻): so Xᵢ is the best strategy of a sum of Gram matrices, one
+attribute after the other. Of an attribute that is asked the same everywhere it is at once the best of all.
+
+Weighted Fourier factorisations: the best strategy that is diagonal in characters.
+
+The characters χ of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared
+length at every cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products w Π χ* Gᵢ χ / dᵢ² (arXiv
+2512.21499). A baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.limits import require_memory, time_left
+from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.outward import plus_up, times_up
+from mmopt.sectors.functions_of_few import SectorComponent
+from mmopt.sectors.row_space import RowSpace
+from mmopt.workloads import Implicit, Workload
+
+MOST_STEPS = 2000
+STEP_POWER = 2.0
+"""A value's multiplier is multiplied by the length there to this power: exact at once for orthogonal queries,
+and no slower than smaller powers on prefixes of 10 and 100 values (34 and 49 steps to a gap of 1e-10)."""
+RANK = 1e-13
+"""Eigenvalues below this part of the largest count as none: they are rounding of the Gram matrix."""
+LEAST_MEASURE = 1e-12
+"""Of a value: where multipliers vanish the strategy would be a quotient of numbers that are all rounding."""
+LEAST_FACTOR = 1e-3  # of one step: what a value keeps of its multiplier
+ARRAYS_AT_ONCE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeDesign:
+    """A strategy X = AᵀA of an attribute's values, its largest entry on the diagonal 1.
+
+    strategy : (d, d), psd, of the same range as the Gram matrix. measure : (d,), the multipliers, of sum 1.
+    inverse : (d, d), X⁻ with X X⁻ X = X. error : tr(G X⁻), the total squared error at sensitivity 1.
+    bound : a lower bound of the error of every strategy, (tr (D^½ G D^½)^½)² / Σd, computed.
+    """
+
+    strategy: Array
+    inverse: Array
+    measure: Array
+    error: float
+    bound: float
+
+
+def contrast_gram(gram: Array, base: Array) -> Array:
+    """PᵀG P with P = I - base 1ᵀ: the Gram matrix of queries less their means under ``base``, of sum 1."""
+    means = gram @ base
+    return np.asarray(gram - means - means[:, None] + base @ means)
+
+
+def attribute_design(
+    gram: Array, gap: float = 1e-10, start: Array | None = None, steps: int = MOST_STEPS
+) -> AttributeDesign:
+    """The strategy of least total error for a Gram matrix (d, d), by multiplicative steps on its dual.
+
+    The dual is approximate optimal design (Pukelsheim, Optimal Design of Experiments, chapter 6): with
+    K = D^½ G D^½ and t = tr K^½ the strategy is X = D^{-½} K^½ D^{-½} / t, whose squared lengths are 1 where
+    the multipliers D are best. They stop at this gap, after so many steps, or when a time limit is over; the
+    strategy is valid then too.
+    start : (d,) positive multipliers to start from, of sum 1; uniform ones unless given.
+
+    Raises
+    ------
+    TooLargeError : beyond the memory limit.
+    """
+    d = len(gram)
+    require_memory((d, d), "strategy of one attribute", share=ARRAYS_AT_ONCE)
+    measure = np.full(d, 1.0 / d) if start is None else start
+    for step in range(steps):
+        root = np.sqrt(measure)
+        values, vectors = scipy.linalg.eigh(root[:, None] * gram * root)
+        singular = np.sqrt(np.where(values > RANK * values[-1], values, 0.0))
+        t = float(singular.sum())
+        lengths = (vectors**2 @ singular) / (measure * t) if t else np.zeros(d)
+        if lengths.max() <= 1 + gap or step == steps - 1 or time_left() <= 0:
+            break
+        measure = measure * np.maximum(lengths, LEAST_FACTOR) ** STEP_POWER
+        measure = np.maximum(measure / measure.sum(), LEAST_MEASURE)
+    if not t:
+        return AttributeDesign(np.zeros((d, d)), np.zeros((d, d)), measure, 0.0, 0.0)
+    half = vectors * np.sqrt(singular / t) / root[:, None]
+    strategy = half @ half.T
+    most = float(strategy.diagonal().max())
+    kept = singular > 0
+    half = (root[:, None] * vectors[:, kept]) * np.sqrt(t * most / singular[kept])
+    return AttributeDesign(strategy / most, half @ half.T, measure, t * t * most, t * t / measure.sum())
+
+
+MOST_ATTRIBUTES = 8
+"""Attributes that one product may look at here: it lies in 2^this many sectors."""
+
+Key = tuple[int, int]
+"""An attribute and the identity (``id``) of a factor's Gram matrix on it."""
+Terms = dict[tuple[Key, ...], float]
+"""Weights of Kronecker products, by their factors."""
+
+
+@dataclass(frozen=True, eq=False)
+class FewProduct:
+    """weight · ⊗ grams over ``attributes``, all others summed over: WᵀW of some queries.
+
+    attributes : ascending numbers. grams : one (dᵢ, dᵢ) an attribute; equal factors share one array.
+    """
+
+    attributes: tuple[int, ...]
+    grams: tuple[Array, ...]
+    weight: float
+
+
+def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
+    """The workload's products, weights of rows in their Gram matrices; equal products as one.
+
+    Raises
+    ------
+    WorkloadError : queries given as a matrix.
+    TooLargeError : a product looks at more than ``MOST_ATTRIBUTES`` attributes.
+    """
+    known: dict[Implicit, Array] = {}
+    weights: dict[tuple[tuple[int, ...], tuple[Implicit, ...]], float] = defaultdict(float)
+    for attributes, factors, weight in _looks(workload):
+        weights[attributes, factors] += weight
+    for _, factors in weights:
+        known |= {factor: factor.gram() for factor in factors if factor not in known}
+    return tuple(
+        FewProduct(attributes, tuple(known[f] for f in factors), weight)
+        for (attributes, factors), weight in weights.items()
+    )
+
+
+def _looks(workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[Implicit, ...], float]]:
+    if workload.products is None:
+        raise WorkloadError(
+            "some queries are given as a matrix, expected products alone",
+            hint="queries are taken apart by the attributes that they look at; write them as products",
+        )
+    for product in workload.products:
+        factors = product.weighed().factors
+        attributes = tuple(i for i, factor in enumerate(factors) if factor.kind != "total")
+        if len(attributes) > MOST_ATTRIBUTES:
+            raise TooLargeError(
+                f"product '{product.title(workload.domain)}' looks at {len(attributes)} attributes, "
+                f"expected {MOST_ATTRIBUTES} at most",
+                hint="queries are taken apart by the sets of their attributes; ask for fewer at a time",
+            )
+        yield attributes, tuple(factors[i] for i in attributes), product.weight
+
+
+def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
+    """Of each sector the weights of the Kronecker products of contrasts in it: w Π of the others' means.
+
+    bases : (dᵢ,) an attribute, of sum 1. The mean of a Gram matrix G is baseᵀ G base, the squared length of
+    the queries' means.
+    """
+    found: dict[tuple[int, ...], Terms] = defaultdict(lambda: defaultdict(float))
+    means: dict[tuple[int, int], float] = {}
+    for product in products:
+        for i, gram in zip(product.attributes, product.grams, strict=True):
+            if (i, id(gram)) not in means:
+                means[i, id(gram)] = max(float(bases[i] @ gram @ bases[i]), 0.0)
+    for product in products:
+        keyed = list(zip(product.attributes, map(id, product.grams), strict=True))
+        for size in range(len(keyed) + 1):
+            for chosen in itertools.combinations(keyed, size):
+                others = math.prod(means[key] for key in keyed if key not in chosen)
+                found[tuple(i for i, _ in chosen)][chosen] += product.weight * others
+    return found
+
+
+ROUNDS = 20
+"""Of taking turns between attributes, where a sector is no Kronecker product."""
+ROUND_GAIN = 1e-9  # that a further round is worth
+ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "steps": 10})
+ROUGH_ROUNDS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSpace:
+    """One sector with its strategy ``share`` · ⊗ designs.
+
+    attributes : the sector. error : E_S, at squared sensitivity 1. share : a_S. is_optimal : whether no
+    strategy in this sector has less error; else it is the best product of strategies that was found.
+    """
+
+    attributes: tuple[int, ...]
+    designs: tuple[AttributeDesign, ...]
+    error: float
+    share: float
+    is_optimal: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualStrategy:
+    """X = ⊕ over sectors at ``bases``; ``error``: total squared error at squared sensitivity 1."""
+
+    bases: tuple[Array, ...]
+    spaces: tuple[ResidualSpace, ...]
+    error: float
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether each sector's strategy is the best.
+
+        No block-diagonal one has then less error at these bases, its largest length taken as ``largest`` is.
+        """
+        return all(space.is_optimal for space in self.spaces)
+
+    @property
+    def measures(self) -> tuple[Array, ...]:
+        """(dᵢ,) an attribute: the multipliers of its largest sector's design, uniform where it has none.
+
+        At the best bases their product is next to the product measure whose bound is best.
+        """
+        found = [np.full(len(base), 1 / len(base)) for base in self.bases]
+        for space in sorted(self.spaces, key=lambda space: len(space.attributes)):
+            for i, design in zip(space.attributes, space.designs, strict=True):
+                found[i] = design.measure / design.measure.sum()
+        return tuple(found)
+
+    def lengths(self, cells: Ints) -> Array:
+        """(c,) f at cells (c, k) of value numbers: Σ a_S Π of the attributes' diagonals."""
+        total = np.zeros(len(cells))
+        for space in self.spaces:
+            product = np.full(len(cells), space.share)
+            for i, design in zip(space.attributes, space.designs, strict=True):
+                product *= design.strategy.diagonal()[cells[:, i]]
+            total += product
+        return total
+
+    @property
+    def largest(self) -> float:
+        """At least f at every cell: Σ a_S Π of the attributes' largest, rounded up."""
+        total = np.zeros(())
+        for space in self.spaces:
+            product = np.asarray(space.share)
+            for design in space.designs:
+                product = times_up(product, design.strategy.diagonal().max())
+            total = plus_up(total, product)
+        return float(total)
+
+
+def residual_strategy(workload: Workload) -> ResidualStrategy:
+    """The best strategy with uniform bases. Raises as ``products_of_few``.
+
+    TooLargeError also for a factor beyond the memory limit.
+    """
+    uniform = tuple(np.full(attribute.size, 1 / attribute.size) for attribute in workload.domain.attributes)
+    return strategy_at(products_of_few(workload), uniform)
+
+
+def strategy_at(
+    products: Sequence[FewProduct],
+    bases: tuple[Array, ...],
+    last: ResidualStrategy | None = None,
+    is_rough: bool = False,
+) -> ResidualStrategy:
+    """The best strategy with these bases, (dᵢ,) an attribute, of sum 1.
+
+    last : the strategy at bases nearby, whose measures are good to start from. is_rough : for a search of
+    bases, less near the best.
+    """
+    contrasts: dict[Key, Array] = {}
+    shared: dict[tuple[int, bytes], Array] = {}
+    for product in products:
+        for i, gram in zip(product.attributes, product.grams, strict=True):
+            if (i, id(gram)) not in contrasts:  # attributes of one base share designs
+                base = bases[i].tobytes()
+                if (id(gram), base) not in shared:
+                    shared[id(gram), base] = contrast_gram(gram, bases[i])
+                contrasts[i, id(gram)] = shared[id(gram), base]
+    starts = {
+        (space.attributes, i): design.measure
+        for space in (last.spaces if last else ())
+        for i, design in zip(space.attributes, space.designs, strict=True)
+    }
+    design: Callable[..., AttributeDesign] = partial(attribute_design, **(ROUGH if is_rough else {}))
+    designs: dict[int, AttributeDesign] = {}
+    found = []
+    for attributes, terms in terms_by_sector(products, bases).items():
+        if len(terms) == 1:
+            [(keys, weight)] = terms.items()
+            for key in keys:
+                gram = contrasts[key]
+                if id(gram) not in designs:
+                    designs[id(gram)] = design(gram, start=starts.get((attributes, key[0])))
+            own = tuple(designs[id(contrasts[key])] for key in keys)
+            error = weight * math.prod(design.error for design in own)
+        else:
+            first = [starts.get((attributes, i)) for i in attributes]
+            own, error = _product_strategy(
+                terms, contrasts, first, design, ROUGH_ROUNDS if is_rough else ROUNDS
+            )
+        if error > 0:
+            found.append((attributes, own, error, len(terms) == 1 or len(attributes) == 1))
+    total = math.fsum(math.sqrt(error) for _, _, error, _ in found)
+    spaces = tuple(
+        ResidualSpace(attributes, own, error, math.sqrt(error) / total, is_optimal)
+        for attributes, own, error, is_optimal in found
+    )
+    return ResidualStrategy(bases, spaces, total**2)
+
+
+def _product_strategy(
+    terms: Terms,
+    grams: Mapping[Key, Array],
+    starts: Sequence[Array | None],
+    design: Callable[..., AttributeDesign],
+    rounds: int,
+) -> tuple[tuple[AttributeDesign, ...], float]:
+    """⊗ Xᵢ of low error Σ w Π tr(Gᵢ Xᵢ⁻), one attribute after the other, and the error."""
+    weights = np.array(list(terms.values()))
+    own = [np.array([grams[keys[i]] for keys in terms]) for i in range(len(next(iter(terms))))]
+    designs = [design(_sum(weights, each), start=start) for each, start in zip(own, starts, strict=True)]
+    costs = np.array(list(map(_costs, own, designs)))
+    error = math.inf
+    for _ in range(rounds):
+        for i, each in enumerate(own):
+            others = weights * np.delete(costs, i, axis=0).prod(axis=0)
+            designs[i] = design(_sum(others, each), start=designs[i].measure)
+            costs[i] = _costs(each, designs[i])
+        last, error = error, float(weights @ costs.prod(axis=0))
+        if error >= last * (1 - ROUND_GAIN):
+            break
+    return tuple(designs), error
+
+
+def _sum(weights: Array, grams: Array) -> Array:
+    return np.asarray(np.einsum("t,txy->xy", weights, grams))
+
+
+def _costs(grams: Array, design: AttributeDesign) -> Array:
+    """tr(G X⁻) of each Gram matrix, (t, d, d), whose range is in that of X."""
+    return np.asarray(np.einsum("txy,xy->t", grams, design.inverse))
+
+
+SHARE_OF_TIME = 0.25  # what is left of a time limit, for a search that others start from
+
+
+class _TimeIsOver(Exception):
+    """Leaves the search, whose best strategy is kept."""
+
+
+def best_residual_strategy(workload: Workload) -> ResidualStrategy:
+    """The block-diagonal strategy at the best bases found. Raises as ``residual_strategy``."""
+    return with_best_bases(products_of_few(workload), workload.domain.shape)
+
+
+def with_best_bases(
+    products: Sequence[FewProduct],
+    sizes: Sequence[int],
+    steps: int = 60,
+    last: ResidualStrategy | None = None,
+) -> ResidualStrategy:
+    """The same for products over attributes of these sizes, by steps of L-BFGS-B from uniform bases.
+
+    Under a time limit the search has a share of what is left: where it starts from, or ends, is valid too.
+
+    last : a strategy of products nearby, at whose bases it starts.
+    """
+    ends = np.cumsum(sizes)[:-1]
+    best: list[ResidualStrategy] = []
+    least_left = (1.0 - SHARE_OF_TIME) * time_left()
+
+    def loss(free: Array) -> tuple[float, Array]:
+        if best and time_left() <= least_left < math.inf:
+            raise _TimeIsOver
+        bases = tuple(part + (1 - part.sum()) / len(part) for part in np.split(free, ends))
+        found = strategy_at(products, bases, best[0] if best else last, is_rough=True)
+        if not best or found.error < best[0].error:
+            best[:] = [found]
+        slopes = [slope - slope.mean() for slope in slopes_of_error(products, found)]
+        slopes = [slope if len(slope) > 2 else 0.0 * slope for slope in slopes]
+        return math.log(found.error), np.concatenate(slopes) / found.error
+
+    start = np.concatenate([np.full(size, 1 / size) for size in sizes] if last is None else last.bases)
+    with suppress(_TimeIsOver):
+        scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
+    return best[0]
+
+
+def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) -> tuple[Array, ...]:
+    """(dᵢ,) an attribute: the derivative of the error in its base."""
+    slopes = tuple(np.zeros(len(base)) for base in strategy.bases)
+    spaces = {space.attributes: space for space in strategy.spaces}
+    known: dict[tuple[int, int, int], tuple[float, Array]] = {}
+    for product in products:
+        own = list(enumerate(product.attributes))
+        means = [
+            known.setdefault((i, id(product.grams[at]), 0), _mean(product.grams[at], strategy.bases[i]))
+            for at, i in own
+        ]
+        for size in range(len(own) + 1):
+            for chosen in itertools.combinations(own, size):
+                space = spaces.get(tuple(i for _, i in chosen))
+                if space is None:
+                    continue
+                parts = list(means)
+                for (at, i), design in zip(chosen, space.designs, strict=True):
+                    key = (i, id(product.grams[at]), id(design))
+                    if key not in known:
+                        known[key] = _cost(product.grams[at], strategy.bases[i], design.inverse)
+                    parts[at] = known[key]
+                # (Σ √E)² has the derivative Σ √E / √E_S in E_S, one over the sector's share
+                factor = product.weight / space.share
+                for at, i in own:
+                    others = math.prod(value for k, (value, _) in enumerate(parts) if k != at)
+                    slopes[i][:] += factor * others * parts[at][1]
+    return slopes
+
+
+def _mean(gram: Array, base: Array) -> tuple[float, Array]:
+    """βᵀ G β and its derivative."""
+    along = gram @ base
+    return float(base @ along), 2 * along
+
+
+def _cost(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
+    """tr(Pᵀ G P X⁻) and its derivative in the base."""
+    sums = inverse.sum(axis=1)
+    slope = -2 * (gram @ (sums - base * sums.sum()))
+    return float(np.vdot(contrast_gram(gram, base), inverse)), slope
+
+
+def residual_parts(rows: RowSpace, strategy: ResidualStrategy) -> tuple[Array, ...]:
+    """N (d, d) of each component."""
+    return tuple(_of_component(rows, own, strategy.spaces) for own in rows.components)
+
+
+def _of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
+    """Blocks ⊗ of the strategies' coefficients on contrasts and constants, and their numbers on rests."""
+    found = np.zeros((component.dim, component.dim))
+    for space in spaces:
+        own = {i: design.strategy for i, design in zip(space.attributes, space.designs, strict=True)}
+        if not all(i in own for i, _ in component.rests):
+            continue
+        weight = space.share * math.prod(_on_rest(rows, i, orbit, own[i]) for i, orbit in component.rests)
+        free = {i: _on_flat(rows, i, x) for i, x in own.items() if i not in dict(component.rests)}
+        inside = [sector for sector in component.sectors if set(sector) <= set(free)]
+        for one in inside:
+            for other in inside:
+                blocks = (matrix[_part(i in one), _part(i in other)] for i, matrix in sorted(free.items()))
+                block = functools.reduce(np.kron, blocks, np.full((1, 1), weight))
+                found[component.places[one], component.places[other]] += block
+    return found
+
+
+def _part(has_contrast: bool) -> slice:
+    return slice(1, None) if has_contrast else slice(0, 1)
+
+
+def _on_flat(rows: RowSpace, i: int, strategy: Array) -> Array:
+    """(o, o) B X Bᵀ / d² with the rows of B the constant and the contrasts at each value."""
+    basis = rows.bases[i]
+    functions = rows.functions[i][basis.symmetry.orbit_of]
+    return np.asarray(functions.T @ strategy @ functions / basis.size**2)
+
+
+def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
+    """What X is times on functions of the orbit's values with sum zero, over d."""
+    values = np.flatnonzero(rows.bases[i].symmetry.orbit_of == orbit)
+    v, w = values[:2]
+    return float(strategy[v, v] - strategy[v, w]) / rows.bases[i].size
+
+
+SHARED_ROUNDS = 20
+SHARED_GAIN = 1e-6  # that a further round is worth
+LEAST_SHARE = 1e-9  # of a sector: one whose error is nothing beside the others is measured too
+
+
+@dataclass(frozen=True, eq=False)
+class SharedDesigns:
+    """X = Σ_S a_S ⊗ Xᵢ, other attributes summed over.
+
+    designs : Xᵢ by attribute, of those that a product looks at. shares : a_S by sector, of sum 1.
+    error : total squared error at squared sensitivity 1.
+    """
+
+    designs: Mapping[int, AttributeDesign]
+    shares: Mapping[tuple[int, ...], float]
+    error: float
+
+
+def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> SharedDesigns:
+    """The best strategy found of that kind, with these bases (dᵢ,), of sum 1; over a time limit the last one.
+
+    Raises
+    ------
+    TooLargeError : a factor beyond the memory limit.
+    """
+    sectors = terms_by_sector(products, bases)
+    grams: dict[Key, Array] = {}
+    for product in products:
+        for i, gram in zip(product.attributes, product.grams, strict=True):
+            if (i, id(gram)) not in grams:
+                grams[i, id(gram)] = contrast_gram(gram, bases[i])
+    keys: dict[int, list[Key]] = {}
+    for key in grams:
+        keys.setdefault(key[0], []).append(key)
+    designs = {i: attribute_design(_sum_of_grams(grams, dict.fromkeys(own, 1.0))) for i, own in keys.items()}
+    costs = {key: _design_cost(gram, designs[key[0]]) for key, gram in grams.items()}
+    several = {i: own for i, own in keys.items() if len(own) > 1}
+    error = _error(sectors, costs)
+    for _ in range(SHARED_ROUNDS if several else 0):
+        for i, own in several.items():
+            designs[i] = attribute_design(_sum_of_grams(grams, _slopes(sectors, costs, own)))
+            costs |= {key: _design_cost(grams[key], designs[i]) for key in own}
+        last, error = error, _error(sectors, costs)
+        if error >= last * (1 - SHARED_GAIN) or time_left() <= 0:
+            break
+    roots = {one: math.sqrt(_error_in(terms, costs)) for one, terms in sectors.items()}
+    total = math.fsum(roots.values())
+    roots = {one: max(root, LEAST_SHARE * total) for one, root in roots.items()}
+    whole = math.fsum(roots.values())
+    return SharedDesigns(designs, {one: root / whole for one, root in roots.items()}, error)
+
+
+def _error_in(terms: Terms, costs: Mapping[Key, float]) -> float:
+    return math.fsum(weight * math.prod(costs[key] for key in own) for own, weight in terms.items())
+
+
+def _error(sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float]) -> float:
+    return math.fsum(math.sqrt(_error_in(terms, costs)) for terms in sectors.values()) ** 2
+
+
+def _slopes(
+    sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float], keys: Sequence[Key]
+) -> dict[Key, float]:
+    """The derivative of the error in the costs of these keys, over Σ √E."""
+    found = dict.fromkeys(keys, 0.0)
+    for terms in sectors.values():
+        root = math.sqrt(_error_in(terms, costs))
+        for own, weight in terms.items() if root else ():
+            for key in own:
+                if key in found:
+                    found[key] += weight * math.prod(costs[k] for k in own if k != key) / root
+    return found
+
+
+def _sum_of_grams(grams: Mapping[Key, Array], weights: Mapping[Key, float]) -> Array:
+    return np.asarray(sum(weight * grams[key] for key, weight in weights.items()))
+
+
+def _design_cost(gram: Array, design: AttributeDesign) -> float:
+    """tr(G X⁻)."""
+    return float(np.vdot(gram, design.inverse))
+
+
+def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
+    """H_χχ of each sector, (d₁ - 1, d₂ - 1, …): the characters but the constant of each of its attributes.
+
+    Raises as ``products_of_few``; TooLargeError also for characters that do not fit in memory.
+    """
+    products = products_of_few(workload)
+    grams = {id(gram): gram for product in products for gram in product.grams}
+    spectra = {key: _spectrum(gram) for key, gram in grams.items()}
+    sizes = workload.domain.shape
+    terms = terms_by_sector(products, [np.full(size, 1 / size) for size in sizes])
+    require_memory((sum(math.prod(sizes[i] - 1 for i in own) for own in terms),), "characters of all sectors")
+    found = {}
+    for own, parts in terms.items():
+        asked = np.zeros([sizes[i] - 1 for i in own])
+        for keys, weight in parts.items():
+            product = np.full((), weight)
+            for _, key in keys:
+                product = np.multiply.outer(product, spectra[key])
+            asked = asked + product
+        found[own] = asked
+    return found
+
+
+def _spectrum(gram: Array) -> Array:
+    """χ* G χ / d² for each character but the constant, (d - 1,)."""
+    d = len(gram)
+    found = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / d
+    return np.asarray(np.maximum(found[1:], 0.0))

@@ -1,0 +1,402 @@
+"""p_identity, natively: error, gradient, and a search from several starts.
+
+Total error of a p-identity strategy, and its gradient, over cells or over merged cells.
+
+The strategy is A = [I; Θ] D⁻¹ with D = diag(s), s = 1 + 1ᵀΘ, Θ >= 0. With C = (I + ΘΘᵀ)⁻¹, k by k,
+
+    (AᵀA)⁻¹ = D (I - Θᵀ C Θ) D,    tr(G (AᵀA)⁻¹) = Σ sᵢ² Gᵢᵢ - tr(C Θ D G D Θᵀ),
+
+by the formula of Woodbury (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018, section 5.2). The gradient
+needs the same product Θ D G D, the only one in O(k n²); the others take O(k² n).
+
+Where Θ is constant on blocks of neighbouring cells, Θ = T diag(r) B with the blocks' rows B of 0 and 1 and
+with r = 1/√(a block's cells), then ΘΘᵀ = T Tᵀ and s is constant on blocks too: the same formula holds with
+the Gram matrix diag(r) B G Bᵀ diag(r), with s = 1 + r ∘ 1ᵀT, and with the sum over each block for Gᵢᵢ. So
+what is found over merged cells has the same error over all of them.
+
+The search: starts a short way over merged cells, the better third further, the best to the end.
+
+Where cells are merged (many, whose neighbours are alike) no more is started once the two best agree and the
+best is near its end, unless the caller says how many. The starts are the total, the queries, hierarchies of
+neighbouring cells, random rows. Then the points for the shipped program, and what they will take.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array
+from mmopt.solvers.solver_protocol import Clock, Options, Point
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The error as a function of T (k, b), for b blocks of neighbouring cells.
+
+    gram : diag(r) B G Bᵀ diag(r), (b, b).
+    own : the sums of Gᵢᵢ over the blocks, (b,).
+    cells : the number of cells of each block, (b,).
+    """
+
+    gram: Array
+    own: Array
+    cells: Array
+
+    @staticmethod
+    def of(gram: Array, block: int = 1) -> Objective:
+        """From a workload's Gram matrix (n, n), over blocks of so many cells (the last may be shorter)."""
+        n = len(gram)
+        first = np.arange(0, n, block)
+        cells = np.diff(np.append(first, n)).astype(float)
+        own = np.diag(gram)
+        if block == 1:
+            return Objective(gram, own, cells)
+        sums = np.add.reduceat(np.add.reduceat(gram, first, axis=0), first, axis=1)
+        r = 1.0 / np.sqrt(cells)
+        return Objective(sums * r * r[:, None], np.add.reduceat(own, first), cells)
+
+    def merged(self, rows: Array) -> Array:
+        """T of rows (k, n) over the cells, which are averaged over each block."""
+        first = np.concatenate([[0], np.cumsum(self.cells)[:-1]]).astype(int)
+        return np.asarray(np.add.reduceat(rows, first, axis=1) / np.sqrt(self.cells))
+
+    def spread(self, t: Array) -> Array:
+        """The rows Θ (k, n) over the cells that T stands for."""
+        return np.asarray(np.repeat(t / np.sqrt(self.cells), self.cells.astype(int), axis=1))
+
+    def value_and_gradient(self, t: Array) -> tuple[float, Array]:
+        """Total error at sensitivity 1 for unit noise, and its derivative by T (k, b)."""
+        k = len(t)
+        r = 1.0 / np.sqrt(self.cells)
+        s = 1.0 + r * t.sum(axis=0)
+        th = ((t * s) @ self.gram) * s
+        small = t @ t.T
+        small[np.diag_indices(k)] += 1.0
+        factor = scipy.linalg.cho_factor(small, lower=True, check_finite=False)
+        ct = scipy.linalg.cho_solve(factor, t, check_finite=False)
+        cth = scipy.linalg.cho_solve(factor, th, check_finite=False)
+        left = self.own * s * s - np.einsum("ij,ij->j", th, ct)
+        gradient = 2.0 * ((cth @ t.T) @ ct - cth + r * (left / s))
+        return float(left.sum()), gradient
+
+    def value(self, t: Array) -> float:
+        """Total error alone."""
+        return self.value_and_gradient(t)[0]
+
+
+# Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
+# and all ranges over 64 to 2048 cells; None: random rows.
+ORDER: tuple[tuple[int, float] | None, ...] = (
+    (16, 0.3),
+    (20, 0.3),
+    None,
+    (18, 0.3),
+    (24, 0.3),
+    None,
+    (12, 0.3),
+    (16, 1.0),
+    None,
+    (20, 1.0),
+    (32, 0.3),
+    None,
+    (8, 0.3),
+)
+SHARES = (16, 24, 12)  # cells for each random row, in turn
+FEW = 64  # up to so many cells every third random start has all rows that there may be
+NOISE = 1e-2  # added to what has symmetries, from which a gradient does not lead away
+
+
+@dataclass(frozen=True)
+class StartRows:
+    """A start: rows (k, n), all nonnegative, with a name."""
+
+    name: str
+    rows: Array
+
+
+def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterator[StartRows]:
+    """Starts without end, those that are good on ranges first; each depends on the seed and its number.
+
+    Parameters
+    ----------
+    n : cells.
+    most : rows that a start may have.
+    queries : rows (r, n) of which those that count several cells are a start, if they are few.
+    """
+    rng = np.random.default_rng([seed, n])
+
+    def noisy(rows: Array) -> Array:
+        return np.asarray(rows + NOISE * rng.random(rows.shape))
+
+    yield StartRows("total", noisy(np.full((1, n), 0.3)))
+    rows = np.zeros((0, n)) if queries is None else _counts(queries)
+    if 0 < len(rows) <= most:
+        yield StartRows("queries", noisy(0.3 * rows))
+    number = 0
+    for known in itertools.chain(ORDER, itertools.repeat(None)):
+        if known is None:
+            number += 1
+            wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
+            yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
+            continue
+        size, weight = known
+        if 2 * size <= n:
+            rows = _hierarchy(n, size)
+            if len(rows) <= most:
+                yield StartRows(f"blocks of {size}, weight {weight:g}", noisy(weight * rows))
+
+
+def _hierarchy(n: int, size: int) -> Array:
+    """Blocks of ``size`` cells, of ``size``² and so on, and the total."""
+    levels = []
+    length = size
+    while length < n:
+        levels.append(np.arange(n)[None, :] // length == np.arange(-(-n // length))[:, None])
+        length *= size
+    return np.vstack([*levels, np.ones((1, n), dtype=bool)]).astype(float)
+
+
+def _counts(queries: Array) -> Array:
+    """The rows that count several cells, their largest entry 1; of a rotated root these are hardly any."""
+    rows = queries[(queries >= 0).all(axis=1) & ((queries > 0).sum(axis=1) > 1)]
+    return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))
+
+
+ENOUGH, AGREE = 3, 5e-3  # so many starts at least; errors that differ by less, relatively, agree
+KEPT = 3  # of so many starts one is followed after each round
+FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
+# Cells up to which there are so many starts, and so many steps in a round between and in the last one.
+SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
+FEWEST_BLOCKS = 128  # blocks that are left where cells are merged, at least
+LARGEST_BLOCK = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
+ALIKE_CELLS = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
+LBFGS_MEMORY = 10
+LEAST_DECREASE = 1e-9  # of the objective in a step, relatively
+LEAST_GRADIENT = 1e-12
+LARGEST_ENTRY = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """The search so far.
+
+    rows : Θ (k, n) of the best strategy.
+    value : its total error.
+    count : starts in all.
+    values : the errors of those that were followed, where each was left; of all while there was one round.
+    iterations : quasi-Newton steps of all starts.
+    stop : None while it goes on; solved, stopped (told to) or by the limit of iterations.
+    """
+
+    rows: Array
+    value: float
+    count: int
+    values: tuple[float, ...]
+    iterations: int
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One start on its way: rows over the cells and their error.
+
+    block : of the cells over which no step lowers it; 0 where that is not known.
+    """
+
+    number: int
+    rows: Array
+    value: float
+    block: int = 0
+
+
+def default_starts(n: int) -> int:
+    """How many starts there are unless the caller says otherwise."""
+    return next(count for size, count, *_ in SIZES if n <= size)
+
+
+def rounds(gram: Array) -> list[tuple[int, int]]:
+    """Cells in a block and quasi-Newton steps of each round; cells are merged where neighbours are alike."""
+    n = len(gram)
+    own = np.diag(gram)
+    apart = float(np.sum(own[1:] + own[:-1] - 2.0 * np.diag(gram, 1)))
+    largest = next(block for size, block in LARGEST_BLOCK if n <= size)
+    block = 1
+    while (
+        2 * block <= largest and n >= 2 * block * FEWEST_BLOCKS and apart <= ALIKE_CELLS * float(np.sum(own))
+    ):
+        block *= 2
+    between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
+    found = [(block, FIRST), (block, SECOND)]
+    while block > 2:
+        block //= 2
+        found.append((block, between))
+    return [*found, (1, last)]
+
+
+def search(
+    gram: Array,
+    most: int,
+    *,
+    queries: Array | None = None,
+    count: int | None = None,
+    seed: int = 0,
+    limit: float = math.inf,
+    clock: Clock | None = None,
+    first: tuple[StartRows, ...] = (),
+) -> Generator[SearchState, None, None]:
+    """States of the search, one after each round; the last one says why it stopped.
+
+    Parameters
+    ----------
+    gram : the queries' Gram matrix (n, n).
+    most : rows that Θ may have.
+    queries : rows (r, n) of which those that count several cells are a start.
+    count : number of starts; by default ``default_starts``, or fewer where cells are merged and two agree.
+    limit : quasi-Newton steps of all starts together.
+    clock : asked at every step whether to stop.
+    first : starts of the caller's, before the others.
+    """
+    planned = rounds(gram)
+    may_agree = count is None and planned[0][0] > 1
+    clock, count = clock or Clock(math.inf), count or default_starts(len(gram))
+    chosen = itertools.islice(itertools.chain(first, starts(len(gram), most, seed, queries)), count)
+    ways = [_Way(i, start.rows, math.inf) for i, start in enumerate(chosen)]
+    alone = _Way(-1, np.zeros((1, len(gram))), float(np.trace(gram)))  # the identity
+    values: dict[int, float] = {}
+    used = 0
+    for place, (block, steps) in enumerate(planned):
+        objective = Objective.of(gram, block)
+        for i, way in enumerate(ways):
+            if way.block != block:
+                ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
+                used += taken
+            if may_agree and place == 0 and i + 1 >= ENOUGH:
+                least, second = heapq.nsmallest(2, range(i + 1), key=lambda at: ways[at].value)
+                if ways[second].value > ways[least].value * (1.0 + AGREE):
+                    continue
+                further, taken = _descend(objective, ways[least], min(SECOND, limit - used), clock)
+                used, may_agree = used + taken, False
+                if further.value >= ways[least].value * (1.0 - AGREE):
+                    count = i + 1
+                    del ways[count:]
+                ways[least] = further
+        if place < 2:
+            values = {}
+        values |= {way.number: way.value for way in ways}
+        ways.sort(key=lambda way: way.value)
+        best = ways[0] if ways[0].value < alone.value else alone
+        stop = clock.stop(spent=used >= limit, done=place == len(planned) - 1)
+        yield SearchState(best.rows, best.value, count, tuple(values.values()), used, stop)
+        if stop:
+            return
+        ways = ways[: -(-len(ways) // KEPT)]
+
+
+def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
+    """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken.
+
+    None where the time is over: a start that nobody looked at keeps an infinite value.
+    """
+    if clock.is_over:
+        return way, 0
+    t = objective.merged(way.rows)
+    size, _ = objective.value_and_gradient(t)
+    if steps < 1:
+        return replace(way, rows=objective.spread(t), value=size), 0
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, gradient = objective.value_and_gradient(x.reshape(t.shape))
+        return value / size, gradient.ravel() / size
+
+    def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        if clock.is_over:
+            raise StopIteration
+
+    found = scipy.optimize.minimize(
+        scaled,
+        t.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=scipy.optimize.Bounds(0.0, np.tile(LARGEST_ENTRY * np.sqrt(objective.cells), len(t))),
+        callback=watch,
+        options={
+            "maxiter": int(steps),
+            "maxfun": 2 * int(steps) + 20,
+            "maxcor": LBFGS_MEMORY,
+            "ftol": LEAST_DECREASE,
+            "gtol": LEAST_GRADIENT,
+        },
+    )
+    rows = objective.spread(np.asarray(found.x).reshape(t.shape))
+    ended = int(objective.cells[0]) if found.success else 0
+    return _Way(way.number, rows, float(found.fun) * size, ended), int(found.nit)
+
+
+# Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and
+# 8192 cells take 0.5, 2, 10, 21 and 360 s.
+SECONDS_OF_STARTS = 1e-2  # per cell: the starts, fewer where there are more cells
+CUBIC = 8e-10  # per cube of the cells
+ARRAYS_OF_GRAM = 10  # of the size of the Gram matrix that are held at a time
+
+
+def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
+    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    n = float(env["W"].shape[1])
+    return 8.0 * ARRAYS_OF_GRAM * n**2, SECONDS_OF_STARTS * n + CUBIC * n**3
+
+
+PROGRAMS = ("p_identity",)
+
+
+def points(
+    program: str, env: Mapping[str, Any], options: Options, clock: Clock
+) -> Generator[Point, None, None]:
+    """Estimates while the search goes on, then its best point.
+
+    Parameters
+    ----------
+    program : one of ``PROGRAMS``.
+    env : its givens by name, and the dimension p.
+    options : ``starts``, ``seed`` and ``max_iterations`` (of all starts together) count.
+    clock : looked at after every step.
+    """
+    root, most = np.asarray(env["W"], dtype=float), int(env["p"])
+    gram = root.T @ root
+    states = search(
+        gram,
+        most,
+        queries=root,
+        count=options.starts,
+        seed=options.seed or 0,
+        limit=options.max_iterations or math.inf,
+        clock=clock,
+    )
+    for state in states:
+        if not state.stop:
+            yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
+            continue
+        theta = np.zeros((most, root.shape[1]))
+        theta[: len(state.rows)] = state.rows
+        stop, text = (Stop.LOCAL, summary(state)) if state.stop == Stop.SOLVED else (state.stop, "")
+        raw = f"{np.count_nonzero(theta.any(axis=1))} rows below the identity"
+        estimate = state.value, None
+        yield Point({"Theta": theta}, {}, state.iterations, raw, stop, estimate=estimate, summary=text)
+
+
+def summary(state: SearchState) -> str:
+    """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst of these over the best."""
+    followed = len(state.values)
+    text = f"local optimum, {state.count} start{'s' * (state.count != 1)}"
+    if followed < 2:
+        return text
+    return f"{text}, {followed} followed, spread {max(state.values) / max(state.value, 1e-300) - 1.0:.1e}"

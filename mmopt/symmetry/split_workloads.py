@@ -1,0 +1,515 @@
+"""Gram matrices and targets of a workload by components.
+
+Total error: the Gram matrix of a workload by components, as roots.
+
+On the component of one part per attribute, the Gram matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (that of Gᵢ⁽ʲ⁾ on
+the part). Only components on which some product is not zero are ever listed. Each comes as a root that is put
+together from the factors' roots by QR, so that small singular values keep their digits.
+
+Basis vectors of a component that its Gram matrix does not connect are in blocks, components of their own:
+flipping the signs of a block's vectors leaves the Gram matrix as it is and the diagonal of any X too, so some
+optimal X has zeros between the blocks.
+
+Accuracy targets: queries, basis and targets of a workload by components.
+
+The group maps queries to queries of the same product (up to sign), so queries have orbits too: one query per
+attribute from an orbit of the factor's queries. On a component, the queries W_o of an orbit have the Gram
+matrix W_oᵀ W_o = t_o t_oᵀ with t_o = ⊗ᵢ tᵢ, one vector per attribute (see ``AttributeSymmetry.of_query``).
+These rows are the workload on the component: Wᵀ diag(q) W has there the matrix Σ_o q_o t_o t_oᵀ for every q
+that is constant on orbits, and the variance of a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from mmopt.limits import fits_memory, require_memory, require_time
+from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
+from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.symmetry.attribute_queries import EXACT_SUMS, Piece, PieceRows, Term, keys, swapped
+from mmopt.symmetry.components import (
+    AttributeSymmetry,
+    Cells,
+    Chosen,
+    Joint,
+    Key,
+    Local,
+    combined,
+    made_of,
+    mixed,
+)
+from mmopt.workloads.blocks.range_blocks import AllRange, reflected_ranges
+from mmopt.workloads.query_product import Product
+from mmopt.workloads.workload import Workload
+
+MATRICES = 8
+"""Of the size of an attribute, that looking at its links takes at most."""
+
+
+def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
+    """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that.
+
+    With ``mean`` the symmetries need not be those of the terms: the Gram matrix is then that of the mean of
+    all images of the terms. There may be up to 2 d rows then, of which only sums are wanted: QR costs more.
+    """
+    stacks: dict[Key, list[Array]] = {}
+    pieces = [term.pieces for term in terms]
+    roots = made_of(joint, pieces, lambda attribute, piece: Local(_roots(piece, attribute, mean)))
+    for term, local in zip(terms, roots, strict=True):
+        scale = math.sqrt(term.weight)
+        for key, rows in combined(local):
+            require_time()
+            stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
+    dims = {key: joint.dim(key) for key in sorted(stacks)}
+    return {key: stacked_root(stacks[key], dim, 2 * dim if mean else dim) for key, dim in dims.items()}
+
+
+def _roots(piece: Piece, attribute: AttributeSymmetry, mean: bool) -> dict[int, Array]:
+    """The piece's root on each part of its attribute on which it is not zero."""
+    if piece.kind == "identity":  # without the n × n identity matrix
+        return {k: np.eye(part.dim) for k, part in enumerate(attribute.parts)}
+    if piece.kind == "total":
+        return {0: np.sqrt(attribute.sizes.astype(np.float64))[None, :]}
+    if piece.kind == "all_range" and attribute.is_reversal:
+        return dict(enumerate(reflected_ranges(piece.size)))
+    root = piece.root()
+    given = (root, attribute.sums(root), piece.blocks, mean)
+    found = {k: attribute.root(part, *given) for k, part in enumerate(attribute.parts)}
+    return {k: rows for k, rows in found.items() if len(rows)}
+
+
+def blocks_of(joint: Joint, terms: Sequence[Term]) -> list[tuple[Chosen, Array]]:
+    """The components split further into independent blocks, each with its columns of the root."""
+    found = []
+    for key, rows in component_roots(joint, terms).items():
+        blocks = independent(rows)
+        if len(blocks) > 1:  # as it seems after rounding
+            asked = np.asarray(rows.any(axis=0), dtype=bool)
+            blocks = connected(_linked(joint, terms, key) & asked & asked[:, None])
+        found += [(Chosen(key, kept), columns_of(rows, kept)) for kept in blocks]
+    return found
+
+
+def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
+    """(d, d): False where the Gram matrix of every term on a component is exactly zero."""
+    found = np.zeros((joint.dim(key),) * 2, dtype=bool)
+    for term in terms:
+        each = [_local(*own) for own in zip(term.pieces, joint.attributes, key, strict=True)]
+        found |= functools.reduce(np.kron, each)
+    return found
+
+
+def is_connected(joint: Joint, terms: Sequence[Term]) -> bool:
+    """Whether the component of what is the same within orbits, the largest, is quickly seen to be one block.
+
+    An attribute's orbits are in one block, whatever those of the others, where some term links them and is
+    zero on none of the others'.
+    """
+    pieces = [term.pieces for term in terms]
+    linked = set()
+    for own in made_of(joint, pieces, _touches_and_links):
+        missing = [i for i, (touches, _) in enumerate(own) if not touches]
+        linked |= {i for i, (_, links) in enumerate(own) if links and set(missing) <= {i}}
+    return len(linked) == len(joint.attributes)
+
+
+def _touches_and_links(attribute: AttributeSymmetry, piece: Piece) -> tuple[bool, bool]:
+    """Whether a piece is zero on no orbit, and whether it links all of them."""
+    if piece.kind in ("identity", "total"):
+        return True, piece.kind == "total" or len(attribute.sizes) == 1
+    if not fits_memory((piece.size, piece.size), share=MATRICES):
+        return False, False
+    found = _local(piece, attribute, 0)
+    touches = bool(found.diagonal().all())
+    return touches, touches and len(connected(found)) == 1
+
+
+def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> NDArray[np.bool_]:
+    """(dim, dim) of a piece: exact for integers; else whether some query touches both orbits."""
+    part = attribute.parts[k]
+    if piece.kind == "identity":
+        return np.eye(part.dim, dtype=bool)
+    if piece.kind == "total":
+        return np.full((part.dim,) * 2, part.kind == "even")
+    # In whole numbers; on a rest the difference of two values, which stands for all.
+    basis = np.sign(attribute.basis(part)[:, : part.dim].toarray())
+    if piece.is_whole and np.abs(gram := piece.gram()).sum() < EXACT_SUMS:
+        return np.asarray(basis.T @ gram @ basis != 0)
+    size = np.asarray if part.kind == "rest" else np.abs  # a sum of rounded numbers may be zero by chance
+    touched = [(size(own) @ size(basis) != 0).astype(float) for own in piece.blocks()]
+    return np.asarray(sum(own.T @ own for own in touched) != 0)
+
+
+def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
+    """The root as a matrix on the cells."""
+    parts = tuple(revealed(rows) for _, rows in blocks)
+    cells = joint.space([chosen for chosen, _ in blocks])
+    return Split(cells.abstract(tuple(len(part) for part in parts)), cells, parts)
+
+
+def root_rounding(workload: Workload, root: Split) -> tuple[float, float]:
+    """What the rounding E of ``root_of`` is worth: γ with ‖E‖ <= γ ‖W‖ (Frobenius), δ with N(E) <= δ N(W).
+
+    N² is the least total error, a norm. On an attribute of s values N is at least ‖·‖ / √s, and it is
+    multiplicative, so that δ does not grow with the domain. Cells and totals have roots of whole numbers. Any
+    other attribute adds up s cells, and puts to zero what is at most 8 s ε of its row; so are singular values
+    of at most 8 d ε of the largest, in a component of dimension d.
+    """
+    cells = root.columns
+    assert isinstance(cells, Cells)
+    products, attributes = workload.weighed.products, cells.joint.attributes
+    first = workload.root_rounding if products is None else max(p.root_rounding for p in products)
+    found = [first, first * math.sqrt(max(len(a.classes) for a in attributes))]
+    for i, a in enumerate(attributes):
+        kinds = {"matrix"} if products is None else {p.factors[i].kind for p in products}
+        s = len(a.classes)
+        own = 4 * EPS
+        if kinds == {"all_range"}:
+            own *= s
+        elif not kinds <= {"identity", "total"}:
+            own += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
+        found = [found[0] + own, found[1] + own * math.sqrt(s if own > 4 * EPS else 1)]
+    d, terms = max(cells.dims), len(workload.blocks)
+    joined = _joining(cells, products or ()) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
+    return found[0] + joined, terms * found[1] + joined * math.sqrt(math.prod(cells.joint.shape))
+
+
+def _joining(cells: Cells, products: Sequence[Product]) -> float:
+    """γ of the largest QR that makes one root of all terms on a component; a total has one row there."""
+    attributes = cells.joint.attributes
+    found = [0.0]
+    for dims in {tuple(a.parts[k].dim for a, k in zip(attributes, c.key, strict=True)) for c in cells.chosen}:
+        sides = [
+            (1 if f.kind == "total" else n for f, n in zip(p.factors, dims, strict=True)) for p in products
+        ]
+        found.append(rounding_of_root(sum(map(math.prod, sides)), math.prod(dims)))
+    return max(found)
+
+
+def representation_rounding(basis: Split) -> float:
+    """What the rounding of L B is worth beside the queries, relatively, as δ in ``root_rounding``.
+
+    Not ‖L B - W‖ as measured, for which there are no rows: what forming orbits' coordinates may come to.
+    """
+    cells = basis.columns
+    assert isinstance(cells, Cells)
+    sizes = [len(a.classes) if len(a.sizes) > 1 else 1 for a in cells.joint.attributes]
+    rounding = 32 * EPS * (sum(s**1.5 for s in sizes) + max(cells.dims) ** 1.5)
+    return float(rounding * math.sqrt(math.prod(cells.joint.shape)))
+
+
+def revealed(rows: Array) -> Array:
+    """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go.
+
+    TimeLimitError as ``require_time``.
+    """
+    require_time()
+    if rows.shape == (1, 1) and rows[0, 0]:
+        return rows
+    tiny = 8 * max(rows.shape) * EPS
+    if rows.shape[0] >= rows.shape[1]:
+        rows = qr(rows)
+        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from where rank is lost
+            return rows
+    values, right = svd(rows)
+    kept = values > tiny * values[0]
+    return np.asarray(values[kept, None] * right[kept])
+
+
+def independent(root: Array) -> list[Ints]:
+    """Columns of a root (r, d) by blocks of RᵀR that are zero between each other, to rounding.
+
+    An entry counts as zero below 8 max(r, d) ε times the lengths of both columns, what a QR of the root is
+    off by, and the root of that in singular values: more than one block is a guess, for ``connected`` to
+    check. Columns of zeros are in no block.
+    """
+    if root.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if root.any() else []
+    lengths = np.linalg.norm(root, axis=0)
+    unit = root / np.where(lengths > 0, lengths, 1.0)
+    tiny = 8 * max(root.shape) * EPS
+    return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
+
+
+def connected(linked: NDArray[np.bool_]) -> list[Ints]:
+    """Columns by blocks, from which pairs of them are linked (d, d); none that is not linked to itself."""
+    return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
+
+
+def independent_columns(rows: Array) -> list[Ints]:
+    """Columns by blocks that no row connects; a row has an entry other than zero in one block only."""
+    if rows.shape[1] == 1:
+        return [np.zeros(1, dtype=np.int64)] if rows.any() else []
+    used = rows != 0
+    return _reached(
+        np.flatnonzero(used.any(axis=0)),
+        lambda new, old: used[used[:, new].any(axis=1)][:, old].any(axis=0)[None, :],
+    )
+
+
+def _reached(columns: Ints, linked: Callable[[Ints, Ints], np.ndarray]) -> list[Ints]:
+    """Connected sets of columns; ``linked(new, old)``: which of ``old`` each of ``new`` is linked to."""
+    found: list[Ints] = []
+    left = columns
+    while len(left):
+        block, new, left = [left[:1]], left[:1], left[1:]
+        while len(new) and len(left):
+            hit = linked(new, left).any(axis=0)
+            new, left = left[hit], left[~hit]
+            block.append(new)
+        found.append(np.sort(np.concatenate(block)))
+    return found
+
+
+# Relative: what a query without a target may lie outside the span of those with one, by rounding.
+SPAN_TOLERANCE = 1e-10
+
+
+def asked_of(
+    joint: Joint,
+    products: Sequence[AskedProduct],
+    blocks: Sequence[AskedRows],
+    others: dict[Key, Array],
+    dense: Callable[[], Array],
+) -> dict[str, Split | Level] | None:
+    """L (queries with a target × basis rows) and B (basis rows × cells) with L B = the queries; the targets.
+
+    As a program takes them of the workload, from ``asked_rows``; None where they do not determine all others.
+    ``others`` are the roots of the queries without a target. ``dense`` gives those with one as a matrix, when
+    a basis of the query space is asked for.
+    """
+    lengths = np.concatenate([p.lengths() for p in products])
+    right = tuple(_span(own.rows / lengths[own.numbers, None]) for own in blocks)
+    if not _determined(others, [own.chosen for own in blocks], right):
+        return None
+    left = tuple(
+        own.rows if len(basis) == own.rows.shape[1] else own.rows @ basis.T
+        for own, basis in zip(blocks, right, strict=True)
+    )
+    cells = joint.space([own.chosen for own in blocks])
+    sizes = [size for p in products for size in p.sizes()]
+    queries = Space(
+        cells.multiplicities,
+        tuple(len(own.numbers) for own in blocks),
+        labels=tuple(own.numbers for own in blocks),
+        sizes=np.array([float(size) for size in sizes]),
+        total=sum(sizes),
+        orbits=lambda: np.concatenate([p.orbit_of() for p in products]),
+    )
+    queries = replace(queries, bases=lambda at: _basis(queries, cells, blocks[at].rows, at, dense()))
+    inner = cells.abstract(tuple(len(own) for own in right))
+    targets = Level(queries, np.concatenate([p.targets() for p in products]))
+    return {
+        "workload.representation": Split(queries, inner, left),
+        "workload.basis": Split(inner, cells, right),
+        "workload.targets": targets,
+    }
+
+
+def _determined(others: dict[Key, Array], chosen: Sequence[Chosen], bases: Sequence[Array]) -> bool:
+    """Whether the rows of other queries lie in the span of the basis rows."""
+    for key, rows in others.items():
+        rest = rows
+        for own, basis in zip(chosen, bases, strict=True):
+            if own.key == key:
+                rest = rest.copy()
+                rest[:, own.kept] -= rest[:, own.kept] @ basis.T @ basis
+        if float(np.linalg.norm(rest)) > SPAN_TOLERANCE * float(np.linalg.norm(rows)):
+            return False
+    return True
+
+
+def _span(unit: Array) -> Array:
+    """Orthonormal rows (k, d) that span the rows of queries of length 1; the identity when k = d."""
+    if unit.shape[1] == 1:  # no query is zero here
+        return np.eye(1)
+    values, right = svd(unit)
+    rank = int((values > 8 * max(unit.shape) * EPS * values[0]).sum())
+    return np.eye(unit.shape[1]) if rank == unit.shape[1] else np.asarray(right[:rank])
+
+
+def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> Any:
+    """A basis of the query space, from W T_κ = Σ_o s_o (t_o ⊗ I): s_o = W_o T_κ (t_oᵀ ⊗ I) / |t_o|²."""
+    assert space.labels is not None
+    orbit = space.orbit_of()
+    image = (matrix @ cells.basis(at)).reshape(len(matrix), -1, int(space.multiplicities[at]))
+    columns = []
+    for t, label in zip(rows, space.labels[at], strict=True):
+        own = np.einsum("iac,a->ic", image, t) / float(t @ t)
+        columns.append(np.where((orbit == label)[:, None], own, 0.0))
+    return scipy.sparse.csr_array(np.hstack(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrbits:
+    """Orbits of queries on one attribute, which its symmetries map to each other, up to sign.
+
+    ``counts`` (o,): how many queries, ``targets`` and ``lengths`` (o,) what they share, ``local`` their rows
+    t (o, dim) on the parts; ``labels`` (m,) the orbit of each query of the piece.
+    """
+
+    counts: Ints
+    targets: Array
+    lengths: Array
+    local: Local
+    labels: Ints
+
+    @property
+    def size(self) -> int:
+        """Number of orbits, o."""
+        return len(self.counts)
+
+
+def row_orbits(attribute: AttributeSymmetry, piece: Piece) -> RowOrbits:
+    """The orbits of a piece that the symmetries of the attribute leave as it is."""
+    found: list[tuple[Array, Ints, Array]] = []
+    start = 0
+    groups = piece.rows()
+    labels = np.empty(sum(len(rows.places) for rows in groups), dtype=np.int64)
+    for rows in groups:
+        _, first, own = np.unique(_labels(rows, attribute), return_index=True, return_inverse=True)
+        require_memory((len(first), piece.size), "matrix of queries up to symmetry")
+        labels[rows.places] = start + own
+        taken = rows.matrix[first] if rows.factor is None else rows.factor.take(first.astype(np.int64))
+        found.append((taken, np.bincount(own), rows.targets[first]))
+        start += len(first)
+    matrix, counts, targets = (np.concatenate(own) for own in zip(*found, strict=True))
+    local = Local.of(attribute.coordinates(matrix, counts))
+    return RowOrbits(counts, targets, np.linalg.norm(matrix, axis=1), local, labels)
+
+
+def _labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
+    factor = rows.factor
+    if factor is None:
+        return _joined(rows, attribute)
+    if factor.kind == "identity":
+        return attribute.orbit_of
+    index = np.arange(factor.rows)
+    if isinstance(factor, AllRange) and attribute.is_mirrored:
+        low, high = factor.ends(index)
+        last = factor.size - 1
+        other_low, other_high = last - high, last - low
+        first = np.minimum(low * factor.size + high, other_low * factor.size + other_high)
+        return np.asarray(first)
+    return index  # one total; prefixes and ranges of values that stay where they are
+
+
+def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
+    """Connected by swaps of neighbours in a class and by the reversal, which generate the group.
+
+    Queries that stand there several times are mapped copy by copy.
+    """
+    count = len(rows.matrix)
+    places: dict[bytes, list[int]] = {}
+    for at, key in enumerate(keys(rows.matrix, rows.targets)):
+        places.setdefault(key, []).append(at)
+    copy = np.empty(count, dtype=np.int64)
+    for same in places.values():
+        copy[same] = np.arange(len(same))
+    edges = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    for own, moved in _images(rows.matrix, attribute):
+        found = keys(moved, rows.targets[own])
+        edges.append((own, np.array([places[k][copy[at]] for at, k in zip(own, found, strict=True)])))
+    tails, heads = (np.concatenate(ends).astype(np.int64) for ends in zip(*edges, strict=True))
+    graph = scipy.sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def _images(matrix: Array, attribute: AttributeSymmetry) -> Iterator[tuple[Ints, Array]]:
+    """The rows that each generator of the group changes, by number, and what becomes of them."""
+    for c in range(len(attribute.mirror)):
+        values = np.flatnonzero(attribute.classes == c)
+        for v, w in itertools.pairwise(values):
+            yield swapped(matrix, int(v), int(w))
+    if attribute.is_mirrored:
+        yield np.arange(len(matrix)), matrix[:, ::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class AskedRows:
+    """On a component the rows t (q, d) of the query orbits ``numbers`` (q,), those that are zero left out."""
+
+    chosen: Chosen
+    rows: Array
+    numbers: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class AskedProduct:
+    """The query orbits of a product: from number ``start`` on, in the order of the attributes."""
+
+    orbits: tuple[RowOrbits, ...]
+    start: int
+    target: float | None
+
+    @cached_property
+    def count(self) -> int:
+        return math.prod([o.size for o in self.orbits])
+
+    @cached_property
+    def queries(self) -> int:
+        return math.prod([len(o.labels) for o in self.orbits])
+
+    @cached_property
+    def _several(self) -> tuple[RowOrbits, ...]:
+        """Those of more than one orbit."""
+        return tuple(o for o in self.orbits if o.size > 1)
+
+    def sizes(self) -> list[int]:
+        """Queries in each orbit."""
+        out = [math.prod([len(o.labels) for o in self.orbits if o.size == 1])]
+        for o in self._several:
+            out = [a * b for a in out for b in o.counts.tolist()]
+        return out
+
+    def targets(self) -> Array:
+        """(count,) of each orbit."""
+        return self.orbits[0].targets if self.target is None else np.full(self.count, self.target)
+
+    def lengths(self) -> Array:
+        """(count,) the length of a query of each orbit."""
+        out = np.array([math.prod([o.lengths[0] for o in self.orbits if o.size == 1])])
+        for o in self._several:
+            out = np.multiply.outer(out, o.lengths).ravel()
+        return out
+
+    def orbit_of(self) -> Ints:
+        """The orbit of each query."""
+        require_memory((self.queries,), "orbit of each query")
+        return self.start + mixed([(o.labels, o.size) for o in self.orbits])
+
+
+def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct], list[AskedRows]]:
+    """The products with a target, and their rows on each component, split into independent blocks."""
+    products: list[AskedProduct] = []
+    stacks: dict[Key, list[tuple[Array, Ints]]] = {}
+    asked = [term for term in terms if term.has_target]
+    start = 0
+    for term, local in zip(asked, made_of(joint, [term.pieces for term in asked], row_orbits), strict=True):
+        products.append(AskedProduct(tuple(local), start, term.target))
+        start += products[-1].count
+        for key, rows in combined([own.local for own in local]):
+            stacks.setdefault(key, []).append((rows, products[-1].start + np.arange(len(rows))))
+    found: list[AskedRows] = []
+    for key in sorted(stacks):
+        whole = np.concatenate([rows for rows, _ in stacks[key]])
+        numbers = np.concatenate([own for _, own in stacks[key]])
+        asked_here = np.flatnonzero(whole.any(axis=1))
+        whole, numbers = whole[asked_here], numbers[asked_here]
+        for kept in independent_columns(whole):
+            used = np.flatnonzero(whole[:, kept].any(axis=1))
+            rows = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
+            found.append(AskedRows(Chosen(key, kept), rows, numbers[used]))
+    return products, found
