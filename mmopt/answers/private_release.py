@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.accuracy_and_budget import Accuracy, PrivacyLike, accuracy, asked
+from mmopt.answers.accuracy_and_budget import Accuracy, Asked, PrivacyLike, accuracy, asked
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.read_folder import derived, read_answers, read_manifest
 from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
@@ -150,12 +150,6 @@ def data_set_name(data: object, table: str | None) -> str:
         "a release that is charged to a ledger names its data set, and this table has no name",
         hint="say which it is: --data-set NAME (data_set= in Python)",
     )
-
-
-def check_bill(bill: Bill | None, plan: Plan) -> None:
-    """Refuse what the ledger would, before a row is read; errors as ``Bill.spend``."""
-    if bill is not None:
-        bill.check(str(plan.neighbours), plan.rho, plan.epsilon)
 
 
 @contextmanager
@@ -493,38 +487,97 @@ def release(
     """
     refuse_workload(data)
     check_confidence(confidence)
-    what = asked(workload, privacy, neighbours, unit)
+    request = asked(workload, privacy, neighbours, unit)
     given = {"table": table, "weight": weight, "delimiter": delimiter}
-    options = _table_options(data, what.table) | {n: value for n, value in given.items() if value is not None}
+
+    def plan() -> Accuracy:
+        chosen = solution
+        if chosen is None and program is not None:
+            parsed = program if isinstance(program, Program) else Program.load(program)
+            chosen = solved(request.workload, parsed)
+        planned = accuracy(
+            request.workload,
+            request.privacy,
+            neighbours=request.neighbours,
+            solution=chosen,
+            confidence=confidence,
+            refuse=True,
+            solved=solved,
+            say=say,
+        )
+        if solution is None or simulate_seed is not None:
+            return planned
+        return replace(planned, solution=rechecked(planned.solution, request.workload))
+
+    prepared = prepare(
+        data,
+        request,
+        plan,
+        options=_table_options(data, request.table)
+        | {n: value for n, value in given.items() if value is not None},
+        is_given=solution is not None,
+        ledger=ledger,
+        data_set=data_set,
+        part=part,
+    )
+    released, words = prepared.measure(simulate_seed)
+    say(words)
+    return released
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRelease:
+    """A release that is planned and that nothing refuses; the table's rows are read by ``measure``.
+
+    origin : the strategy's and the workload file's part of the manifest; independent of the data.
+    """
+
+    data: object
+    options: Mapping[str, Any]
+    planned: Accuracy
+    origin: Mapping[str, Any]
+    bill: Bill | None
+
+    def measure(self, simulate_seed: int | None) -> tuple[Release, str]:
+        """Count, charge, add noise: the release, and in confidence how many rows were read and left out."""
+        part = None if self.bill is None else self.bill.selection
+        counts = counted_data(self.data, self.planned.plan, part=part, **self.options)
+        release = measured(self.planned, counts, self.origin, simulate_seed, self.bill)
+        return release, confidential_words(counts, self.planned.plan, part)
+
+
+def prepare(
+    data: object,
+    request: Asked,
+    plan: Callable[[], Accuracy],
+    *,
+    options: Mapping[str, Any],
+    is_given: bool,
+    ledger: str | Path | None,
+    data_set: str | None,
+    part: str | None,
+) -> PreparedRelease:
+    """The order of every release up to its rows: bill, columns, plan, and what the ledger would refuse.
+
+    options : as ``data_vector`` takes them. is_given : whether the solution comes from elsewhere, and its
+    claims stay out of the manifest. Errors as ``release``.
+    """
     bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
-    selection = None if bill is None else bill.selection
     check_columns(
-        data, what.workload.domain, workload=what.workload, part=selection, unit=what.neighbours, **options
+        data,
+        request.workload.domain,
+        workload=request.workload,
+        part=None if bill is None else bill.selection,
+        unit=request.neighbours,
+        **options,
     )
-    is_given = solution is not None
-    if solution is None and program is not None:
-        parsed = program if isinstance(program, Program) else Program.load(program)
-        solution = solved(what.workload, parsed)
-    planned = accuracy(
-        what.workload,
-        what.privacy,
-        neighbours=what.neighbours,
-        solution=solution,
-        confidence=confidence,
-        refuse=True,
-        solved=solved,
-        say=say,
-    )
-    if is_given and simulate_seed is None:
-        planned = replace(planned, solution=rechecked(planned.solution, what.workload))
-    file = {} if what.file is None else {"workload_file": dict(what.file)}
+    planned = plan()
+    if bill is not None:
+        bill.check(str(planned.plan.neighbours), planned.plan.rho, planned.plan.epsilon)
+    file = {} if request.file is None else {"workload_file": dict(request.file)}
     about = planned.solution.summary()
     origin = {**file, "solution": checked_summary(about) if is_given else about}
-    check_bill(bill, planned.plan)
-    counts = counted_data(data, planned.plan, part=selection, **options)
-    release = measured(planned, counts, origin, simulate_seed, bill)
-    say(confidential_words(counts, planned.plan, selection))
-    return release
+    return PreparedRelease(data, options, planned, origin, bill)
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:

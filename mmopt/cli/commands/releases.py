@@ -50,8 +50,6 @@ from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
 from mmopt.limits import fits_memory
 
 if TYPE_CHECKING:
-    from mmopt.answers import Accuracy
-    from mmopt.ledger import Bill
     from mmopt.mechanism import Plan
     from mmopt.privacy import Privacy
     from mmopt.request import Request
@@ -109,10 +107,18 @@ def release(
 
     Everything that can be refused is refused before the rows of the table are read.
     """
-    from mmopt.answers.private_release import billed, check_bill
+    from mmopt.answers.accuracy_and_budget import asked
+    from mmopt.answers.private_release import prepare
     from mmopt.mechanism.accuracy import check_confidence
-    from mmopt.proof.verify import checked_summary
-    from mmopt.report import accuracy_by_group, pairs_table, privacy_rows
+    from mmopt.mechanism.release_folder import (
+        ANSWERS_FILE,
+        CHART_FILE,
+        MANIFEST_FILE,
+        PARQUET_FILE,
+        SIMULATED,
+        STRATEGY_FILE,
+    )
+    from mmopt.report import accuracy_by_group, answers_table, pairs_table, privacy_rows
 
     options = options_for(
         tolerance=tolerance,
@@ -124,65 +130,39 @@ def release(
     check_folder(out)
     check_confidence(confidence)
     request = read_request(workload, table)
-    bill = billed(ledger, data, table=request.table.table, data_set=data_set, part=part)
-    check_table(data, request, None if bill is None else bill.selection)
-    planned = planned_accuracy(
-        request,
-        program=program,
-        given=given,
-        strategy=strategy,
-        solver=solver,
-        options=options,
-        confidence=confidence,
+    prepared = prepare(
+        data,
+        asked(request),
+        partial(
+            planned_accuracy,
+            request,
+            program=program,
+            given=given,
+            strategy=strategy,
+            solver=solver,
+            options=options,
+            confidence=confidence,
+        ),
+        options=asdict(request.table),
+        is_given=strategy is not None,
+        ledger=ledger,
+        data_set=data_set,
+        part=part,
     )
-    solution, plan = planned.solution, planned.plan
-    check_bill(bill, plan)
     note_request(request)
     if not as_json:
-        certificate = [row for row in solution.rows() if row[0] in CERTIFICATE]
+        plan = prepared.planned.plan
+        certificate = [row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE]
         tables = (
             pairs_table(certificate),
             pairs_table(privacy_rows(plan)),
             accuracy_by_group(plan, confidence),
         )
-        show(*(part for table in tables for part in (table, "")))
-    # Of a file only what was recomputed is published.
-    about = solution.summary() if strategy is None else checked_summary(solution.summary())
-    # Where the strategy comes from; nothing of it depends on the data.
-    origin = {
-        "workload_file": {"name": Path(request.path).name, "sha256": request.text_hash},
-        "solution": about,
-    }
-    _measure_and_write(request, data, origin, planned, bill, out, simulate, as_json)
-
-
-def _measure_and_write(
-    request: Request,
-    data: str,
-    origin: dict[str, Any],
-    planned: Accuracy,
-    bill: Bill | None,
-    out: Path,
-    simulate: int | None,
-    as_json: bool,
-) -> None:
-    from mmopt.answers.private_release import confidential_words, counted_data, measured
-    from mmopt.mechanism.release_folder import (
-        ANSWERS_FILE,
-        CHART_FILE,
-        MANIFEST_FILE,
-        PARQUET_FILE,
-        SIMULATED,
-        STRATEGY_FILE,
-    )
-    from mmopt.report import answers_table
-
-    selection = None if bill is None else bill.selection
-    vector = counted_data(data, planned.plan, part=selection, **asdict(request.table))
-    release = measured(planned, vector, origin, simulate, bill)
+        show(*(line for table in tables for line in (table, "")))
+    release, words = prepared.measure(simulate)
     folder = release.save(out)
     try:
-        note(confidential_words(vector, planned.plan, selection))
+        note(words)
         names = {
             "answers": ANSWERS_FILE,
             "parquet": PARQUET_FILE,
