@@ -243,8 +243,7 @@ def allowed_offer(
     *,
     refuse: bool = True,
 ) -> tuple[Offer, tuple[str, ...]]:
-    """The offer of a solution at a privacy, and the reason why targets are missed; if ``refuse``, an
-    error."""
+    """The offer of a solution, and why it misses targets at a privacy; if ``refuse``, an error for these."""
     try:
         return offer(workload, solution, privacy, neighbours), ()
     except PrivacyError as error:

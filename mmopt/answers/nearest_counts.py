@@ -351,8 +351,7 @@ def in_two_families(queries: Array, first: Array) -> Bools:
 
 
 def _enter(row: Array, families: Iterable[set[int]]) -> bool:
-    """Put the set of a row, as bits, into the first family that stays laminar with it; whether there is
-    one."""
+    """Put the set of a row, as bits, into a family that stays laminar with it; whether there is one."""
     if not ((row == 0) | (row == 1)).all():
         return False
     bits = int.from_bytes(np.packbits(row.astype(bool)).tobytes(), "big")

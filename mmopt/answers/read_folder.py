@@ -513,8 +513,7 @@ def _of_solution(manifest: Facts, solution: AnySolution) -> tuple[Facts, Facts]:
 
 
 def _published(claimed: Any, written: float) -> float:
-    """The claimed coverage if it agrees with the written one, which has six digits, rounded down; else
-    that."""
+    """The claimed coverage if it agrees with the written one of six digits, rounded down; else the latter."""
     is_same = (
         isinstance(claimed, float) and 0 < claimed <= 1 and float(rounded(claimed, 6, up=False)) == written
     )
@@ -606,8 +605,7 @@ def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
 
 
 def _of_plan(plan: Plan, manifest: Facts) -> Facts:
-    """The manifest's facts about workload, strategy, privacy and noise; those about accuracy are in
-    answers."""
+    """The manifest's facts about workload, strategy, privacy and noise, not those in the answers."""
     epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
     theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, epsilon)[3]
     proved = replace(plan, theorem=composed(theorem, plan.integer.parts))

@@ -258,8 +258,7 @@ def _column(values: Any, what: str, name: str) -> Any:
 
 
 def _refuse_misread(values: Any, what: str, name: str) -> None:
-    """DataError for values that Arrow reads as instants without a time zone though they are something
-    else."""
+    """DataError for values that Arrow wrongly reads as instants without a time zone."""
     import numpy as np
 
     values = getattr(getattr(values, "cat", values), "categories", values)  # of pandas

@@ -189,8 +189,7 @@ class _Tally:
 
 
 def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) -> _Tally:
-    """Count groups of rows, batch by batch, into their cells: the first along attributes that are not
-    read."""
+    """Count groups of rows into their cells, the first one along an attribute that is not read."""
     counts = np.zeros(domain.size, dtype=np.int64)
     misfits = np.zeros((len(read), 3), dtype=np.int64)
     lines, stood = np.zeros((2, FAULTS), dtype=np.int64)

@@ -222,8 +222,7 @@ def write_profile(accuracies: Mapping[str, Seconds], path: Path, title: str = ""
 
 
 def _style(number: int) -> dict[str, Any]:
-    """The style of a line. The dashes shift by one when the marks are used up: 32 lines differ without
-    colour."""
+    """The style of a line; dashes shift by one when marks are used up: 32 lines differ without colour."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "linestyle": DASHES[(number + number // len(MARKERS)) % len(DASHES)],

@@ -375,8 +375,7 @@ def _table(
 
 
 def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tuple[list[str], Outcome]]:
-    """The first two cells of each row: a program is named once, and indented below the one that it
-    restates."""
+    """The first two cells of each row: a program is named once, indented below one that it restates."""
     present = {o.program for o in shown}
     before = ""
     for outcome in shown:

@@ -76,8 +76,7 @@ def framed(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> 
 
 
 def kinds_of(value: Any) -> tuple[str, ...]:
-    """The kinds of tables that a value has, the default first. Except for a comparison, charts have the
-    same."""
+    """The kinds of tables of a value, also of charts (except for a comparison); the default first."""
     return tuple(_frames(value))
 
 
@@ -86,8 +85,7 @@ def _frames(value: Any) -> _Frames:
 
 
 def _queries(value: Workload | Request, _: object) -> Frame:
-    """Weight, requested largest variance (NaN: none), and squared length: for a count, its number of
-    cells."""
+    """Weight, requested largest variance (NaN: none), squared length (the number of cells of a count)."""
     workload = as_workload(value)
     columns = {
         "weight": workload.weights,

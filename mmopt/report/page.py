@@ -1,5 +1,4 @@
-"""A report: one HTML page about the queries, the strategy, proofs and a release. It loads and runs
-nothing."""
+"""A report: one HTML page about queries, strategy, proofs and a release. It loads and runs nothing."""
 
 from __future__ import annotations
 

@@ -86,8 +86,7 @@ Column = npt.NDArray[Any]
 
 
 class _Line(NamedTuple):
-    """Answers on a scale of values: its name, the rows (k,) of the frame, and their places on the scale
-    (k,)."""
+    """Answers on a scale of values: its name, the rows (k,) of the frame, their places on the scale (k,)."""
 
     name: str
     rows: Column

@@ -275,8 +275,7 @@ def _errors(errors: GroupErrors) -> Row:
 
 
 def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, text) for a manifest, of this version or of 0.1.0; one of a simulation begins with that
-    warning."""
+    """(name, text) for a manifest, of this version or of 0.1.0; a simulated one begins with a warning."""
     workload, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
     accuracy, versions = manifest["accuracy"], manifest["versions"]
     file = manifest.get("workload_file", {}).get("name")

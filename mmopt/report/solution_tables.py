@@ -140,8 +140,7 @@ def _kept(history: Sequence[Row], sign: float) -> list[int]:
 
 
 def _text(name: str, value: float | None, up: bool | None) -> str:
-    """A value as text. ``up``: whether an objective is rounded up, and a bound down; None for plain
-    numbers."""
+    """A value as text. ``up`` rounds an objective up and a bound down; None: plain numbers."""
     if name in ("gap", "residual", "primal residual", "dual residual"):
         return gap(value)
     if name == "seconds":
@@ -245,8 +244,7 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
 
 
 def subworkloads_table(solution: AnySolution, workload: Workload, plan: Plan | None = None) -> Table:
-    """A row for each sub-workload: its queries and their errors, planned or for unit noise per
-    sensitivity."""
+    """A row for each sub-workload: queries and errors, planned or for unit noise per unit of sensitivity."""
     rows = []
     for name in subworkloads(workload):
         part = only(workload, name)

@@ -17,8 +17,7 @@ GROUPS_SHOWN = 50
 
 
 def domain_table(domain: Domain) -> Table:
-    """A row for each attribute, up to ``GROUPS_SHOWN``: its column, its first cells, where other values
-    go."""
+    """A row for each attribute, up to ``GROUPS_SHOWN``: column, first cells, where other values go."""
     rows: list[tuple[object, ...]] = []
     for a in domain.attributes[:GROUPS_SHOWN]:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")

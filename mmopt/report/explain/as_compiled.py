@@ -270,8 +270,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
 
 
 def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]:
-    """The objective, the constraints and the chosen variables, each with the form in which it is handed
-    over."""
+    """The objective, constraints and chosen variables, each with the form that is handed over."""
     program = checked.program
     shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
     scope = checked.lines
@@ -435,8 +434,7 @@ def _values(sides: Sequence[Expr], env: Mapping[str, Any]) -> list[Any]:
 
 
 def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
-    """The sides of a line by component that is a number or one vector inequality; fewer where it is
-    neither."""
+    """The sides of a line by component, if it is a number or one vector inequality; else fewer."""
     sides = (c.relation.left, c.relation.right)
     if c.family is None:
         return _values(sides, env)

@@ -188,8 +188,7 @@ class SolvedLine:
 
 @dataclass(frozen=True)
 class SolvedFacts:
-    """The figures of a solution, its constraints; ``moves``: "falls" or "rises", the optimum when one is
-    relaxed."""
+    """Figures of a solution, its constraints; ``moves``: the optimum falls or rises when one is relaxed."""
 
     rows: tuple[tuple[str, str], ...]
     lines: tuple[SolvedLine, ...]

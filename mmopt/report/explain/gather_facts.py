@@ -165,8 +165,7 @@ def _factors(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None
 
 
 def _steps(program: Program, instance: Instance | None, solution: Solution | None) -> tuple[Step, ...]:
-    """The programs of the steps, with numbers as far as they are known before a step (or from the
-    solution)."""
+    """The programs of the steps, with the numbers known before each step (or from the solution)."""
     env: dict[str, Any] = dict(instance.env) if instance else {}
     out: list[Step] = []
     for step in _in_order(program.steps):
