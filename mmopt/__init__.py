@@ -28,7 +28,7 @@ Where things are, from the lowest floor up:
 - ``comparison/``: programs side by side
 - ``report/``: what a reader sees
 - ``answers/``: answers at a stated privacy: default strategy, accuracy, budget, one call
-- ``testing/``: checks for whoever writes a program or adds a solver
+- ``testing/``: checks for authors of programs and solvers
 - ``cli/``: the command line
 
 The names below are resolved on first use (PEP 562), so that ``import mmopt`` and ``mmopt --help``

@@ -189,7 +189,7 @@ def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, flo
 
 
 def _width(judged: Solution) -> float:
-    """The width of the interval that contains the optimum: unlike a gap it is there for a bound of 0, too."""
+    """The width of the optimum's interval, as a gap is relative except for a bound of 0."""
     return np.inf if judged.bound is None else judged.objective - judged.bound
 
 

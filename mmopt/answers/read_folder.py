@@ -401,7 +401,7 @@ def _allowed(manifest: Facts, answers: Frame) -> Facts:
     law, parts = _law(manifest), strategy["parts"]
     scale, sensitivity = float(noise["scale"]), float(strategy["sensitivity"])
     rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
-    # With one part the sensitivity may be that before or after division by its relative noise.
+    # With one part the sensitivity may be stated before or after its relative noise.
     ratios = {1.0, *(part["relative_noise"] for part in parts if len(parts) == 1)}
     each_cost = (law.exact_cost(1, Fraction(scale * each / sensitivity)) for each in ratios if sensitivity)
     cost = min(

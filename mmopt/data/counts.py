@@ -192,13 +192,13 @@ def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) 
     """Count groups of rows into their cells, the first one along an attribute that is not read."""
     counts = np.zeros(domain.size, dtype=np.int64)
     misfits = np.zeros((len(read), 3), dtype=np.int64)
-    lines, stood = np.zeros((2, FAULTS), dtype=np.int64)
+    lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
     beyond = nobody = 0
     for batch in groups:
         rows = integers(batch, "rows")
         names = batch.schema.names
         fault = integers(batch, "fault") if "fault" in names else np.zeros(len(rows), np.int64)
-        np.add.at(stood, fault, rows)
+        np.add.at(rows_by_fault, fault, rows)
         np.add.at(lines, fault, integers(batch, "lines") if "lines" in names else rows)
         kept = np.ones(len(rows), dtype=np.bool_)
         cells = {attribute.name: np.zeros(len(rows), np.int64) for attribute in domain.attributes}
@@ -215,7 +215,7 @@ def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) 
         at = domain.ravel([cell[kept] for cell in cells.values()])
         np.add.at(counts, at, counted_rows[kept])
     counts.setflags(write=False)
-    return _Tally(counts, misfits, lines, stood, beyond, nobody)
+    return _Tally(counts, misfits, lines, rows_by_fault, beyond, nobody)
 
 
 LARGEST_SUMMED = 10**6
@@ -382,8 +382,8 @@ def marginal_counts(
     ):
         if weight is not None:
             for lines in counts_by_group(coded, ["fault"], weight):
-                faults, stood = integers(lines, "fault"), integers(lines, "rows")
-                refuse_weights(opened.name, weight, faults, integers(lines, "lines"), stood)
+                faults, rows_by_fault = integers(lines, "fault"), integers(lines, "rows")
+                refuse_weights(opened.name, weight, faults, integers(lines, "lines"), rows_by_fault)
         misfits, rows, nobody = _misfits(coded, read, weight)
         if unit is not None:
             refuse_nobody(opened.name, unit, nobody)
@@ -431,13 +431,13 @@ def _misfits(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple
     """The rows with each attribute's three codes that are no cell; all rows; those that name no person."""
     import ibis
 
-    stands = ibis.literal(1, "int64") if weight is None else coded.weight
+    rows_of_line = ibis.literal(1, "int64") if weight is None else coded.weight
     sums = {
-        f"{code_name(i)}_{code}": ibis.ifelse(coded[code_name(i)] == a.size + code, stands, 0).sum()
+        f"{code_name(i)}_{code}": ibis.ifelse(coded[code_name(i)] == a.size + code, rows_of_line, 0).sum()
         for i, a in enumerate(read)
         for code in range(3)
     }
-    rows = coded.count() if weight is None else stands.sum()
+    rows = coded.count() if weight is None else rows_of_line.sum()
     nobody = {NOBODY: coded[NOBODY].sum()} if NOBODY in coded.columns else {}
     row = coded.aggregate(rows=rows, **sums, **nobody).to_pyarrow()
     misfits = [[int(integers(row, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(read))]

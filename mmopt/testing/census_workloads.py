@@ -19,7 +19,7 @@ def domain_of(*sizes: int) -> Domain:
 
 
 def marginals(sizes: Sequence[int], ways: Sequence[int], target: float = math.inf) -> Workload:
-    """All marginals over sets of attributes whose numbers are in ``ways``."""
+    """All marginals over sets whose numbers of attributes are in ``ways``."""
     sets = [chosen for way in ways for chosen in itertools.combinations(range(len(sizes)), way)]
     return products_on(sizes, sets, target=target)
 

@@ -261,8 +261,8 @@ DUALS: Mapping[str, Callable[[Claim, Mapping[str, Any]], Dual]] = MappingProxyTy
 # What is wrong, the expected value, the value found.
 Wrong = tuple[str, str, str]
 
-# Relative: two results of a procedure agree so far. Each step stops at another gap, and no bound shows how
-# good the result is.
+# Relative: two results of a procedure agree so far. Each step stops at a different gap, and no bound shows
+# how good the result is.
 SAME_RESULT = 1e-3
 
 ROUNDING = 1e-9  # the same workload written in another way rounds in another way
