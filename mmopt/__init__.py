@@ -5,9 +5,9 @@ Where things are, from the lowest floor up:
 - ``__main__.py``: ``python -m mmopt``, the command line
 - ``errors.py``: every error that is raised on purpose
 - ``limits.py``: limits of memory and time, and the reasons why work ends
-- ``resources.py``: the version, and where the program files are
-- ``notebook.py``: the way from what users hold to its display
-- ``worker_start.py``: the process that does the tasks of a comparison, started
+- ``resources.py``: versions, and the folder of the program files
+- ``notebook.py``: the way from objects of users to their display
+- ``worker_start.py``: the start of the process that does the tasks of a comparison
 - ``numerics/``: floating point that is proved; arrays that split into components
 - ``language/``: how an optimisation is written: syntax, atoms, checks, evaluation, print
 - ``workloads/``: what is asked: domain, blocks of queries, Workload
@@ -28,7 +28,7 @@ Where things are, from the lowest floor up:
 - ``comparison/``: programs side by side
 - ``report/``: what a reader sees
 - ``answers/``: answers at a stated privacy: default strategy, accuracy, budget, one call
-- ``testing/``: checks for whoever writes a program or adds a solver
+- ``testing/``: checks for authors of programs and solvers
 - ``cli/``: the command line
 
 The names below are resolved on first use (PEP 562), so that ``import mmopt`` and ``mmopt --help``

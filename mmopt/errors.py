@@ -1,6 +1,6 @@
 """Every error that mmopt raises on purpose.
 
-A message says where (file, line, column, with the line and a caret), what was found, what was
+A message contains the place (file, line, column, with the line and a caret), the value found, the value
 expected, and what to do. The command line prints ``str(error)`` and exits with status 2.
 """
 
@@ -58,7 +58,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
     def inside(self, column: bool = False) -> str:
-        """Where in the same file, or in the same Python values: ``line 3``, ``line 3, column 5``."""
+        """The place within the same file or Python values: ``line 3``, ``line 3, column 5``."""
         if not self.line:
             return self.file
         return f"line {self.line}, column {self.column}" if column else f"line {self.line}"
@@ -167,7 +167,7 @@ class TooLargeError(Error):
 
 @contextmanager
 def placed(where: Location) -> Iterator[None]:
-    """Give errors that know no place, such as a limit that is passed, this one."""
+    """Give a place to errors without one, such as an exceeded limit."""
     try:
         yield
     except Error as error:
@@ -175,9 +175,9 @@ def placed(where: Location) -> Iterator[None]:
         raise
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known word, or lists what is known."""
-    names = sorted(set(known))
+def suggest(name: str, words: Iterable[str]) -> str:
+    """A hint that names the nearest of the words, or lists them."""
+    names = sorted(set(words))
     near = [word for word in names if word.lower() == name.lower()]
     near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:

@@ -1,9 +1,7 @@
 """Limits of memory and time, and the reasons why work ends.
 
-How much memory and time the work may take, whatever a small file asks for: asked where arrays are made and
-where something is done again and again.
-
-Why work ends: the words that a solver's last point, a search, a solve and a comparison are stopped by.
+A small file may ask for work of any size. So memory is checked where arrays are made, and time where steps
+are repeated. ``Stop`` has the words for the end of a solver, a search, a solve and a comparison.
 """
 
 from __future__ import annotations
@@ -43,13 +41,13 @@ def fits_memory(shape: tuple[int, ...], share: int = 1) -> bool:
 
 
 def hard_limit(time_limit: float) -> float:
-    """Seconds after which what is not done is given up, where the solver was to stop after ``time_limit``."""
+    """Seconds after which unfinished work is given up, where a solver has to stop after ``time_limit``."""
     return time_limit + GRACE + SHARE * time_limit
 
 
 @dataclass(frozen=True)
 class _Deadline:
-    """A time limit, and since when it is counted (``time.monotonic``)."""
+    """A time limit, and the start from which it is counted (``time.monotonic``)."""
 
     limit: float
     started: float
@@ -64,14 +62,14 @@ _DEADLINE: ContextVar[_Deadline] = ContextVar("deadline", default=_NONE)
 
 @contextmanager
 def deadline(time_limit: float | None) -> Iterator[None]:
-    """What is done in the block takes no longer than the ``hard_limit``; an earlier one around it stays."""
+    """Limit the time of the block to the ``hard_limit``; an earlier deadline around it stays."""
     new = _NONE if time_limit is None else _Deadline(time_limit, time.monotonic())
     held = new if new.limit < time_left() else _DEADLINE.get()
     token = _DEADLINE.set(held)
     try:
         yield
     finally:
-        spared = _DEADLINE.get().started - held.started  # what was ``uncounted`` within is so around it, too
+        spared = _DEADLINE.get().started - held.started  # ``uncounted`` inside is so around it, too
         _DEADLINE.reset(token)
         if (around := _DEADLINE.get()) is not _NONE:
             _DEADLINE.set(_Deadline(around.limit, around.started + spared))
@@ -79,25 +77,25 @@ def deadline(time_limit: float | None) -> Iterator[None]:
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """The time of the block does not count: a first import may take seconds that nobody asked for."""
-    started, known = time.monotonic(), _DEADLINE.get()
+    """Leave the time of the block out: a first import may take seconds that are not part of the work."""
+    started, current = time.monotonic(), _DEADLINE.get()
     yield
-    if known is not _NONE:
-        _DEADLINE.set(_Deadline(known.limit, known.started + time.monotonic() - started))
+    if current is not _NONE:
+        _DEADLINE.set(_Deadline(current.limit, current.started + time.monotonic() - started))
 
 
 def time_left() -> float:
-    """Seconds until a solver is to stop; infinity without a limit."""
+    """Seconds until a solver has to stop; infinity without a limit."""
     return max(0.0, _DEADLINE.get().left(_DEADLINE.get().limit))
 
 
 def require_time() -> None:
-    """Raise TimeLimitError when the time is over that everything may take."""
-    known = _DEADLINE.get()
-    if known.left(hard_limit(known.limit)) < 0:
-        more = hard_limit(known.limit) - known.limit
+    """Raise TimeLimitError when the ``hard_limit`` of the deadline is over."""
+    current = _DEADLINE.get()
+    if current.left(hard_limit(current.limit)) < 0:
+        more = hard_limit(current.limit) - current.limit
         raise TimeLimitError(
-            f"this takes longer than the time limit, {known.limit:g} s, and {more:g} s more",
+            f"this takes longer than the time limit, {current.limit:g} s, and {more:g} s more",
             hint="allow more time, or ask for less: fewer cells, queries or steps",
         )
 

@@ -1,6 +1,6 @@
-"""How what users hold is shown in a notebook: by ``mmopt.report``, which is imported when it is shown.
+"""The display of objects in a notebook: by ``mmopt.report``, which is imported when one is shown.
 
-Reports stand above all that they show; the way up is here alone.
+Reports import the classes that they show; only this file imports in the other direction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Displayed:
-    """What has a display: ``report.displays`` says which."""
+    """A base of classes that have a display: see ``report.displays``."""
 
     def _repr_html_(self) -> str:
         from mmopt.report import display
@@ -27,11 +27,11 @@ class Displayed:
 
 
 class Tabular(Displayed):
-    """What is a table, too: ``report.frames`` says which. Any library of data frames takes it as it is."""
+    """A base of classes that are tables, for any library of data frames: see ``report.frames``."""
 
     def frame(self) -> Frame:
-        """Its rows as named columns: of a workload the queries, of what says how accurate answers are
-        these, of a release the answers, of a recheck the checks.
+        """The rows as named columns: the queries of a workload, the errors of a prediction of accuracy, the
+        answers of a release, the checks of a recheck.
         """
         from mmopt.report import framed
 
@@ -55,14 +55,14 @@ class Tabular(Displayed):
 
 
 class Charted(Tabular):
-    """What has charts, and the table behind each: ``report.displays`` and ``report.frames`` say which."""
+    """A base of classes that have charts with tables: see ``report.displays`` and ``report.frames``."""
 
     def frame(self, kind: str = "", workload: Any = None) -> Frame:
-        """What ``plot`` of the same kind draws, as named columns; of a comparison its outcomes.
+        """The figures of ``plot`` of the same kind as named columns; for a comparison its outcomes.
 
-        Columns of "convergence": as ``report.solution_tables`` has them, a row an iteration. "strategy": a
-        column a cell, a row a measured query. "profile": squared_column and the number of cells that have
-        it. "errors": query, label, what the query says of each attribute, then standard errors at unit
+        Columns of "convergence": as in ``report.solution_tables``, a row for each iteration. "strategy": a
+        column for each cell, a row for each measured query. "profile": squared_column and the number of cells
+        that have it. "errors": query, label, the query's part of each attribute, then standard errors at unit
         noise per unit of sensitivity, in counts: ``standard_error``, and that of each baseline.
 
         Raises
@@ -78,15 +78,15 @@ class Charted(Tabular):
 
         Parameters
         ----------
-        kind : of a strategy "strategy" (a heat map, the default) or "profile" (what each cell costs); of a
-            solution "convergence" (gap against seconds and iterations, the default: what is certified and
-            what the solver counts of its own are told apart) or one of these; of both "errors" of the
-            queries beside those of baselines; of a comparison "convergence".
-        workload : whose errors; for "errors" only, as ``solve`` takes it.
+        kind : for a strategy "strategy" (a heat map, the default) or "profile" (the cost of each cell); for a
+            solution "convergence" (gap against seconds and iterations, the default: certified gaps and the
+            solver's count are drawn differently) or one of these; for both "errors" of the queries, with
+            those of baselines; for a comparison "convergence".
+        workload : the queries; for "errors" only, as ``solve`` takes it.
 
         Raises
         ------
-        OptionError : matplotlib is not installed, a kind that there is not, or no workload for "errors".
+        OptionError : matplotlib is not installed, an unknown kind, or no workload for "errors".
         ResultError : another workload than that of the solution.
         """
         from mmopt.report import chart
@@ -95,15 +95,15 @@ class Charted(Tabular):
 
 
 class Reported:
-    """What a page can be written about: ``report.page`` says what stands there."""
+    """A base of classes about which a page can be written: see ``report.page``."""
 
     def report(self, path: str | Path | None = None, workload: Any = None) -> str:
         """One HTML page of program, strategy, errors, bound and convergence, which loads nothing; its text.
 
         Parameters
         ----------
-        path : where it is written, too; an existing file is replaced, whole or not at all.
-        workload : what was solved, as ``solve`` takes it; without it what needs it is left out.
+        path : a file to write it to; an existing one is replaced, whole or not at all.
+        workload : the queries, as ``solve`` takes them; without it sections that need it are left out.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What comes with the package: its version, those of modules beside it, and where the program files are."""
+"""Resources of the package: its version, versions of other modules, and the folder of the program files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def programs_folder() -> Path:
 def _programs_of(package: Path) -> Path:
     candidates = (package / "programs", package.parent / "programs")
     for folder in candidates:
-        # A folder counts by what it holds: in site-packages the sibling may be anybody's `programs`.
+        # A folder counts if it holds programs: in site-packages the sibling may be another package's
+        # `programs`.
         if any(folder.glob("*.program")):
             return folder
     places = " or ".join(f"'{folder}'" for folder in candidates)
@@ -43,21 +44,21 @@ def version() -> str:
     """The version of mmopt."""
     try:
         return installed("mmopt")
-    except PackageNotFoundError:  # read from a folder on the path, without any install
+    except PackageNotFoundError:  # imported from a folder on the path, without an install
         return _version_beside(Path(__file__).resolve().parent)
 
 
 @cache
 def version_of(module: str) -> str:
-    """The version of a module of others: its own word where it is imported, else that of the only package
-    that has it. "" where that is not certain: two packages may bring one module, and there may be none."""
-    own = getattr(sys.modules.get(module), "__version__", "")
-    packages = () if own else set(packages_distributions().get(module, ()))
-    return str(own) if own else installed(*packages) if len(packages) == 1 else ""
+    """The version of another module: its ``__version__`` where it is imported, else the version of the only
+    package that has it. "" where that is not certain: several packages may have the module, or none."""
+    number = getattr(sys.modules.get(module), "__version__", "")
+    packages = () if number else set(packages_distributions().get(module, ()))
+    return str(number) if number else installed(*packages) if len(packages) == 1 else ""
 
 
 def _version_beside(package: Path) -> str:
-    """What the ``pyproject.toml`` of a checkout says."""
+    """The version in the ``pyproject.toml`` of a checkout."""
     file = package.parent / "pyproject.toml"
     stated = tomllib.loads(file.read_text("utf-8")).get("project", {}) if file.is_file() else {}
     return str(stated["version"]) if stated.get("name") == "mmopt" else "0+not-installed"

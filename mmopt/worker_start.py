@@ -1,6 +1,6 @@
-"""The process that does the tasks of a comparison, started.
+"""The start of the process that does the tasks of a comparison.
 
-It imports little, so that a command starts that process before it loads the same libraries itself.
+This file imports little, so that a command starts that process before it loads the same libraries itself.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import IO
 
 from mmopt.errors import SolverError
 
-FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py says why
-# Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
-# before the fork can hang in a child (OpenBLAS did, in one run of three).
+FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py has the reason
+# Dense algebra in one thread by default: the times of different runs are comparable, and no thread from
+# before the fork can make a child hang (OpenBLAS did, in one run of three).
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class WorkerProcess:
-    """process : with pipes for tasks and answers. said : what it and its children write; None: not kept."""
+    """process : with pipes for tasks and answers. said : its (and its children's) output; None: not kept."""
 
     process: subprocess.Popen[bytes]
     said: IO[bytes] | None
@@ -40,7 +40,7 @@ class WorkerProcess:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the pipes to it, once it has ended and nobody reads from them."""
+        """Close the pipes to it, after it has ended and nothing reads from them."""
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(BrokenPipeError):
@@ -49,12 +49,12 @@ class WorkerProcess:
 
 
 def said_file(verbose: bool) -> IO[bytes] | None:
-    """Where what processes write is kept; None where they write to this one's standard error."""
+    """A file for the output of processes; None where they write to this one's standard error."""
     return None if verbose else tempfile.TemporaryFile(buffering=0)
 
 
-def start_worker(said: IO[bytes] | None, forks: bool = FORKS, threads: int = 1) -> WorkerProcess:
-    """Start it; SolverError where no process can be started.
+def start_worker(output: IO[bytes] | None, forks: bool = FORKS, threads: int = 1) -> WorkerProcess:
+    """Start the process; SolverError where none can be started.
 
     forks, threads : as ``mmopt.comparison.Isolated`` has them.
     """
@@ -67,22 +67,22 @@ def start_worker(said: IO[bytes] | None, forks: bool = FORKS, threads: int = 1) 
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=output,
             env=environment,
             start_new_session=True,  # so that Ctrl-C reaches this process only, which passes it on
         )
     except OSError as error:
         message = f"the process that solves cannot be started: {error.strerror}"
         raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
-    return WorkerProcess(process, said)
+    return WorkerProcess(process, output)
 
 
 @contextlib.contextmanager
 def starting_worker(verbose: bool = False) -> Iterator[WorkerProcess]:
-    """One for ``Isolated(verbose, worker=...)``, which ends with the block, if it has not before."""
-    said = said_file(verbose)
-    with contextlib.nullcontext() if said is None else said:
-        worker = start_worker(said)
+    """A process for ``Isolated(verbose, worker=...)``, which ends with the block, if not before."""
+    output = said_file(verbose)
+    with contextlib.nullcontext() if output is None else output:
+        worker = start_worker(output)
         try:
             yield worker
         finally:

@@ -1,20 +1,19 @@
 """``mmopt.accuracy`` and ``mmopt.budget``: accuracy at a privacy, and the least privacy cost of targets.
 
-What callers pass for a workload and a privacy: a workload file says both, arguments go before it.
+``mmopt.accuracy`` predicts the accuracy of each answer at a privacy, before any data is read.
+``mmopt.budget`` finds the least privacy cost at which every target holds (``max_variance``, ``within``). Both
+take a workload and a privacy, which a workload file may state, too; arguments have priority over the file.
 
-``mmopt.accuracy``: how accurate each answer will be at a privacy, before any data is read.
-
-``mmopt.budget``: the least privacy cost found at which every target holds (``max_variance``, ``within``).
-
-For Gaussian noise the program ``fitness_for_use`` finds it: the least squared sensitivity Δ² of a strategy
-whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With its
-multipliers q, query j has the share q_j c_j / (c @ q) of the cost. The certificate bounds the least Δ² by a
-number over c @ q, whatever q >= 0 is: with c_j times 1 + h the bound is that of before over 1 + h share_j.
+For Gaussian noise the program ``fitness_for_use`` finds the least cost: the least squared sensitivity Δ² of a
+strategy whose unit noise meets all targets, with a proved bound (PVLDB 2021, Problem 1); rho = Δ² / 2. With
+its multipliers q, query j has the share q_j c_j / (c @ q) of the cost. The certificate bounds the least Δ² by
+a number over c @ q, for any q >= 0: with c_j times 1 + h the bound is the former one over 1 + h share_j.
 
 An L1 norm is no less than the L2 norm. On integers a row changes some answer by 1 at least, so the noise of
-every part has a scale t >= 1 / epsilon, and its variance v(t) = 1 / (2 sinh²(1 / 2t)) is a part of 2 t² that
-grows with t: at least what it is at 1 / epsilon. So Laplace noise that meets the targets costs an epsilon
-with v(1 / epsilon) Δ² <= 1, at least 2 asinh(Δ / √2); on reals, or as fine a lattice as one likes, √2 Δ.
+every part has a scale t >= 1 / epsilon. Its variance v(t) = 1 / (2 sinh²(1 / 2t)) is 2 t² times a factor that
+grows with t and is at least its value at 1 / epsilon. So Laplace noise that meets the targets costs an
+epsilon with v(1 / epsilon) Δ² <= 1, at least 2 asinh(Δ / √2); on reals, or on a lattice of any fineness, √2
+Δ.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ PrivacyLike = Privacy | Mapping[str, float] | None
 class Asked:
     """A workload at a privacy. ``file``: name and sha256 of the workload file, where there is one.
 
-    neighbours : None where nothing is said: those of the program.
+    neighbours : None where none are stated: those of the program.
     """
 
     workload: Workload
@@ -84,12 +83,12 @@ def asked(
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
 ) -> Asked:
-    """What is asked for: by a Request, a workload file or its dictionary also the privacy and the neighbours.
+    """Resolve a workload, a privacy and neighbours; a Request or workload file may state the latter two.
 
     Raises
     ------
     WorkloadError, PrivacyError, OptionError : as ``as_workload``, ``Privacy.of`` and ``Neighbours.of``; a
-        unit of privacy beside neighbours, of which it is a set.
+        unit of privacy together with neighbours, as it is a set of neighbours.
     """
     keys = {"epsilon", "delta", "rho"}
     if isinstance(workload, Privacy) or (
@@ -106,14 +105,14 @@ def asked(
             f"neighbours is {neighbours!r} and unit is {unit!r}: both say what is protected",
             hint="keep one of them",
         )
-    said = None if neighbours is None else Neighbours.of(neighbours)
-    said = said if unit is None else unit_of(unit)
+    protected = None if neighbours is None else Neighbours.of(neighbours)
+    protected = protected if unit is None else unit_of(unit)
     if request is None:
-        return Asked(as_workload(workload), stated, said)
+        return Asked(as_workload(workload), stated, protected)
     return Asked(
         request.workload,
         stated or request.privacy,
-        said or request.neighbours,
+        protected or request.neighbours,
         request.table,
         {"name": Path(request.path).name, "sha256": request.text_hash},
     )
@@ -121,9 +120,9 @@ def asked(
 
 @dataclass(frozen=True, eq=False)
 class Accuracy(Tabular):
-    """How accurate the answers of a release will be; it holds for a release of the same plan.
+    """The accuracy of the answers of a release; it holds for a release of the same plan.
 
-    words : one line: what was chosen, and what else there is.
+    words : one line with the strategy chosen, and the others considered.
     """
 
     plan: Plan
@@ -143,7 +142,7 @@ class Accuracy(Tabular):
 
     @property
     def errors(self) -> Frame:
-        """One row a query: ``mechanism.release_folder``."""
+        """A row for each query: ``mechanism.release_folder``."""
         return accuracy_columns(self.plan, self.confidence)
 
     def frame(self) -> Frame:
@@ -175,15 +174,15 @@ def accuracy(
     solved: Solve = solve,
     say: Callable[[str], None] = lambda _: None,
 ) -> Accuracy:
-    """How accurate a release at this privacy will be: of a solution, or of the default strategy.
+    """Predict the accuracy of a release at this privacy, for a solution or the default strategy.
 
     Parameters
     ----------
-    workload, privacy, neighbours, unit : as for ``release``. Where every query has a target, these set the
-        noise, and no more is spent than they need; then there need be no privacy.
-    confidence : of the intervals.
-    refuse : targets that cost more than the privacy allows, as a release does; else all that it allows is
-        spent, and ``errors`` say which are missed.
+    workload, privacy, neighbours, unit : as for ``release``. Where every query has a target, the targets set
+        the noise, and no more is spent than they need; then no privacy is needed.
+    confidence : the confidence of the intervals.
+    refuse : whether targets that cost more than the privacy allows are refused, as a release does; else all
+        that it allows is spent, and ``errors`` shows which are missed.
     solved, say : as for ``default_strategy``.
 
     Raises
@@ -201,31 +200,32 @@ def accuracy(
 
 
 WIDER = 0.1
-"""Of a half width, by which a target is relaxed where savings are stated."""
+"""Part of a half width by which a target is relaxed where savings are stated."""
 
 SHARES = "shares and savings: of the best strategy with Gaussian noise, by its multipliers"
 _PROGRAM = "fitness_for_use"
-_CLOSE = 1e-9  # relative: beyond what roots are off by, and what a variance on integers is below scale² by
+_CLOSE = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
 
 
 @dataclass(frozen=True, eq=False)
 class Budget(Tabular):
-    """The least cost found for all targets, the release that has it, and which queries it is spent on.
+    """The least cost found for all targets, the release that has it, and the queries on which it is spent.
 
-    With Gaussian noise it is within the gap of the least; a strategy for Laplace noise is a heuristic's.
+    With Gaussian noise it is within the gap of the least; a strategy for Laplace noise comes from a
+    heuristic.
 
     Attributes
     ----------
-    choice : the strategy and its plan, what else was considered, and why there is no more. Its workload are
-        the queries with a target.
-    fitness : the solution of ``fitness_for_use`` for these queries. delta : asked for, or None.
+    choice : the strategy and its plan, the others considered, and why there is no more. Its workload is the
+        queries with a target.
+    fitness : the solution of ``fitness_for_use`` for these queries. delta : the requested one, or None.
     bound : no strategy needs less with noise of the kind chosen, rounded down, where the bound of ``fitness``
         is proved; an epsilon at a delta only with continuous Gaussian noise. None for Laplace noise where a
-        half width is asked for, for replaced rows, and where Gaussian noise on integers may need less than
+        half width is a target, for replaced rows, and where Gaussian noise on integers may need less than
         continuous noise.
-    shares : (m,) of the cost of the best Gaussian noise, by query; they sum to 1.
-    left_out : how many queries have no wish. A release that answers them too spends on them, and at this
-        cost may miss wishes; none does where they have a wish as well, however wide.
+    shares : (m,) shares of the cost of the best Gaussian noise, by query; they sum to 1.
+    left_out : the number of queries without a wish. A release that answers them, too, spends on them, and may
+        miss wishes at this cost; where they have a wish as well, however wide, it misses none.
     """
 
     choice: Choice
@@ -242,12 +242,12 @@ class Budget(Tabular):
 
     @property
     def unit(self) -> str:
-        """What the cost is: "epsilon", or "rho"."""
+        """The unit of the cost: "epsilon", or "rho"."""
         return self.plan.spent[0]
 
     @property
     def cost(self) -> float:
-        """The least epsilon (at ``plan.delta``), or rho, found: that release claims it."""
+        """The least epsilon (at ``plan.delta``), or rho, that was found: the claim of that release."""
         return self.choice.best.cost
 
     @property
@@ -257,14 +257,14 @@ class Budget(Tabular):
 
     @property
     def words(self) -> str:
-        """One line: what was chosen, and what the other noise would need."""
+        """One line with the strategy chosen, and the cost with the other noise."""
         return self.choice.words
 
     def savings(self, shares: Sequence[float] | Array) -> Array:
-        """What part of the cost at most is saved where queries of these shares are ``WIDER``, by the bound.
+        """Bound the part of the cost that is saved where queries of these shares are ``WIDER``.
 
-        Of the cost of ``fitness`` with continuous Gaussian noise: its epsilon at a delta, or rho where the
-        budget has none. What a gap leaves open counts as saved.
+        The cost is that of ``fitness`` with continuous Gaussian noise: its epsilon at a delta, or rho where
+        the budget has none. A gap counts as saved.
         """
         reached = (self.fitness.bound or 0.0) / float(self.fitness.objective)
         left = reached / (1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares))
@@ -279,7 +279,7 @@ class Budget(Tabular):
 
     @property
     def errors(self) -> Frame:
-        """One row a query: ``accuracy_columns`` and its share of the cost."""
+        """A row for each query: ``accuracy_columns`` and its share of the cost."""
         return Frame({**accuracy_columns(self.plan, 0.95).columns, "share_of_cost": self.shares})
 
     def frame(self) -> Frame:
@@ -287,7 +287,7 @@ class Budget(Tabular):
         return self.errors
 
     def rows(self) -> list[tuple[str, str]]:
-        """What a reader wants to see first, as (name, text)."""
+        """The most important figures, as (name, text)."""
         at = "" if not self.plan.delta else f" at delta {self.plan.delta:g}"
         noise = f"{'continuous ' if self.plan.rho is not None and self.delta else ''}{self.plan.law.name}"
         grade = self.fitness.bound_grade
@@ -342,10 +342,10 @@ def budget(
 
     Parameters
     ----------
-    workload : with targets of its queries (``max_variance``, ``within``); queries without are left out, and
-        counted (``Budget.left_out``).
+    workload : one whose queries have targets (``max_variance``, ``within``); queries without are left out,
+        and counted (``Budget.left_out``).
     delta : for epsilon at this delta, with the better of both noises. pure : for epsilon alone, with Laplace
-        noise. By default the kind of the privacy that a workload file asks for, or rho.
+        noise. By default the kind of the privacy that a workload file states, or rho.
     solved, say : as for ``default_strategy``.
 
     Raises
@@ -408,14 +408,14 @@ def _plain(value: Any) -> Array:
 
 
 def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: Neighbours) -> float | None:
-    """Below what is paid for noise of the kind chosen; None where the program bounds nothing of it."""
+    """A lower bound on the cost with noise of the kind chosen; None where the program gives none."""
     if not fitness.bound or neighbours.times is None:
         return None
     times = neighbours.times
     if choice.best.plan.rho is None:
         is_wide = bool(wishes(choice.best.plan.workload.blocks))
         return None if is_wide else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
-    # On integers of sensitivity 1 or more its scale is at least this, and its variance may be below scale².
+    # On integers of sensitivity 1 or more the scale is at least this, and the variance may be below scale².
     if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _CLOSE:
         return None
     if delta is None:

@@ -1,17 +1,14 @@
 """The strategy used when no program is named: that of least predicted error at a privacy.
 
-A strategy of norm 1 that meets targets at a small epsilon: total error, with weights that follow them.
+Pure epsilon satisfies (epsilon, delta), so at the latter both noises are considered: a strategy of norm 2
+with Gaussian noise, one of norm 1 with Laplace noise. Under rho alone Gaussian noise is never worse: pure
+epsilon implies rho = epsilon² / 2 (Bun and Steinke 2016, Proposition 1.4), at which Laplace noise has twice
+the variance, and no column is shorter in the L1 norm.
 
-The least epsilon at which all targets hold is that of the strategy whose largest ratio of variance and
-target is least. That ratio is at least every weighted mean of the ratios, so total error is minimised again
-and again, the weight of a query multiplied by a power of its ratio. Nothing proves the result best.
-
-The strategy used when no program is named: that of least predicted error at the privacy asked for.
-
-Pure epsilon satisfies (epsilon, delta), so for that both noises are considered: a strategy of norm 2 with
-Gaussian noise, one of norm 1 with Laplace noise. Under rho alone Gaussian noise is never worse: pure epsilon
-implies epsilon² / 2 (Bun and Steinke 2016, Proposition 1.4), at which Laplace noise has twice the variance,
-and no column is shorter in the L1 norm.
+A strategy of norm 1 for targets is found by total error, with weights that follow the targets. The least
+epsilon at which all targets hold is that of the strategy whose largest ratio of variance and target is least.
+That ratio is at least every weighted mean of the ratios, so total error is minimised again and again, the
+weight of a query multiplied by a power of its ratio. Nothing proves that the result is best.
 """
 
 from __future__ import annotations
@@ -43,25 +40,25 @@ from mmopt.workloads import Workload
 
 _ROUNDS, _FEW_ROUNDS = 8, 3  # the latter where each takes seconds
 _FEW_CELLS = 64
-_FEW_QUERIES = 1000  # above which a template takes many seconds, and is not searched again
-_POWER = 0.7  # of a ratio, that multiplies the weight
+_FEW_QUERIES = 1000  # above this a template takes many seconds, and is not searched again
+_POWER = 0.7  # the power of a ratio by which a weight is multiplied
 
 
 def laplace_for_targets(
     workload: Workload, best: Callable[[Workload, str | None], AnySolution], most_cells: int
 ) -> AnySolution:
-    """The strategy of norm 1, of several, that meets all targets at the least epsilon.
+    """The strategy of norm 1, among several, that meets all targets at the least epsilon.
 
     Parameters
     ----------
-    workload : every query has a target. best : a solution of least total error with Laplace noise for a
-        workload with other weights; of this template alone where one is named.
-    most_cells : over which queries of products may be taken from them, to have weights each.
+    workload : every query has a target. best : gives a solution of least total error with Laplace noise for
+        a workload with other weights; of one template only where it is named.
+    most_cells : the most cells over which the queries of products get weights one by one.
 
     Errors as ``best``.
     """
     targets = np.asarray(workload.targets)
-    # Of many queries over many cells only the products have weights of their own.
+    # With many queries over many cells a weight is that of a whole product.
     is_few = workload.n <= most_cells and fits_memory((workload.m, workload.n), 64)
     is_each = is_few or workload.products is None
     groups = (
@@ -87,7 +84,7 @@ def laplace_for_targets(
 
 
 def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
-    """The queries with these weights: one each, or one for each product."""
+    """The queries with these weights: one for each query, or one for each product."""
     if is_each or workload.products is None:
         return Workload.from_matrix(workload.queries, weights=weights)
     products = zip(workload.products, weights, strict=True)
@@ -95,7 +92,7 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
 
 
 def _of(workload: Workload, solution: AnySolution) -> FactoredSolution:
-    """Its strategy as one for this workload, whose own weights and targets it was not solved for."""
+    """The strategy of a solution as one for this workload, though it was solved for other weights."""
     strategy = solution.strategy
     bound, source = template_bound(workload, 1e-4)
     return FactoredSolution(
@@ -113,24 +110,24 @@ def _of(workload: Workload, solution: AnySolution) -> FactoredSolution:
 Solve = Callable[[Workload, Program], Solution]
 
 MOST_CELLS = 256
-"""Up to which p_identity is the strategy for Laplace noise; above, strategies in factors where there are."""
+"""Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
 
 MOST_OF_ONE = 4096
-"""The same of one attribute, of which nothing is in factors."""
+"""The same limit with one attribute, where no strategy is in factors."""
 MOST_VALUES = 512
-"""Of an attribute, above which the search for the best product of strategies takes minutes."""
+"""Values of an attribute above which the search for the best product of strategies takes minutes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Offer:
-    """A strategy, and its release at the privacy asked for as planned."""
+    """A strategy, and the plan of its release at the stated privacy."""
 
     solution: AnySolution
     plan: Plan
 
     @property
     def cost(self) -> float:
-        """What is to be least: the epsilon (rho) that targets take; else the weighted mean squared error."""
+        """The criterion: the epsilon (rho) that targets take; else the weighted mean squared error."""
         plan = self.plan
         if plan.absolute:
             return plan.spent[1]
@@ -139,7 +136,7 @@ class Offer:
 
     @property
     def figure(self) -> str:
-        """The same for a reader."""
+        """The cost in words; for errors the rmse."""
         plan = self.plan
         if plan.absolute:
             return f"{plan.spent[0]} {rounded(self.cost, 5, up=True)} for all targets"
@@ -147,13 +144,13 @@ class Offer:
 
     @property
     def words(self) -> str:
-        """Program and noise."""
+        """Program and noise, in words."""
         return f"{self.solution.program} with {self.plan.law.name} noise"
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What was chosen, what else was considered, and why there is no more of it."""
+    """The best offer, the others considered, and the reasons why there are no more."""
 
     best: Offer
     others: tuple[Offer, ...] = ()
@@ -161,7 +158,7 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """One line: what was chosen, and what the other would give."""
+        """One line with the best offer, and what the others would give."""
         verbs = ["need" if other.plan.absolute else "give" for other in self.others]
         offered = zip(self.others, verbs, strict=True)
         others = [f"{other.words} would {verb} {other.figure}" for other, verb in offered]
@@ -188,20 +185,20 @@ def default_strategy(
 ) -> Choice:
     """Solve for the noises that the privacy allows, and take the one of least predicted error.
 
-    Where every query has a target (``max_variance``, ``within``) these set the noise, and what is least is
-    the epsilon, or rho, that they take.
+    Where every query has a target (``max_variance``, ``within``) the targets set the noise, and the criterion
+    is the epsilon, or rho, that they take.
 
     Parameters
     ----------
     privacy : None where targets set the noise. solved : solves a workload and a program, as ``mmopt.solve``.
-    say : called with what takes time. refuse : targets that cost more than the privacy allows; else the noise
-        is what it allows, and some are missed.
+    say : called with a text before each step that takes time. refuse : whether targets that cost more than
+        the privacy allows are refused; else the noise is the least that it allows, and some are missed.
 
     Raises
     ------
     mmopt.Error : that of the first noise, where none is possible. PrivacyError : targets that cost too much.
     """
-    # What targets cost is found first, then whether that is allowed.
+    # First the cost of the targets is found, then compared with the limit.
     is_by_cost = workload.has_all_targets and privacy is not None and privacy.epsilon is not None
     limit = privacy
     if is_by_cost and privacy is not None:
@@ -246,7 +243,7 @@ def allowed_offer(
     *,
     refuse: bool = True,
 ) -> tuple[Offer, tuple[str, ...]]:
-    """The offer of a solution, at a privacy that its targets may exceed: refused, or why some are missed."""
+    """The offer of a solution, and why it misses targets at a privacy; if ``refuse``, an error for these."""
     try:
         return offer(workload, solution, privacy, neighbours), ()
     except PrivacyError as error:
@@ -266,9 +263,9 @@ def _gaussian(
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
-    """The program for Gaussian noise; templates where it is too large and total error is what is least.
+    """The program for Gaussian noise; templates where it is too large and total error is minimised.
 
-    Where these are measured on more cells than there can be, too, what is said is what the program lacks.
+    Where no template can be measured over that many cells either, the error is that of the program.
     """
     name, _ = default_program(workload)
     try:
@@ -290,14 +287,14 @@ def _laplace(
     solved: Solve,
     say: Callable[[str], None],
 ) -> Offer:
-    """p_identity, or templates over many cells; for targets either of them with weights that follow these."""
+    """p_identity, or templates over many cells; for targets either of them with weights that follow them."""
 
     is_small = workload.n <= (MOST_OF_ONE if len(workload.domain.attributes) == 1 else MOST_CELLS)
 
-    def strategy(asked: Workload, template: str | None = None) -> AnySolution:
-        if asked.products is None or is_small:
-            return solved(asked, Program.load("p_identity"))
-        return _in_factors(asked, LAPLACE.norm, say, template)
+    def strategy(weighted: Workload, template: str | None = None) -> AnySolution:
+        if weighted.products is None or is_small:
+            return solved(weighted, Program.load("p_identity"))
+        return _in_factors(weighted, LAPLACE.norm, say, template)
 
     if not workload.has_all_targets:
         return offer(workload, strategy(workload), privacy, neighbours)
@@ -307,9 +304,9 @@ def _laplace(
 def _in_factors(
     workload: Workload, norm: int, say: Callable[[str], None], template: str | None = None
 ) -> AnySolution:
-    """The best of all templates; or this one, with other weights than before and without a bound.
+    """The best of all templates; or only the named one, with other weights and without a bound.
 
-    TooLargeError, before any is sought, where none can be measured.
+    TooLargeError, before any search, where none can be measured.
     """
     bound = None if template is None else (0.0, "nothing")
     names = _measured_templates(workload, norm) if template is None else [template]
@@ -327,7 +324,7 @@ def _in_factors(
 
 
 def _measured_templates(workload: Workload, norm: int) -> list[str]:
-    """The templates whose strategies can be measured: of cells that are not listed only few."""
+    """The templates whose strategies can be measured: only a few where cells are not listed."""
     names = [name for name in TEMPLATES if not TEMPLATES[name].why_not(norm)]
     if max(workload.domain.shape) > MOST_VALUES:
         names = ["identity", "marginals"]
@@ -347,12 +344,12 @@ def _say_template(say: Callable[[str], None], name: str) -> None:
 def _why_not_laplace(
     offers: list[Offer], privacy: Privacy | None, neighbours: Neighbours | None
 ) -> str | None:
-    """Why Laplace noise cannot be better than the Gaussian noise offered: by the bound on every strategy.
+    """The reason why Laplace noise cannot be better than the offered Gaussian noise, by the bound on every
+    strategy; None where it may be better.
 
-    An L1 norm is no less than the L2 norm, so the bound on the total error of every strategy is one for
-    norm 1 too. On integers whose largest column is S >= 1 noise has the variance v(k S / epsilon) for k rows
-    of one person, where v(t) is a part of 2 t² that grows with t: at least S² v(k / epsilon). None where it
-    may be better.
+    An L1 norm is no less than the L2 norm, so the bound on the total error of every strategy holds for norm
+    1, too. On integers whose largest column is S >= 1 noise has the variance v(k S / epsilon) for k rows of
+    one person, where v(t) is 2 t² times a factor that grows with t: at least S² v(k / epsilon).
     """
     times = (neighbours or ADD_REMOVE).times
     if not offers or privacy is None or times is None or offers[0].plan.absolute:

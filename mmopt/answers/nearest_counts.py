@@ -1,19 +1,18 @@
 """The counts nearest to given answers, and their rounding to whole numbers.
 
-The counts whose answers are nearest to given ones: ``refine_counts`` solved, made exact, certified.
+The program ``refine_counts`` is solved for the nearest counts, which are made exact and certified. A conic
+solver finds them up to its tolerance. Its point shows which counts are 0, and the others follow by linear
+algebra, as in the algorithm of Lawson and Hanson for non-negative least squares, which continues from there
+where a count falls below 0 or would gain by rising. The certificate proves how near the optimum the result
+is.
 
-A conic solver finds them up to its tolerance. Which counts are 0 is read off its point, and the others
-follow by linear algebra, as in the algorithm of Lawson and Hanson for non-negative least squares, which goes
-on from there where a count falls below 0 or would gain by rising. What is proved the certificate says.
-
-Counts rounded to whole numbers so that totals and hierarchies still add up.
-
-Sets of which any two are nested or apart are a laminar family: a hierarchy. The rows of 0 and 1 of two such
-families (the rows and the columns of a table, each with their sums) are totally unimodular: it is a network
-in which a unit flows from the sets of the one to those of the other (Edmonds 1970; Schrijver, Combinatorial
-optimization, 2003). So there are counts, each rounded up or down, for which the answer of every set of both
-families is rounded up or down as well (Hoffman and Kruskal 1956): x itself meets these limits, which are
-whole. HiGHS finds those of least distance; that they keep the limits is checked in integers.
+Counts are rounded to whole numbers so that totals and hierarchies still add up. Sets of which any two are
+nested or disjoint are a laminar family: a hierarchy. The rows of 0 and 1 of two such families (the rows and
+the columns of a table, each with their sums) are totally unimodular: they are a network in which a unit flows
+from the sets of one to those of the other (Edmonds 1970; Schrijver, Combinatorial optimization, 2003). So
+there are counts, each rounded up or down, for which the answer of every set of both families is rounded up or
+down as well (Hoffman and Kruskal 1956): x itself meets these limits, which are whole. HiGHS finds those of
+least distance; whether they keep the limits is checked in integers.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ from mmopt.results import Solution
 from mmopt.workloads import Workload
 
 PROGRAM = "refine_counts"
-INFEASIBLE = 2  # what scipy calls it
-EXACT = 1e-6  # of the program: how exactly known answers are kept
+INFEASIBLE = 2  # scipy's status
+EXACT = 1e-6  # the program's tolerance for known answers
 ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
-LEVEL = 100.0  # squared standard errors, beside those that the solver's start is off by
-ROUNDED = 1e-12  # relative: what a slope of 0 is computed as
+LEVEL = 100.0  # squared standard errors, in addition to those of the solver's start
+ROUNDED = 1e-12  # relative: the rounding error of a slope of 0
 MOST_STEPS = 4  # times the number of counts
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """Counts base + x (c,), of whole numbers ``base``, and what was solved for them.
+    """Counts base + x (c,), with ``base`` of whole numbers, and the solution for them.
 
-    multipliers : (q,) each, of known answers from above and from below. most : rows that counts as near, or
-        nearer, can have.
+    multipliers : (q,) each, of known answers from above and from below. most : the most rows that counts can
+        have that are as near or nearer.
     """
 
     solution: Solution
@@ -76,10 +75,10 @@ class _Problem:
         return float(np.sum((self.rows @ x - self.values) ** 2))
 
     def most(self, level: float) -> float:
-        """How many rows there are at most where the objective is at most ``level``.
+        """The most rows where the objective is at most ``level``.
 
-        With z @ rows = 1 there are sum(base) + z @ (rows x), and by Cauchy and Schwarz no more than
-        sum(base) + z @ values + |z| √level. Without such z what a release counts at most.
+        With z @ rows = 1 there are sum(base) + z @ (rows x) rows, and by Cauchy and Schwarz no more than
+        sum(base) + z @ values + |z| √level. Without such z it is the most that a release counts.
         """
         z = np.linalg.lstsq(self.rows.T, np.ones(len(self.base)), rcond=None)[0]
         if np.abs(z @ self.rows - 1.0).max(initial=0.0) > ROOM / 1000:
@@ -113,39 +112,39 @@ def nearest_counts(
 
     Raises
     ------
-    SolverError : no such counts, as the program's lines show; none was found in time.
-    TimeLimitError : the time is over that a ``deadline`` around this allows.
+    SolverError : no such counts, as the program's lines show; none were found in time.
+    TimeLimitError : the time of a ``deadline`` around the call is over.
     """
-    # Counted from numbers near the answers: what is left is small beside them, and keeps its digits.
+    # Numbers near the answers are subtracted: the rest is small compared with them, and keeps its digits.
     rows = matrix / errors[:, None]
     base = np.rint(np.maximum(np.linalg.lstsq(rows, estimates / errors, rcond=None)[0], 0.0))
     values = (estimates - matrix @ base) / errors
     if len(rows) > rows.shape[1]:
-        # |A x - b|² is |R x - r|² and what no x takes away.
+        # |A x - b|² is |R x - r|² plus a constant.
         triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
         rows, values = triangle[:, :-1], triangle[:, -1]
     problem = _Problem(rows, values, sums, totals - sums @ base, base)
-    asked = Workload.from_matrix(np.vstack([rows, sums]))
+    workload = Workload.from_matrix(np.vstack([rows, sums]))
     wide = 2.0 * problem.most(LEVEL + problem.level(np.zeros(len(base)))) + 2.0 * float(np.abs(totals).sum())
-    found = solve(
-        asked,
+    solution = solve(
+        workload,
         PROGRAM,
         reduce=False,
         tolerance=tolerance,
         time_limit=time_limit,
         givens=problem.givens(wide),
     )
-    if not found.status.feasible or found.status.is_interrupted:
-        raise SolverError(f"no refined answers were found: {found.status}", hint="raise the time limit")
-    x = np.asarray(found.variables["x"], dtype=float)
+    if not solution.status.feasible or solution.status.is_interrupted:
+        raise SolverError(f"no refined answers were found: {solution.status}", hint="raise the time limit")
+    x = np.asarray(solution.variables["x"], dtype=float)
     require_time()
-    points = [_polished(problem, x, found.multipliers), (x, found.multipliers)]
+    points = [_polished(problem, x, solution.multipliers), (x, solution.multipliers)]
     best: Nearest | None = None
     for point, multipliers in points:
         givens = problem.givens(problem.most(problem.level(point)))
         pair = {name: np.asarray(multipliers[name], dtype=float) for name in ("above", "below")}
         judged = certify(
-            asked, program=PROGRAM, point={"x": point}, multipliers=pair, givens=givens, solve=False
+            workload, program=PROGRAM, point={"x": point}, multipliers=pair, givens=givens, solve=False
         )
         if best is None or _width(judged) < _width(best.solution):
             above, below = (np.maximum(pair[name][len(rows) :], 0.0) for name in ("above", "below"))
@@ -158,10 +157,11 @@ def nearest_counts(
 
 
 def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, float]]:
-    """Of the totals (q,) of ``sums`` (q, c) @ counts as few as no counts >= 0 have together, as HiGHS finds.
+    """A minimal set of the totals (q,) of ``sums`` (q, c) @ counts that no counts >= 0 have together, by
+    HiGHS.
 
-    By number, each with the least and the largest that it is by the others of them; nothing where counts have
-    all.
+    By number, each with the least and the largest value that the others of the set allow; empty where some
+    counts have all totals.
     """
     from scipy.optimize import linprog
 
@@ -179,24 +179,24 @@ def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, flo
         without = [other for other in few if other != number]
         if is_conflict(without):
             few = without
-    found = []
+    conflict = []
     for number in few:
         others = [other for other in few if other != number]
         ends = [solved(others, sign * sums[number]) for sign in (1.0, -1.0)]
         low, high = (float(end.fun) if end.success else -np.inf for end in ends)
-        found.append((number, low, -high))
-    return found
+        conflict.append((number, low, -high))
+    return conflict
 
 
 def _width(judged: Solution) -> float:
-    """Of what is known of the optimum: gaps are relative, but for bounds of 0."""
+    """The width of the optimum's interval, as a gap is relative except for a bound of 0."""
     return np.inf if judged.bound is None else judged.objective - judged.bound
 
 
 def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
-    """The optimum near a point, as exact as linear algebra has it, with multipliers of the known answers.
+    """The optimum near a point, exact up to linear algebra, with multipliers of the known answers.
 
-    At the time limit what has been reached by then.
+    At the time limit it is the point reached by then.
     """
     from scipy.linalg import lstsq, null_space
 
@@ -237,8 +237,8 @@ def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dic
 
 
 def _multipliers(slopes: Array, sums: Array, free: npt.NDArray[np.bool_]) -> Array:
-    """Of known answers (q,): counts that are free have no slope left, and others, where there is a choice,
-    none below 0, as far as can be: a total of 0 holds its counts at 0 whatever their slopes are.
+    """Multipliers (q,) of known answers, with which free counts have slope 0 and the others, where there is a
+    choice, no slope below 0 as far as possible: a total of 0 holds its counts at 0 whatever their slopes are.
     """
     from scipy.linalg import lstsq, null_space
     from scipy.optimize import linprog
@@ -247,28 +247,28 @@ def _multipliers(slopes: Array, sums: Array, free: npt.NDArray[np.bool_]) -> Arr
     nu = lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if free.any() else np.zeros(len(sums))
     choice = null_space(within.T) if free.any() else np.eye(len(sums))
     if choice.shape[1] and held.shape[1]:
-        # The largest t <= 0 that no slope is below.
+        # The largest t <= 0 such that no slope is below t.
         lines = np.column_stack([-held.T @ choice, np.ones(held.shape[1])])
         ends = [(None, None)] * choice.shape[1] + [(None, 0.0)]
         goal = np.append(np.zeros(choice.shape[1]), -1.0)
-        found = linprog(goal, A_ub=lines, b_ub=slopes[~free] + held.T @ nu, bounds=ends)
-        if found.success:
-            nu = nu + choice @ found.x[:-1]
+        optimum = linprog(goal, A_ub=lines, b_ub=slopes[~free] + held.T @ nu, bounds=ends)
+        if optimum.success:
+            nu = nu + choice @ optimum.x[:-1]
     return np.asarray(nu)
 
 
 Bools = npt.NDArray[np.bool_]
 
-SECONDS, OUT_OF_TIME = 60.0, 1  # of HiGHS, and what scipy calls that it ended for this
-LARGEST = 2.0**50  # of what is counted: so far floats are whole numbers, and their sums
+SECONDS, OUT_OF_TIME = 60.0, 1  # the time of HiGHS, and scipy's status when it is over
+LARGEST = 2.0**50  # the largest count: floats up to here, and their sums, are exact whole numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """Whole counts (c,), the answers (m,), and for which queries (m,) it is proved that these are near.
+    """Whole counts (c,), their answers (m,), and the queries (m,) whose answers are proved to be near.
 
-    within_one : the answer is the value before rounding, rounded up or down. farthest : how far the answers
-        of the other queries are from theirs, at most; 0 without any.
+    within_one : whether the answer is the value before rounding, rounded up or down. farthest : the largest
+        distance of the answers of the other queries from their values; 0 without any.
     """
 
     counts: Ints
@@ -280,10 +280,10 @@ class Whole:
 def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> Whole:
     """Counts (c,) rounded, with the sums (q, c) of known totals (q,), which stay as they are.
 
-    Of the queries (m, c), all of whole numbers, as many as fit into two laminar families beside the totals,
-    in their order, have answers that are rounded up or down; of all that do so those with the least sum of
-    distances, over counts and these queries, are taken; or the best of them that HiGHS finds in a minute, or
-    until the time is over that a ``deadline`` around this allows.
+    The queries (m, c) are of whole numbers. Those that fit into two laminar families together with the
+    totals, taken in their order, have answers that are rounded up or down. Among all such counts the result
+    has the least sum of distances, over counts and these queries; or it is the best that HiGHS finds in a
+    minute, or in the time of a ``deadline`` around the call.
 
     Raises
     ------
@@ -306,25 +306,25 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
         limits.append(LinearConstraint(sums, rest, rest))
     require_time()
     seconds = min(SECONDS, time_left())
-    found = milp(
+    optimum = milp(
         nearest,
         integrality=np.ones(len(counts)),
         bounds=Bounds(0.0, np.ceil(counts) - least),
         constraints=limits,
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
-    if found.x is None and found.status == OUT_OF_TIME:
+    if optimum.x is None and optimum.status == OUT_OF_TIME:
         raise SolverError(
             f"whole counts were not found in {seconds:.3g} s",
             hint="refine without whole answers, ask for fewer"
             + ("" if seconds == SECONDS else ", or allow more time"),
         )
-    if found.x is None:
+    if optimum.x is None:
         raise SolverError(
             "no whole counts were found that are the refined ones rounded up or down and keep all totals",
             hint="name fewer totals, those of one hierarchy, or refine without whole answers",
         )
-    whole = (least + np.rint(found.x)).astype(np.int64)
+    whole = (least + np.rint(optimum.x)).astype(np.int64)
     answers = _exact(queries, whole)
     if (
         np.abs(counts).max(initial=0.0) > LARGEST
@@ -351,12 +351,12 @@ def in_two_families(queries: Array, first: Array) -> Bools:
 
 
 def _enter(row: Array, families: Iterable[set[int]]) -> bool:
-    """Put the set of a row, as bits, into the first family that it goes with."""
+    """Put the set of a row, as bits, into a family that stays laminar with it; whether there is one."""
     if not ((row == 0) | (row == 1)).all():
         return False
-    own = int.from_bytes(np.packbits(row.astype(bool)).tobytes(), "big")
+    bits = int.from_bytes(np.packbits(row.astype(bool)).tobytes(), "big")
     for family in families:
-        if own in family or all(own & one in (0, own, one) for one in family):
-            family.add(own)
+        if bits in family or all(bits & one in (0, bits, one) for one in family):
+            family.add(bits)
             return True
     return False

@@ -1,11 +1,9 @@
 """The folder of a release read back, and its figures derived again.
 
-The folder of a release, read back: that it is whole, and that its files are those of its manifest.
-
-Derives what a manifest says from the files beside it, compares the two, and lists what is left unchecked.
-
-A manifest is for readers, so that its figures stand there though they follow: from the answers and from one
-another, from the saved strategy, and with the workload from the plan. None of them is believed on reading.
+A folder is read only if it is whole, and its files are those of its manifest. A manifest is for readers, so
+it contains figures though they follow from others: from the answers and from one another, from the saved
+strategy, and with the workload from the plan. No figure is believed on reading: ``derived`` derives the
+figures from the other files, compares, and lists what is left unchecked.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ from mmopt.workloads import Workload
 CHANGED = "it was changed since; copy it again from where it was released"
 HINT = "name a folder that 'mmopt release --out' or Release.save wrote"
 FORMATS = ("mmopt release 1", "mmopt release 2")  # the first is that of version 0.1.0: CSV and manifest alone
-SAID = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
+REQUIRED = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
 
 
 def is_release(folder: Path) -> bool:
@@ -87,7 +85,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"'{folder / MANIFEST_FILE}' has format {kind!r}, this version reads {' and '.join(FORMATS)}",
             hint=HINT,
         )
-    if lacks := [key for key in SAID if key not in manifest]:
+    if lacks := [key for key in REQUIRED if key not in manifest]:
         raise ResultError(f"'{folder / MANIFEST_FILE}' lacks {', '.join(lacks)}", hint=HINT)
     _check_files(folder, manifest)
     try:
@@ -98,7 +96,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_values(manifest: Mapping[str, Any]) -> None:
-    """Raise something where one is missing, or of another type, that is shown or computed with."""
+    """Raise an error of ``UNREADABLE`` where a value that is used or shown is missing, or of another type."""
     strategy, noise, privacy = manifest["strategy"], manifest["noise"], manifest["privacy"]
     texts = (strategy["hash"], manifest["workload"]["hash"], privacy["set_by"], manifest["time"])
     if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["private"], bool):
@@ -127,15 +125,15 @@ def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
         raise ResultError(f"'{folder / MANIFEST_FILE}' does not say which files belong to it", hint=HINT)
     for name, entry in listed.items():
         try:
-            found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         except (OSError, ValueError):  # also of a name that no file can have
             raise ResultError(
                 f"'{folder}' is not whole: its manifest lists {name}, which cannot be read",
                 hint="copy the folder again from where it was released",
             ) from None
-        if "sha256" in entry and found != entry["sha256"]:
+        if "sha256" in entry and digest != entry["sha256"]:
             raise ResultError(
-                f"'{folder / name}' is not the file that was released: its SHA-256 is {found[:16]}…, the "
+                f"'{folder / name}' is not the file that was released: its SHA-256 is {digest[:16]}…, the "
                 f"manifest says {str(entry['sha256'])[:16]}…",
                 hint=CHANGED,
             )
@@ -146,8 +144,8 @@ def read_answers(folder: Path, manifest: Mapping[str, Any]) -> Frame:
 
     Raises
     ------
-    ResultError : they cannot be read, are not the same in both files, or say something else of the guarantee,
-        or of whether they are private, than the manifest.
+    ResultError : they cannot be read, are not the same in both files, or contradict the manifest about the
+        guarantee, or about whether they are private.
     """
     try:
         text = (folder / ANSWERS_FILE).read_text(encoding="utf-8")
@@ -158,15 +156,17 @@ def read_answers(folder: Path, manifest: Mapping[str, Any]) -> Frame:
             other = frame.to_csv()
     except (OSError, ValueError, LookupError, TypeError):
         raise ResultError(f"the answers in '{folder}' cannot be read", hint=HINT) from None
-    told = _said(manifest)
-    found = {key: frame.metadata.get(key) for key in {**told, **dict.fromkeys((*GUARANTEE, "refined"))}}
+    expected = _expected_metadata(manifest)
+    metadata = {
+        key: frame.metadata.get(key) for key in {**expected, **dict.fromkeys((*GUARANTEE, "refined"))}
+    }
     if "private" in frame.names and not frame["private"].all():
-        found["private"] = "false"  # of rows that were copied from simulated answers
-    for key, value in found.items():
-        if value != told.get(key):
+        metadata["private"] = "false"  # some rows were copied from simulated answers
+    for key, value in metadata.items():
+        if value != expected.get(key):
             raise ResultError(
-                f"'{folder}' contradicts itself: {key} is {told.get(key)} by its manifest, {value} by its "
-                "answers",
+                f"'{folder}' contradicts itself: {key} is {expected.get(key)} by its manifest, {value} by "
+                "its answers",
                 hint=CHANGED,
             )
     if other != text:
@@ -177,8 +177,8 @@ def read_answers(folder: Path, manifest: Mapping[str, Any]) -> Frame:
     return frame
 
 
-def _said(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What the metadata of answers say as well."""
+def _expected_metadata(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The part of the manifest that the metadata of answers repeat."""
     return {
         "confidence": repr(float(manifest["accuracy"]["confidence"])),
         "private": str(manifest["private"]).lower(),
@@ -199,12 +199,12 @@ def _from_parquet(data: bytes) -> Frame:
     for name in table.column_names:
         values = table.column(name).to_numpy()
         columns[name] = values.astype("datetime64[D]") if values.dtype.kind == "M" else values
-    said = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    return _checked(Frame(columns, said))
+    metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return _checked(Frame(columns, metadata))
 
 
 def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
-    """Of version 0.1.0: texts, figures, and whether they are private."""
+    """The answers of version 0.1.0: texts, figures, and whether they are private."""
     heads, *rows = csv.reader(io.StringIO(text))
     columns: dict[str, Any] = {}
     for name, values in zip(heads, zip(*rows, strict=True), strict=True):
@@ -214,18 +214,18 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
             columns[name] = np.array([value == "true" for value in values])
         else:
             columns[name] = np.array(values, dtype=object)
-    said = {**_said(manifest), **({} if manifest["private"] else {"warning": SIMULATED})}
-    return _checked(Frame(columns, said))
+    metadata = {**_expected_metadata(manifest), **({} if manifest["private"] else {"warning": SIMULATED})}
+    return _checked(Frame(columns, metadata))
 
 
 def _checked(frame: Frame) -> Frame:
-    """ValueError where columns that every release has are not there, or hold no answers with intervals."""
+    """The frame; ValueError where columns of every release are missing, or hold no answers with intervals."""
     least = {"query", "label", *FIGURES, *(["refined"] if "refined" in frame.metadata else [])}
     if not least <= set(frame.names) or "confidence" not in frame.metadata:
         raise ValueError("no answers")
     figures = np.array([frame[name] for name in (*FIGURES, *({"refined"} & set(frame.names)))], dtype=float)
     estimate, error, low, high, covered = figures[:5]
-    confidence = float(frame.metadata["confidence"]) - 1e-6  # of which six digits are written
+    confidence = float(frame.metadata["confidence"]) - 1e-6  # six digits of it are written
     if not (
         np.isfinite(figures).all()
         and ((low <= estimate) & (estimate <= high) & (error >= 0)).all()
@@ -238,9 +238,9 @@ def _checked(frame: Frame) -> Frame:
 Facts = dict[str, Any]
 """Values of a manifest at their places in it, by names."""
 
-_SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows, by which ends of intervals are rounded at most
-_NOTHING = 1e-200  # of a squared distance in standard errors
-# Relative: of twelve digits; of what such figures prove; of a plan, computed by other versions of libraries.
+_SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows: the most by which ends of intervals are rounded
+_NOTHING = 1e-200  # a squared distance in standard errors
+# Relative: twelve digits; what such figures prove; a plan computed by other versions of libraries.
 _SAME, _ROUNDED, _NEAR = 1e-11, 1e-9, 1e-6
 
 
@@ -253,15 +253,15 @@ def derived(
 ) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan by which a release was made, where its workload is given, and what is left unchecked.
 
-    Unchecked is every place of the manifest that nothing else in the folder confirms, even if other
-    figures of it set limits.
+    Every place of the manifest is unchecked that nothing else in the folder confirms, even if other figures
+    of the manifest set limits for it.
 
     Raises
     ------
-    ResultError : the manifest says something else than follows from the answers, from its other figures or
-        from the saved strategy. With the workload also: another one than was asked, no strategy, one that
-        gives other integers than were measured; a claim that the noise does not prove; answers with other
-        standard errors; a manifest that says something else than follows from the plan.
+    ResultError : the manifest contradicts the answers, its other figures or the saved strategy. With the
+        workload also: another workload than the released one, no strategy, one that gives other integers than
+        were measured; a claim that the noise does not prove; answers with other standard errors; a manifest
+        that contradicts the plan.
     """
     try:
         facts, allowed = _of_answers(manifest, answers), _allowed(manifest, answers)
@@ -271,8 +271,8 @@ def derived(
     if manifest["format"] == FORMATS[0]:  # whose words were others
         facts = {name: facts[name] for name in ("format", "private", "workload", "accuracy")}
         allowed = {}
-    for found in (facts, allowed):
-        _compare(folder, manifest, found, "its answers and its other figures", is_all=False)
+    for implied in (facts, allowed):
+        _compare(folder, manifest, implied, "its answers and its other figures", is_all=False)
     _compare(folder, manifest, used, "its strategy", is_all=False)
     _compare(folder, manifest, strategy, "its strategy")
     facts["workload"] |= used.get("workload", {})
@@ -289,17 +289,17 @@ def derived(
     return plan, tuple(_left(manifest, facts | strategy))
 
 
-# -- what is said and what follows
+# -- manifest and facts compared
 
 
 def _compare(
     folder: Path, manifest: Facts, facts: Facts, by: str, near: float = _SAME, is_all: bool = True
 ) -> None:
-    """ResultError unless the manifest says these facts; if they are all, nothing else in their sections."""
+    """ResultError unless the manifest has these facts; if ``is_all``, and no others in their sections."""
     for section, fact in facts.items():
-        claimed, found = (dict(_leaves(value, section)) for value in (manifest.get(section), fact))
-        for place in {**found, **claimed} if is_all else found:
-            ours, theirs = claimed.get(place, "missing"), found.get(place, "missing")
+        claimed, implied = (dict(_leaves(value, section)) for value in (manifest.get(section), fact))
+        for place in {**implied, **claimed} if is_all else implied:
+            ours, theirs = claimed.get(place, "missing"), implied.get(place, "missing")
             if type(ours) is not type(theirs) or not (
                 math.isclose(ours, theirs, rel_tol=near) if isinstance(ours, float) else ours == theirs
             ):
@@ -320,7 +320,7 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _left(manifest: Facts, facts: Facts, place: str = "") -> Iterator[str]:
-    """The places of a manifest of which there are no facts."""
+    """The places of a manifest for which there are no facts."""
     for name, value in manifest.items():
         if name not in facts:
             yield f"{place}{name}"
@@ -335,7 +335,7 @@ def _of_answers(manifest: Facts, answers: Frame) -> Facts:
     privacy, strategy, covered = manifest["privacy"], manifest["strategy"], manifest["accuracy"]["coverage"]
     rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
     law, errors = _law(manifest), answers["standard_error"]
-    found: Facts = {
+    facts: Facts = {
         **{name: manifest[name] for name in ("format", "private", "files") if name in manifest},
         "warning": privacy_warning(epsilon, delta, rho),
         "workload": {"queries": len(answers)},
@@ -356,38 +356,38 @@ def _of_answers(manifest: Facts, answers: Frame) -> Facts:
         },
     }
     if rho is None or delta is None:
-        found["privacy"]["theorem"] = composed(law.theorem, strategy["parts"])
+        facts["privacy"]["theorem"] = composed(law.theorem, strategy["parts"])
     if "ledger" in manifest and rho is not None:
-        found["ledger"] = {"measure": "rho", "spent": rho}
+        facts["ledger"] = {"measure": "rho", "spent": rho}
     if "refined" in manifest:
-        found["refined"] = _of_refined(manifest["refined"], answers)
-    return found
+        facts["refined"] = _of_refined(manifest["refined"], answers)
+    return facts
 
 
 def _law(manifest: Facts) -> Noise:
-    """The noise of a manifest: of what it costs, and of its norm where there are several."""
+    """The noise of a manifest: by the unit of its cost, and by its norm where there are several."""
     unit, norm = "epsilon" if manifest["privacy"]["rho"] is None else "rho", manifest["strategy"]["norm"]
     return min((one for one in NOISES if one.unit == unit), key=lambda one: f"L{one.norm}" != norm)
 
 
-def _of_refined(said: Facts, answers: Frame) -> Facts:
-    """Facts about refined answers: the released ones they refine, and their distance from these."""
+def _of_refined(about: Facts, answers: Frame) -> Facts:
+    """Facts about refined answers: the hash of the released answers, and their distance from these."""
     from mmopt.answers.nearest_counts import PROGRAM  # which solves
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
-    # Of answers that were consistent as released nothing is left but what the proof adds for underflow.
-    objective = max(_distance(answers)[0], said["bound"], min(said["objective"], _NOTHING))
+    # Where released answers were consistent the distance is only what the proof adds for underflow.
+    objective = max(_distance(answers)[0], about["bound"], min(about["objective"], _NOTHING))
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},
         "program": PROGRAM,
-        # Of whole answers the figures are those of the counts before.
-        **({"objective": objective} if said["whole"] is None else {}),
+        # For whole answers the figures are those of the counts before rounding.
+        **({"objective": objective} if about["whole"] is None else {}),
     }
 
 
 def _distance(answers: Frame) -> tuple[float, float]:
-    """The squared distance of refined from released answers, in standard errors: as written, at most."""
+    """The squared distance of refined from released answers, in standard errors: as written, and at most."""
     off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
     # Each digit that is not written is below SMALL standard errors.
     return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _NOTHING
@@ -401,13 +401,13 @@ def _allowed(manifest: Facts, answers: Frame) -> Facts:
     law, parts = _law(manifest), strategy["parts"]
     scale, sensitivity = float(noise["scale"]), float(strategy["sensitivity"])
     rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
-    # Of one part the sensitivity may be before or after its own noise.
-    own = {1.0, *(part["relative_noise"] for part in parts if len(parts) == 1)}
-    each_cost = (law.exact_cost(1, Fraction(scale * each / sensitivity)) for each in own if sensitivity)
+    # With one part the sensitivity may be stated before or after its relative noise.
+    ratios = {1.0, *(part["relative_noise"] for part in parts if len(parts) == 1)}
+    each_cost = (law.exact_cost(1, Fraction(scale * each / sensitivity)) for each in ratios if sensitivity)
     cost = min(
         map(float, each_cost), default=0.0, key=lambda each: abs(each - (epsilon if rho is None else rho))
     )
-    found: Facts = {
+    facts: Facts = {
         "workload": {"cells": max(1, int(manifest["workload"]["cells"]))},
         "strategy": {
             "rows": sum(max(1, int(part["rows"])) for part in parts),
@@ -421,23 +421,23 @@ def _allowed(manifest: Facts, answers: Frame) -> Facts:
         },
     }
     if rho and delta is not None and math.isclose(rho, cost, rel_tol=_SAME):
-        sizes = (sensitivity * each for each in own if len(parts) == 1)
-        found["privacy"]["epsilon"] = _least_epsilon(manifest, sizes)
+        sizes = (sensitivity * each for each in ratios if len(parts) == 1)
+        facts["privacy"]["epsilon"] = _least_epsilon(manifest, sizes)
     if "ledger" in manifest:
-        found["ledger"] = _of_ledger(manifest["ledger"], rho, epsilon)
+        facts["ledger"] = _of_ledger(manifest["ledger"], rho, epsilon)
     if "refined" in manifest:
-        found["refined"] = _of_proof(manifest["refined"], answers)
-    return found
+        facts["refined"] = _of_proof(manifest["refined"], answers)
+    return facts
 
 
 def _least_epsilon(manifest: Facts, sizes: Iterable[float]) -> float:
     """The epsilon of a manifest, if a theorem may prove it at its rho; else the least of continuous noise.
 
-    sizes : what the sensitivity may be of one part, which may be of one count.
+    sizes : the possible sensitivities of the only part, which may be a single count.
     """
     epsilon, delta = float(manifest["privacy"]["epsilon"]), manifest["privacy"]["delta"]
     mu = math.sqrt(2.0 * manifest["privacy"]["rho"]) * (1.0 - _ROUNDED)
-    least = continuous_gaussian_epsilon(mu, delta)  # discrete noise proves no less, but on one count
+    least = continuous_gaussian_epsilon(mu, delta)  # discrete noise proves no less, except on one count
     counts = [round(size) for size in sizes if size >= 1.0 and math.isclose(size, round(size), rel_tol=_SAME)]
     if epsilon < least and any(
         size < mu * MOST_SUMMED and discrete_gaussian_delta(epsilon, size, size / mu) <= delta
@@ -447,77 +447,77 @@ def _least_epsilon(manifest: Facts, sizes: Iterable[float]) -> float:
     return max(epsilon, least)
 
 
-def _of_ledger(said: Facts, rho: float | None, epsilon: float | None) -> Facts:
-    """Figures of a ledger: spent follows from the cost, left is at most the rest of the total."""
-    measure: Measure = said["measure"] if rho is None and said["measure"] in MEASURES else "rho"
+def _of_ledger(account: Facts, rho: float | None, epsilon: float | None) -> Facts:
+    """Figures of a ledger: ``spent`` follows from the cost, ``left`` is at most the rest of the total."""
+    measure: Measure = account["measure"] if rho is None and account["measure"] in MEASURES else "rho"
     spent = above(cost_in(measure, rho, epsilon))
-    rest = said["total"] - spent + 2.0 * math.ulp(said["total"])  # which are rounded
+    rest = account["total"] - spent + 2.0 * math.ulp(account["total"])  # which are rounded
     return {
-        "data_set": str(said["data_set"]),
-        "entry": max(1, int(said["entry"])),
+        "data_set": str(account["data_set"]),
+        "entry": max(1, int(account["entry"])),
         "measure": measure,
         "spent": spent,
-        "total": _between(said["total"], spent),
-        "left": _between(said["left"], 0.0, max(0.0, rest)),
+        "total": _between(account["total"], spent),
+        "left": _between(account["left"], 0.0, max(0.0, rest)),
         **(
-            {"part": {name: str(said["part"][name]) for name in ("column", "value")}}
-            if "part" in said
+            {"part": {name: str(account["part"][name]) for name in ("column", "value")}}
+            if "part" in account
             else {}
         ),
     }
 
 
-def _of_proof(said: Facts, answers: Frame) -> Facts:
-    """Figures of refined answers that allow one another: the bound is at most their squared distance from the
-    released answers, and the stated limit on their distance from the best at least the root of objective
-    less bound.
+def _of_proof(about: Facts, answers: Frame) -> Facts:
+    """Figures of refined answers that are consistent: the bound is at most their squared distance from the
+    released answers, and the stated limit on their distance from the best ones is at least the root of the
+    objective minus the bound.
     """
-    (_, most), whole, count = _distance(answers), said["whole"], len(answers)
-    bound = _between(said["bound"], 0.0, most)
-    objective = _between(said["objective"], bound)
+    (_, most), whole, count = _distance(answers), about["whole"], len(answers)
+    bound = _between(about["bound"], 0.0, most)
+    objective = _between(about["objective"], bound)
     root = max(0.0, math.sqrt(objective) - (SMALL * math.sqrt(count) if whole is None else 0.0))
     far = math.sqrt(max(0.0, root**2 * (1.0 - _SAME) - bound))
-    found: Facts = {
-        "counts": max(0, int(said["counts"])),
-        "totals": [{"of": str(one["of"]), "value": float(one["value"])} for one in said["totals"]],
+    facts: Facts = {
+        "counts": max(0, int(about["counts"])),
+        "totals": [{"of": str(one["of"]), "value": float(one["value"])} for one in about["totals"]],
         "objective": objective,
         "bound": bound,
         "gap": gap_between(objective, bound),
-        "grade": str(said["grade"]),
-        "standard_errors_from_best": _between(said["standard_errors_from_best"], far),
-        "status": str(said["status"]),
+        "grade": str(about["grade"]),
+        "standard_errors_from_best": _between(about["standard_errors_from_best"], far),
+        "status": str(about["status"]),
         "whole": None,
     }
     if whole is not None and (answers["refined"] == np.rint(answers["refined"])).all():
         near = int(_between(whole["within_one"], 0, count))
         farthest = _between(whole["largest_distance_of_others"], 0.0, math.inf if near < count else 0.0)
-        found["whole"] = {"within_one": near, "others": count - near, "largest_distance_of_others": farthest}
-    return found
+        facts["whole"] = {"within_one": near, "others": count - near, "largest_distance_of_others": farthest}
+    return facts
 
 
-def _between(said: float, least: float, most: float = math.inf) -> float:
-    """A number, or the nearest of those it may be."""
-    return float(min(max(said, least), most))
+def _between(value: float, least: float, most: float = math.inf) -> float:
+    """A number, or the nearest one between the limits."""
+    return float(min(max(value, least), most))
 
 
 def _of_solution(manifest: Facts, solution: AnySolution) -> tuple[Facts, Facts]:
-    """Facts that the saved strategy states and the manifest repeats: all of them, or those recomputed; and,
-    of a private release, its workload. Simulated answers may use another workload's strategy.
+    """Facts of the saved strategy that the manifest repeats, all of them or those that are recomputed; and
+    those of the workload of a private release. Simulated answers may use the strategy of another workload.
     """
-    said = manifest.get("solution", {})
-    cut = dict if "seconds" in said else checked_summary
-    found = {"solution": cut(solution.summary()), **solution.about_program()}
-    kept = {name: fact for name, fact in found.items() if name in manifest}
-    asked = {"hash": solution.workload_hash, "cells": solution.strategy.n}
-    return json.loads(json.dumps(kept)), {"workload": asked} if manifest["private"] else {}
+    saved = manifest.get("solution", {})
+    cut = dict if "seconds" in saved else checked_summary
+    facts = {"solution": cut(solution.summary()), **solution.about_program()}
+    kept = {name: fact for name, fact in facts.items() if name in manifest}
+    workload = {"hash": solution.workload_hash, "cells": solution.strategy.n}
+    return json.loads(json.dumps(kept)), {"workload": workload} if manifest["private"] else {}
 
 
-def _published(claimed: Any, found: float) -> float:
-    """A coverage, of which answers have six digits, rounded down: as it is claimed if that is the same."""
+def _published(claimed: Any, written: float) -> float:
+    """The claimed coverage if it agrees with the written one of six digits, rounded down; else the latter."""
     is_same = (
-        isinstance(claimed, float) and 0 < claimed <= 1 and float(rounded(claimed, 6, up=False)) == found
+        isinstance(claimed, float) and 0 < claimed <= 1 and float(rounded(claimed, 6, up=False)) == written
     )
-    return claimed if is_same else found
+    return claimed if is_same else written
 
 
 # -- from the plan
@@ -527,10 +527,10 @@ def _plan(
     folder: Path, manifest: Facts, answers: Frame, workload: Workload, solution: AnySolution | None
 ) -> Plan:
     """The plan of a saved release: its strategy in integers again, with the noise of its manifest."""
-    asked = manifest["workload"]["hash"]
-    if workload.hash != asked:
+    expected = manifest["workload"]["hash"]
+    if workload.hash != expected:
         raise ResultError(
-            f"'{folder}' answers another workload: its hash is {asked[:16]}…, that of the one given is "
+            f"'{folder}' answers another workload: its hash is {expected[:16]}…, that of the one given is "
             f"{workload.hash[:16]}…",
             hint="give the workload that was released",
         )
@@ -578,9 +578,9 @@ def _plan(
 
 def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
     """The kind of the intervals; ResultError unless these, labels and columns are those of the plan."""
-    found, estimates = plan.intervals(float(answers.metadata["confidence"])), answers["estimate"]
-    room, said = _SHOWN * plan.standard_errors, described(plan.workload)
-    texts = {"query": said["groups"], "label": said["labels"], **said["columns"]}
+    intervals, estimates = plan.intervals(float(answers.metadata["confidence"])), answers["estimate"]
+    room, description = _SHOWN * plan.standard_errors, described(plan.workload)
+    texts = {"query": description["groups"], "label": description["labels"], **description["columns"]}
     other = [
         name
         for name, values in texts.items()
@@ -589,9 +589,9 @@ def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
     other += [
         name
         for name, values, off in (
-            ("low", estimates - found.widths, room + _WHOLE),
-            ("high", estimates + found.widths, room + _WHOLE),
-            ("coverage", found.coverage, 2.0 * _NEAR),
+            ("low", estimates - intervals.widths, room + _WHOLE),
+            ("high", estimates + intervals.widths, room + _WHOLE),
+            ("coverage", intervals.coverage, 2.0 * _NEAR),
         )
         if not (np.abs(answers[name] - values) <= off).all()
     ]
@@ -601,12 +601,12 @@ def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
             "from its queries, strategy and noise",
             hint=CHANGED,
         )
-    return coverage_kind(found)
+    return coverage_kind(intervals)
 
 
 def _of_plan(plan: Plan, manifest: Facts) -> Facts:
-    """All that a manifest says of workload, strategy, privacy and noise; of accuracy its answers say it."""
-    asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-    theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, asked)[3]
-    own = replace(plan, theorem=composed(theorem, plan.integer.parts))
-    return stated(own, manifest["private"])
+    """The manifest's facts about workload, strategy, privacy and noise, not those in the answers."""
+    epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+    theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, epsilon)[3]
+    proved = replace(plan, theorem=composed(theorem, plan.integer.parts))
+    return stated(proved, manifest["private"])

@@ -1,11 +1,18 @@
 """Refined answers: the nearest answers that non-negative counts of known totals can have.
 
-What is proved of refined answers as they are written, computed on the release's own queries.
+Refined answers are added to the released ones: non-negative, of known totals, whole if requested. The program
+``refine_counts`` finds counts x >= 0 whose answers W x are nearest to the released ones, each distance in
+standard errors. It reads published numbers alone, so that privacy is as before. The answers of the rows that
+were counted obey the same rules, if the totals are theirs. Then the sum of squared errors, in standard
+errors, is never larger than before, whatever the noise was: the projection on a convex set moves no farther
+from any of its points (Cheney and Goldstein, Proximity maps for convex sets, Proc. AMS 1959). Where answers
+are rounded to whole numbers it may be larger. And the answers become biased.
 
-Counts are chosen on a smaller problem, a QR factorisation of this one, and answers are rounded: here both are
-judged by the formulas of the program ``refine_counts``, in balls.
+``figures_of`` computes what is proved of refined answers as they are written, with the queries of the
+release. Counts are chosen on a smaller problem, a QR factorisation of this one, and answers are rounded: both
+are judged by the formulas of the program ``refine_counts``, in balls.
 
-Counts are X = base + x, with ``base`` whole, so that what is near the released answers y is subtracted
+Counts are X = base + x, with ``base`` whole, so that numbers near the released answers y are subtracted
 without rounding: f(X) = |(W x - (y - W base)) / s|² is the sum of squares, of distances in standard errors s.
 For any r, and z = b - a with multipliers a, b >= 0 of the known answers |S X - v| <= e, f(X) is at least
 
@@ -13,17 +20,8 @@ For any r, and z = b - a with multipliers a, b >= 0 of the known answers |S X - 
 
 with g = 2 W.T @ (r / s) + S.T @ z, and g @ x >= most min(0, min g) - g @ base for X >= 0 with sum(X) <= most:
 the certificate of the program. And of any feasible X the answers W X are within the root of f(X) - bound of
-the best ones (a projection's obtuse angle), each in its standard errors; so are others, farther by as much as
-they are from W X.
-
-Answers that counts can have, beside the released ones: non-negative, of known totals, whole if asked for.
-
-The program ``refine_counts`` finds counts x >= 0 whose answers W x are nearest to the released ones, each
-distance in standard errors. It sees published numbers alone, so that privacy is as before. The answers of the
-rows that were counted obey the same rules, if the totals are theirs. Then the sum of squared errors, in
-standard errors, is never larger than before, whatever the noise was: the projection on a convex set moves no
-farther from any of its points (Cheney and Goldstein, Proximity maps for convex sets, Proc. AMS 1959). Where
-answers are rounded to whole numbers it may be. And the answers become biased.
+the best ones (a projection's obtuse angle), each in its standard errors; for other answers their distance
+from W X is added.
 """
 
 from __future__ import annotations
@@ -68,8 +66,8 @@ WHOLE = 2.0**53
 
 @dataclass(frozen=True)
 class Figures:
-    """Sum of squares of the answers, a lower bound of it over all counts, their gap; how far each answer is
-    from its best value at most, in standard errors.
+    """The sum of squares of the answers, a lower bound on it over all counts, and their gap; the largest
+    distance of an answer from its best value, in standard errors.
     """
 
     objective: float
@@ -87,7 +85,7 @@ def figures_of(
     near: Nearest,
     answers: Array | None = None,
 ) -> Figures:
-    """Of ``answers`` (m,), or where there are none of those of the counts ``near``.
+    """The figures of ``answers`` (m,), or without them of the answers of the counts ``near``.
 
     ``matrix`` (m, c), ``estimates`` and ``errors`` (m,), ``sums`` (q, c) and ``totals`` (q,) are as for
     ``nearest_counts``.
@@ -115,14 +113,14 @@ def figures_of(
         ]
     )
     bound = max(0.0, math.nextafter(bound, -math.inf))
-    objective = max(objective, bound)  # of answers that are rounded it may be below that of all counts
+    objective = max(objective, bound)  # that of rounded answers may be below that of all counts
     distance = added + math.sqrt(max(0.0, value - bound))
     gap = gap_between(objective, bound, "minimize", False)
     return Figures(objective, bound, math.inf if gap is None else gap, distance * (1.0 + 8.0 * EPS))
 
 
 def _less(values: Array, matrix: Array, base: Array) -> Ball:
-    """values - matrix @ base, the product exact where it is one of whole numbers."""
+    """values - matrix @ base; the product is exact where it is of whole numbers."""
     is_whole = bool((matrix == np.rint(matrix)).all()) and (
         float((np.abs(matrix) @ np.abs(base)).max(initial=0.0)) < WHOLE
     )
@@ -141,15 +139,15 @@ def _squares(terms: Ball) -> float:
 
 Totals = float | Mapping[str | int | None, float]
 
-MOST_CLASSES = 1024  # of cells that queries tell apart: so many counts are chosen, in about a minute
-CELLS = 2**22  # that are listed
-FAR = 1e-4  # standard errors, or rows of a total: farther answers are those of no counts
+MOST_CLASSES = 1024  # classes of cells that no query tells apart: so many counts take about a minute
+CELLS = 2**22  # the most cells that are listed
+FAR = 1e-4  # standard errors, or rows of a total: no counts have answers that are farther
 LARGE = ("refine a release whose workload asks about fewer attributes, or coarser values of them",)
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Queries (q, n) whose answers (q,) are known, with what they are called."""
+class _FixedTotals:
+    """Queries (q, n) whose answers (q,) are known, with their names."""
 
     rows: Array
     values: Array
@@ -164,13 +162,13 @@ def refine(
     tolerance: float | None = None,
     time_limit: float | None = None,
 ) -> Release:
-    """The same release with one more column, ``refined``, and how it was got in its manifest.
+    """Add a column, ``refined``, to a release, and an account of it to its manifest.
 
     Parameters
     ----------
     whole : whole numbers, by rounding the counts so that totals and hierarchies still add up
-        (``whole_counts``). totals : how many rows were counted, those that rules drop left out, where that is
-        known anyhow; or known answers by the label of their query or its number, None standing for all rows.
+        (``whole_counts``). totals : the number of rows counted, without those that rules drop, where it is
+        public; or known answers by the label of their query or its number, None standing for all rows.
     tolerance, time_limit : as for ``solve``; the limit is for all of it, rounding to whole numbers included.
 
     Raises
@@ -178,7 +176,7 @@ def refine(
     OptionError : a release without its plan or refined already, an unknown query, a total that is no count,
         or, for whole answers, a query or a total that is not whole.
     SolverError : totals that no counts have together, and which; no point was found.
-    TooLargeError : more cells than can be listed, or than are chosen in reasonable time.
+    TooLargeError : more cells than can be listed, or more counts than can be chosen in reasonable time.
     TimeLimitError : it takes longer than the time limit, and what ``solve`` adds to it.
     """
     options: dict[str, Any] = {"tolerance": tolerance, "time_limit": time_limit}
@@ -200,38 +198,38 @@ def _refined(
         raise OptionError("the release is refined already", hint="refine the release that it was made from")
     workload = release.plan.workload
     queries = _listed(workload)
-    known = _known(release, totals, queries)
+    fixed = _fixed_totals(release, totals, queries)
     if whole:
-        _refuse_parts(release, known, queries)
-    columns, matrix, sums = _merged(queries, known.rows)
+        _refuse_parts(release, fixed, queries)
+    columns, matrix, sums = _merged(queries, fixed.rows)
     errors = np.asarray(release.answers["standard_error"], dtype=float)
     estimates = np.asarray(release.answers["estimate"], dtype=float)
     try:
         near = nearest_counts(
-            matrix, estimates, errors, sums, known.values, tolerance=tolerance, time_limit=time_limit
+            matrix, estimates, errors, sums, fixed.values, tolerance=tolerance, time_limit=time_limit
         )
     except SolverError:
-        if conflict := conflicting_totals(sums, known.values):
-            raise _contradiction(known, conflict) from None
+        if conflict := conflicting_totals(sums, fixed.values):
+            raise _contradiction(fixed, conflict) from None
         raise
-    rounded = whole_counts(near.counts, matrix, sums, known.values) if whole else None
+    rounded = whole_counts(near.counts, matrix, sums, fixed.values) if whole else None
     refined = matrix @ near.base + matrix @ near.x if rounded is None else rounded.answers.astype(float)
     if rounded is None:
         refined = np.array([round(y, _places(s)) for y, s in zip(refined, errors, strict=True)])
     # Whole answers have figures of the counts before they are made whole.
     judged = None if whole else refined
-    figures = figures_of(matrix, estimates, errors, sums, known.values, near, judged)
-    about = _about(release, known, near.solution, figures, rounded, columns)
+    figures = figures_of(matrix, estimates, errors, sums, fixed.values, near, judged)
+    about = _about(release, fixed, near.solution, figures, rounded, columns)
     return replace(
         release,
-        answers=_beside(release.answers, refined),
+        answers=_with_refined(release.answers, refined),
         manifest={**release.manifest, "refined": about},
     )
 
 
 def check_refined(release: Release, folder: Path) -> bool:
-    """Whether non-negative counts have the refined answers of a saved release, and its totals: False, where
-    HiGHS does not say.
+    """Whether non-negative counts have the refined answers of a saved release, and its totals: False where
+    HiGHS does not decide it.
 
     Raises
     ------
@@ -240,7 +238,7 @@ def check_refined(release: Release, folder: Path) -> bool:
     """
     totals = release.manifest["refined"]["totals"]
     try:
-        far = _from_counts(release, {_asked_for(one["of"]): one["value"] for one in totals})
+        far = _from_counts(release, {_query_of(one["of"]): one["value"] for one in totals})
     except (OptionError, ValueError) as error:
         raise ResultError(
             f"'{folder}' contradicts itself: refined totals: {getattr(error, 'message', error)}", hint=CHANGED
@@ -254,34 +252,34 @@ def check_refined(release: Release, folder: Path) -> bool:
     return far is not None
 
 
-def _asked_for(name: str) -> str | int | None:
-    """The query of a name of ``_known``."""
+def _query_of(name: str) -> str | int | None:
+    """The query that a name of ``_fixed_totals`` is made of."""
     return None if name == "all rows" else int(name[6:]) if name.startswith("query ") else name[1:-1]
 
 
 def _from_counts(release: Release, totals: Totals) -> float | None:
-    """How far refined answers are from those of the nearest counts that have these totals, as HiGHS finds it.
+    """The distance of refined answers from those of the nearest counts that have these totals, by HiGHS.
 
-    The largest distance of an answer in standard errors, of a total in rows. None where HiGHS fails.
+    It is the largest distance of an answer in standard errors, or of a total in rows. None where HiGHS fails.
     """
     from scipy.optimize import linprog
 
     assert release.plan is not None
     queries, errors = _listed(release.plan.workload), release.answers["standard_error"]
-    known = _known(release, totals, queries)
-    _, matrix, sums = _merged(queries, known.rows)
+    fixed = _fixed_totals(release, totals, queries)
+    _, matrix, sums = _merged(queries, fixed.rows)
     rows = np.vstack([matrix / errors[:, None], sums])
-    values = np.concatenate([release.answers["refined"] / errors, known.values])
-    # Counted from numbers near them, as ``nearest_counts`` does.
+    values = np.concatenate([release.answers["refined"] / errors, fixed.values])
+    # Numbers near the values are subtracted, as in ``nearest_counts``.
     base = np.rint(np.maximum(np.linalg.lstsq(rows, values, rcond=None)[0], 0.0))
     off = values - rows @ base
-    found = linprog(
+    optimum = linprog(
         np.append(np.zeros(len(base)), 1.0),
         A_ub=np.column_stack([np.vstack([rows, -rows]), np.full(2 * len(rows), -1.0)]),
         b_ub=np.concatenate([off, -off]),
         bounds=[(low, None) for low in (*-base, 0.0)],
     )
-    return float(found.fun) if found.success else None
+    return float(optimum.fun) if optimum.success else None
 
 
 def _places(error: float) -> int:
@@ -301,7 +299,7 @@ def _listed(workload: Workload) -> Array:
     return workload.queries
 
 
-def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
+def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _FixedTotals:
     given = {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
@@ -334,12 +332,12 @@ def _known(release: Release, totals: Totals | None, queries: Array) -> _Known:
                     f"{name} and {other} count the same rows, and their totals are {number:g} and {before:g}"
                 )
         rows, values, names = [*rows, row], [*values, number], [*names, name]
-    return _Known(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
+    return _FixedTotals(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
 
 
-def _contradiction(known: _Known, conflict: list[tuple[int, float, float]]) -> SolverError:
-    totals = [f"{known.values[number]:.12g} of {known.names[number]}" for number, _, _ in conflict]
-    ranges = [f"{known.names[number]} {_between(low, high)}" for number, low, high in conflict]
+def _contradiction(fixed: _FixedTotals, conflict: list[tuple[int, float, float]]) -> SolverError:
+    totals = [f"{fixed.values[number]:.12g} of {fixed.names[number]}" for number, _, _ in conflict]
+    ranges = [f"{fixed.names[number]} {_between(low, high)}" for number, low, high in conflict]
     return SolverError(
         f"no counts have all of these totals: {', '.join(totals)}",
         hint=f"correct one of them or leave it out; by the others it would be: {', '.join(ranges)}",
@@ -347,7 +345,7 @@ def _contradiction(known: _Known, conflict: list[tuple[int, float, float]]) -> S
 
 
 def _between(low: float, high: float) -> str:
-    """To thousandths: the others are known up to a millionth."""
+    """A range in words, to thousandths: its ends are known up to a millionth."""
     least, most = (f"{round(end, 3) + 0.0:.12g}" for end in (low, high))
     if math.isinf(high):
         return f"at least {least}"
@@ -357,11 +355,11 @@ def _between(low: float, high: float) -> str:
 
 
 def _number(value: object) -> float:
-    """NaN for what is no number."""
+    """A number as a float; NaN for other values."""
     return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
 
 
-def _refuse_parts(release: Release, known: _Known, queries: Array) -> None:
+def _refuse_parts(release: Release, fixed: _FixedTotals, queries: Array) -> None:
     """OptionError where answers cannot be whole, whatever the counts are."""
     parted = np.flatnonzero((queries != np.rint(queries)).any(axis=1))
     if parted.size:
@@ -370,15 +368,15 @@ def _refuse_parts(release: Release, known: _Known, queries: Array) -> None:
             f"its answers are not whole ({counted(int(parted.size), 'query')} of {len(queries):,})",
             hint="refine without whole answers, or leave such queries out of the workload",
         )
-    for name, value in zip(known.names, known.values, strict=True):
+    for name, value in zip(fixed.names, fixed.values, strict=True):
         if value != round(value):
             raise OptionError(f"the total of {name} is {value:g}, and whole answers cannot add up to it")
 
 
 def _merged(queries: Array, sums: Array) -> tuple[int, Array, Array]:
-    """Cells that no query tells apart taken together: their number c, the queries (m, c), the sums (q, c).
+    """Merge cells that no query tells apart: their number c, the queries (m, c), the sums (q, c).
 
-    What is left out is counted by none.
+    Cells that no query counts are left out.
     """
     distinct = np.unique(np.vstack([queries, sums]), axis=1)
     distinct = distinct[:, distinct.any(axis=0)]
@@ -391,8 +389,8 @@ def _merged(queries: Array, sums: Array) -> tuple[int, Array, Array]:
     return columns, distinct[: len(queries)], distinct[len(queries) :]
 
 
-def _beside(answers: Frame, refined: Array) -> Frame:
-    """The column ``refined`` behind the others; that which marks simulated answers stays the last."""
+def _with_refined(answers: Frame, refined: Array) -> Frame:
+    """Answers with the column ``refined`` after the others; the mark of simulated answers stays last."""
     mark = {"private": answers["private"]} if "private" in answers.names else {}
     before = {name: answers[name] for name in answers.names if name not in mark}
     return Frame({**before, "refined": refined, **mark}, {**answers.metadata, "refined": REFINED})
@@ -400,13 +398,13 @@ def _beside(answers: Frame, refined: Array) -> Frame:
 
 def _about(
     release: Release,
-    known: _Known,
-    found: Solution,
+    fixed: _FixedTotals,
+    solution: Solution,
     figures: Figures,
     rounded: Whole | None,
     columns: int,
 ) -> dict[str, Any]:
-    """What a manifest says of refined answers."""
+    """The section of a manifest about refined answers."""
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(release.answers.to_csv().encode()).hexdigest()},
@@ -414,14 +412,14 @@ def _about(
         "counts": columns,
         "totals": [
             {"of": name, "value": value}
-            for name, value in zip(known.names, known.values.tolist(), strict=True)
+            for name, value in zip(fixed.names, fixed.values.tolist(), strict=True)
         ],
         "objective": figures.objective,
         "bound": figures.bound,
         "gap": figures.gap,
-        "grade": found.gap_grade,
+        "grade": solution.gap_grade,
         "standard_errors_from_best": figures.distance,
-        "status": str(found.status),
+        "status": str(solution.status),
         "whole": None
         if rounded is None
         else {

@@ -79,7 +79,7 @@ def main() -> None:
         build()(prog_name="mmopt")
     except OSError as error:
         note(f"error: {error}")
-        # What waits to be written would be tried again at the end.
+        # Python would try again to write buffered output at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(MISTAKE)
 

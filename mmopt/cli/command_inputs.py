@@ -1,8 +1,7 @@
 """Arguments of the command line, read and checked before any work, strategies among them.
 
-What comes in from the command line, read; and what of it can be refused before any work is done.
-
-The strategy that a command releases or speaks of: from a file, of a program named, or the default one.
+Arguments are read, and refused where that is possible before any work is done. The strategy of a command is
+from a file, from a program that is named, or the default one.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def read_request(path: str | Path, table: str | None = None) -> Request:
-    """What a workload file asks for, of the ``table`` of a database where --table names one.
+    """The request in a workload file, about the ``table`` of a database where --table names one.
 
-    OptionError for a table in its place, of which no line is shown.
+    OptionError for a table in its place, without showing a line of it.
     """
     from mmopt.request import load_request
 
@@ -48,7 +47,7 @@ def read_request(path: str | Path, table: str | None = None) -> Request:
 
 
 def read_program(name: str | None, request: Request) -> Program:
-    """The program named, or the default one for the workload and its privacy; stderr says which and why."""
+    """The program named, or the default one for workload and privacy, with a note on stderr."""
     from mmopt.driver import default_program
     from mmopt.language import Program
 
@@ -59,9 +58,9 @@ def read_program(name: str | None, request: Request) -> Program:
 
 
 def note_request(request: Request, *, is_planned: bool = False) -> None:
-    """Say what a solve refers to, for a workload with neighbours of its own, and one with normalised rows.
+    """Print a note on what figures refer to, where a workload file has neighbours or normalised rows.
 
-    is_planned : the figures are those of a release, which are for the neighbours of the file.
+    is_planned : whether the figures are those of a release, which are for the neighbours of the file.
     """
     if not is_planned and request.neighbours is not None and str(request.neighbours) != "add-remove":
         note(
@@ -79,8 +78,8 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
 
     Raises
     ------
-    OptionError : not of that form, a name that the program does not have or that stands twice, or a value
-        that is neither.
+    OptionError : not of that form, a name that the program does not have or that occurs twice, or a value
+        that is none of these.
     """
     names = [d.name for d in program.givens] + [p.name for p in program.parameters]
     values: dict[str, Any] = {}
@@ -117,7 +116,7 @@ def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
 
 
 def _fitted(value: Any, dims: int) -> Any:
-    """A file with one row or one column where a vector is declared, or one entry for a number."""
+    """A value from a file: one row or column as a vector, one entry as a number, where these are declared."""
     import numpy as np
 
     array = np.asarray(value)
@@ -153,7 +152,7 @@ def check_folder(out: Path) -> None:
 
 
 def _check_parent(path: Path, trial: Path) -> None:
-    """Refuse a path where ``trial``, under whose name it is written first, cannot be made."""
+    """Refuse a path where ``trial``, the name under which it is written first, cannot be made."""
     parent = path.parent
     if not parent.is_dir():
         raise OptionError(
@@ -171,9 +170,9 @@ def _check_parent(path: Path, trial: Path) -> None:
 
 
 def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -> None:
-    """Refuse a release when neither privacy parameters nor targets decide how much noise is added.
+    """Refuse a release when neither privacy parameters nor targets determine the noise.
 
-    And when the parameters are not those of a noise for the norm: Laplace for 1, Gaussian for 2.
+    Also when the parameters are not those of a noise for the norm: Laplace for 1, Gaussian for 2.
     """
     from mmopt.privacy.guarantee import PURE_HINT
     from mmopt.privacy.table_of_noises import noise_for
@@ -236,14 +235,14 @@ def planned_accuracy(
     keep_interrupted: bool = False,
     refuse: bool = True,
 ) -> Accuracy:
-    """The release that a workload file asks for, as planned; stderr says what was chosen and why.
+    """The planned release of a workload file; a note on stderr tells which strategy was chosen and why.
 
-    refuse : targets that cost more than the privacy allows.
+    refuse : whether targets that cost more than the privacy allows are refused.
 
     Raises
     ------
     KeyboardInterrupt : Ctrl-C before it is solved. mmopt.Error : as ``mmopt.accuracy``; options of the solve
-        beside a strategy from a file.
+        together with a strategy from a file.
     """
     from mmopt.answers import accuracy
     from mmopt.driver.accepted_inputs import CLASSES
@@ -251,10 +250,10 @@ def planned_accuracy(
     from mmopt.solvers import solver_name
 
     solution: AnySolution | None = None
-    asked = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
+    solve_options = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
     solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
-        named = {"--program": program, "--given": given, **asked}
+        named = {"--program": program, "--given": given, **solve_options}
         refuse_beside("--strategy", named, ", which brings a solution")
         solution = solution_in(strategy, request)
         check_privacy(request, solution.program, solution.by_targets, solution.strategy.norm)
@@ -279,14 +278,14 @@ def planned_accuracy(
     if solution is None:
         note(f"chosen: {planned.words} (choose another with --program)")
         if planned.solution.program.removeprefix("template ") in TEMPLATES and (
-            unread := [name for name in asked if name[2:].replace("-", "_") in CLASSES]
+            unread := [name for name in solve_options if name[2:].replace("-", "_") in CLASSES]
         ):
             note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
     return planned
 
 
 def plan_of(solution: AnySolution, request: Request) -> Plan | None:
-    """Its release at the file's privacy, or by targets; None where there is none, and stderr says why."""
+    """A solution's release at the file's privacy or by targets; None, with a note, where there is none."""
     from mmopt.answers.default_strategy import offer
 
     if request.privacy is None and not solution.by_targets:
@@ -301,7 +300,7 @@ def plan_of(solution: AnySolution, request: Request) -> Plan | None:
 def solver_of(
     solver: str | None, options: Mapping[str, Any], *, keep_interrupted: bool = False
 ) -> Callable[[Workload, Program], Solution]:
-    """How a program is solved here: with a live display; after Ctrl-C nothing, unless that is to be kept."""
+    """A function that solves with a live display; after Ctrl-C it exits, unless ``keep_interrupted``."""
 
     def solved(workload: Workload, program: Program) -> Solution:
         solution = run_solve(workload, program, solver, None, options)
@@ -323,7 +322,7 @@ def check_files(out: Path | None, chart: Path | None) -> None:
 def write_files(
     plan: Plan, errors: Frame | None, confidence: float, out: Path | None, chart: Path | None, title: str
 ) -> None:
-    """A row for each query as CSV, and a chart of their half widths, where they are asked for."""
+    """Write a row for each query as CSV, and a chart of their half widths, where files are named."""
     from mmopt.report import write_accuracy_chart
     from mmopt.results.npz_file import write_whole
 
@@ -341,7 +340,7 @@ def _is_pure(request: Request) -> bool:
 
 def _uninterrupted(solution: Solution) -> Solution:
     if solution.status.is_interrupted:
-        # Data was not touched; somebody who stops a release does not want half of one.
+        # Data was not touched; a user who stops a release does not want half of one.
         note(
             "interrupted, nothing written\n  to release the best strategy found in a given time: "
             "mmopt release … --time-limit SECONDS"

@@ -1,8 +1,6 @@
-"""Options that several commands share, and what the shell completes.
+"""Options that several commands share, and words that the shell completes.
 
-What the shell completes beside files: names of programs, solvers and baselines.
-
-Options that several commands share.
+The shell completes names of programs, solvers and baselines, and files.
 """
 
 from __future__ import annotations
@@ -17,14 +15,14 @@ from mmopt.errors import OptionError
 
 
 def program_words(incomplete: str) -> list[str]:
-    """Shipped programs that begin so; where there are none the shell completes files."""
+    """Shipped programs that begin with ``incomplete``; where there are none the shell completes files."""
     from mmopt.resources import programs_folder
 
     return _beginning(incomplete, (file.stem for file in programs_folder().glob("*.program")))
 
 
 def solver_words(incomplete: str) -> list[str]:
-    """Kernels and solvers that are known, installed or not."""
+    """All kernels and solvers, installed or not."""
     from mmopt.solvers import KERNELS, SOLVERS
 
     return _beginning(incomplete, [*(row.name for row in KERNELS), *(row.name for row in SOLVERS)])
@@ -38,7 +36,7 @@ def baseline_words(incomplete: str) -> list[str]:
 
 
 def listed(words: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """The same for the last of several, separated by commas."""
+    """Complete the last of several words, separated by commas."""
 
     def last(incomplete: str) -> list[str]:
         before, comma, rest = incomplete.rpartition(",")

@@ -1,8 +1,7 @@
 """Where output goes, and how errors become messages and exit statuses.
 
-Where output goes: results to stdout, everything else to stderr, all of it taken literally.
-
-Around every command: exceptions become messages and exit statuses; Ctrl-C and limits are watched over.
+Results go to stdout, everything else to stderr, all of it taken literally. Every command is wrapped:
+exceptions become messages and exit statuses, and a thread watches Ctrl-C and limits.
 """
 
 from __future__ import annotations
@@ -38,33 +37,33 @@ if TYPE_CHECKING:
     from mmopt.language import Program
     from mmopt.results import Solution
     from mmopt.workloads import Workload
-# What a terminal might obey, or show in another order; line ends and tabs apart.
+# Characters that a terminal may obey, or show in another order, without line ends and tabs.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
-OF_JUPYTER = "JPY_PARENT_PID"  # what a kernel's processes have in their environment
+OF_JUPYTER = "JPY_PARENT_PID"  # a variable in the environment of a kernel's processes
 
 
 def escaped(text: str) -> str:
     """The text with its control characters as JSON writes them: a file's name or contents may hold some."""
-    return CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def say(text: str) -> None:
-    """Print a text on stdout as it is, control characters apart."""
+    """Print a text on stdout as it is, except for control characters."""
     typer.echo(escaped(text))
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that reads no markup in what it prints; 80 columns wide and plain when it is not a terminal.
+    """A console without markup; 80 columns wide and plain when it is not a terminal.
 
-    FORCE_COLOR makes none of a file. Jupyter sets that, and gives its ``!`` commands a terminal that only
-    keeps what is printed, escape codes too.
+    FORCE_COLOR does not make a terminal of a file. Jupyter sets it, and gives its ``!`` commands a terminal
+    that only keeps the output, escape codes included.
     """
     from rich.console import Console
     from rich.segment import Segment
 
     class Literal(Console):
-        """Colours are styles; what is printed has no control characters."""
+        """A console whose texts have no control characters; colours are styles."""
 
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
             for part in super().render(renderable, options):
@@ -78,7 +77,7 @@ def console(stderr: bool = False) -> Console:
 def show(*parts: object) -> None:
     """Print tables and texts on stdout.
 
-    Strings, and texts that say ``no_wrap``, are neither wrapped nor cut, so that they can be copied.
+    Strings, and texts with ``no_wrap``, are neither wrapped nor cut, so that they can be copied.
     """
     out = console()
     with out.capture() as captured:
@@ -94,7 +93,7 @@ def json_text(value: Any) -> str:
 
 
 def answer(as_json: bool, value: Any, parts: Iterable[object]) -> None:
-    """Print the result on stdout: as one JSON value, or as tables and texts, which may cost time to make."""
+    """Print the result on stdout: as one JSON value, or as tables and texts, made only then."""
     if as_json:
         say(json_text(value))
     else:
@@ -108,7 +107,7 @@ def note(message: str) -> None:
 
 @contextlib.contextmanager
 def stdout_to_stderr(wanted: bool = True) -> Iterator[None]:
-    """Send what libraries print to stderr: solvers talk on file descriptor 1, where a result belongs."""
+    """Send output of libraries to stderr: solvers print on file descriptor 1, which is for the result."""
     if not wanted:
         yield
         return
@@ -123,7 +122,7 @@ def stdout_to_stderr(wanted: bool = True) -> Iterator[None]:
         os.close(saved)
 
 
-# -- a live line on stderr while a solve takes longer than a second; off a terminal only if that is long
+# -- a live line on stderr while a solve takes longer than a second; without a terminal only a forecast
 
 DELAY_SECONDS = 1.0  # seconds before it appears
 AWAITED = ", no certified point yet"
@@ -133,8 +132,8 @@ REFRESH_SECONDS = 0.25  # seconds between refreshes
 class Display:
     """A context manager, to be passed as ``progress`` to ``mmopt.solve``.
 
-    The line is drawn by a thread of its own: a solver returns to Python between its points only. each : print
-    a line for every point instead, which stays.
+    Another thread draws the line: a solver returns to Python between its points only. each : print a lasting
+    line for every point instead.
     """
 
     def __init__(
@@ -157,12 +156,12 @@ class Display:
         self._thread: threading.Thread | None = None
 
     def begin(self, program: str, awaited: str = AWAITED) -> None:
-        """Start anew with another program, or with something else of which nothing is awaited."""
+        """Start anew with another program, or with other work for which no point is awaited."""
         self._program, self._started, self._last = program, time.monotonic(), None
         self._awaited = awaited
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of a point, or of how long it will take: off a terminal that is printed."""
+        """Take note of a point, or of the predicted time, which is printed where there is no terminal."""
         if progress.predicted is None:
             self._last = progress
             if self._each:
@@ -189,7 +188,7 @@ class Display:
             self._thread.join()
 
     def line(self) -> str:
-        """What is shown now."""
+        """The line as it is now."""
         from mmopt.numerics.outward import rounded
 
         seconds = time.monotonic() - self._started
@@ -197,7 +196,7 @@ class Display:
         if p is None:
             return f"{self._program}: {seconds:.0f} s{self._awaited}"
         gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
-        # What was begun may be one of several, and the point that of a step of it.
+        # The program that was begun may be a procedure, and the point that of one of its steps.
         step = "" if self._program.startswith(p.program) else f", {p.program}"
         return (
             f"{self._program}{step}, {p.solver}: {seconds:.0f} s, "
@@ -219,7 +218,7 @@ class Display:
 
 
 def _row(progress: Progress) -> str:
-    """A point in one line: by the kernel's own count, or certified."""
+    """A point in one line: certified, or by the count of its solver."""
     from mmopt.numerics.outward import rounded
 
     p = progress
@@ -234,9 +233,9 @@ def _row(progress: Progress) -> str:
 
 @contextlib.contextmanager
 def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
-    """A display on stderr; with ``verbose`` what solvers print is there, and a line for each point.
+    """A display on stderr; with ``verbose`` a line for each point, among the output of solvers.
 
-    A function of the user's own may print whatever is asked for: results alone belong on stdout.
+    A user's function may print anything at any time: stdout is for results alone.
     """
     shown = Display(program, console(stderr=True), not verbose, each=verbose)
     with stdout_to_stderr(), shown as display:
@@ -250,7 +249,7 @@ def run_solve(
     givens: Mapping[str, Any] | None,
     options: Mapping[str, Any],
 ) -> Solution:
-    """Solve with a live display; what the solver prints goes to stderr."""
+    """Solve with a live display; output of the solver goes to stderr."""
     from mmopt.driver import solve
 
     with live(program.name, bool(options.get("verbose"))) as display:
@@ -262,38 +261,39 @@ P = ParamSpec("P")
 REFUTED = 1  # a saved result that does not hold
 MISTAKE = 2
 BUG = 70  # EX_SOFTWARE of sysexits.h
-INTERRUPTED = 130  # as shells say for SIGINT
-# Whose time limit is that of all they do: of the others it is one solve's of several, or tables are read too.
+INTERRUPTED = 130  # the status of shells for SIGINT
+# Commands whose time limit is for all they do: in others it is for one of several solves, or tables are read,
+# too.
 TIMED_COMMANDS = ("solve", "certify")
 WAIT_SECONDS = 0.2  # seconds of waiting at a time
-GRACE_SECONDS = 1.0  # seconds that the main thread has to end by itself
+GRACE_SECONDS = 1.0  # seconds in which the main thread may end by itself
 
 
 @dataclass
 class Watch:
-    """Answers Ctrl-C and ends the process at its limit, in a thread, while the main one is inside a solver.
+    """A thread that answers Ctrl-C and ends the process at its limit, while the main one is inside a solver.
 
-    ``end``: of everything (``time.monotonic``); ``pressed``: how often Ctrl-C was.
+    ``end``: the time limit (``time.monotonic``); ``pressed``: how often Ctrl-C was pressed.
     """
 
     end: float = math.inf
     pressed: int = 0
 
     def begin(self) -> None:
-        """Watch from now on; called by the main thread of a process of its own."""
+        """Watch from now on; called by the main thread of a process that runs one command."""
         inlet, outlet = socket.socketpair()
         outlet.setblocking(False)
         signal.set_wakeup_fd(outlet.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(inlet, outlet), daemon=True).start()
 
     def _watch(self, inlet: socket.socket, outlet: socket.socket) -> None:
-        # ``outlet`` is held so that it stays open. The main thread looks at the limit itself, but not inside
-        # native code.
+        # ``outlet`` is an argument so that it stays open. The main thread checks the limit itself, but not
+        # inside native code.
         while time.monotonic() < self.end + GRACE_SECONDS:
             if not select.select([inlet], [], [], WAIT_SECONDS)[0]:
                 continue
             self.pressed += inlet.recv(64).count(signal.SIGINT)
-            time.sleep(GRACE_SECONDS / 2)  # mostly the main thread ends meanwhile, and this one with it
+            time.sleep(GRACE_SECONDS / 2)  # usually the main thread ends meanwhile, and this one with it
             if self.pressed > 1:
                 note("interrupted, nothing written")
                 os._exit(INTERRUPTED)
@@ -307,18 +307,18 @@ WATCH = Watch()
 
 
 def guarded(function: Callable[P, None]) -> Callable[P, None]:
-    """The same command, with errors printed on stderr and turned into an exit status."""
+    """Wrap a command: errors are printed on stderr and turned into an exit status."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         limit = kwargs.get("time_limit") if function.__name__ in TIMED_COMMANDS else None
         if isinstance(limit, float):
-            import mmopt.report.every_report  # noqa: F401 - takes a second or more, which is none of the work
+            import mmopt.report.every_report  # noqa: F401 - takes a second or more, which does not count
 
             WATCH.end = time.monotonic() + hard_limit(limit)
         try:
             with deadline(limit if isinstance(limit, float) else None), warnings.catch_warnings():
-                # A line of somebody's code says nothing to who asked for a result.
+                # The line of code of a warning means nothing to the user of a command.
                 warnings.showwarning = lambda message, *_where, **_more: note(f"note: {message}")
                 function(*args, **kwargs)
             if WATCH.pressed:
@@ -335,7 +335,7 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
             _note_added(error)
             raise typer.Exit(MISTAKE) from None
         except Exception as error:  # the last line of defence: no traceback for users
-            # A full disk and a reader that went away (``mmopt programs | head -1``) are answered by ``main``.
+            # ``main`` handles a full disk, and a reader that has gone (``mmopt programs | head -1``).
             if isinstance(error, OSError):
                 _note_added(error)
             if isinstance(error, typer.Exit | typer.Abort | OSError):
@@ -350,14 +350,14 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
 
 
 def run_alone(function: Callable[P, None], name: str) -> None:
-    """Run a command that is a program of its own, on ``sys.argv``."""
+    """Run a command as a separate program, on ``sys.argv``."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(guarded(function))
     app(prog_name=name)
 
 
 def _note_added(error: BaseException) -> None:
-    """What was added to an exception on its way (PEP 678): what had been spent by then."""
+    """Print the notes that were added to an exception on its way (PEP 678): what had been spent by then."""
     for text in getattr(error, "__notes__", ()):
         note(f"  {text}")
 

@@ -1,8 +1,6 @@
-"""``mmopt.compare`` and its result: programs, solvers and tolerances on one workload.
+"""``mmopt.compare`` and its result: programs, solvers and tolerances side by side, on one workload.
 
-What ``mmopt.compare`` returns: the outcomes in their order, as frame, chart and display.
-
-``mmopt.compare``: programs, solvers and tolerances side by side, on one workload.
+The result is a ``Comparison``: the outcomes in their order, with frame, chart and display.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ Row = TypeVar("Row")
 
 
 class Rows(Sequence[Row], Tabular):
-    """Rows in their order, with the table that they are; equal to any sequence of the same ones."""
+    """Rows in their order, with their table; equal to any sequence of the same rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = tuple(rows)
@@ -65,8 +63,8 @@ class Comparison(Charted, Rows[Outcome]):
 
     Parameters
     ----------
-    outcomes : what became of each combination.
-    workload, stated : what was asked, and the privacy that errors are predicted for; None for unit noise.
+    outcomes : the outcome of each combination.
+    workload, stated : the queries, and the privacy for which errors are predicted; None for unit noise.
     """
 
     def __init__(
@@ -84,7 +82,8 @@ class Comparison(Charted, Rows[Outcome]):
 TIME_LIMIT = 60.0  # seconds of solver per combination, unless another limit is given
 TOTAL_TIME = 300.0  # seconds for all programs, where none is named
 INTERRUPTED = "not started: the comparison was interrupted"
-# Of programs that nobody named: those that search without a forecast come last, in case the time is over.
+# Order of programs that were not named: those that search without a forecast come last, in case the time is
+# over.
 CLASSES = ("closed form", "convex", "procedure", "smooth", "rank")
 
 
@@ -92,7 +91,8 @@ CLASSES = ("closed form", "convex", "procedure", "smooth", "rank")
 class Combination:
     """One program with one solver (None: as ``solve`` would choose) and tolerance (None: the solver's).
 
-    was_named : the program, by the caller; else a search is left out that is predicted to take too long.
+    was_named : whether the caller named the program; else a search that is predicted to take too long is left
+        out.
     """
 
     program: Program
@@ -124,27 +124,27 @@ def compare(
 ) -> Comparison:
     """Solve every program with every solver at every tolerance, each in a process of its own.
 
-    One that runs away, crashes or is killed gives an outcome that says so, and so does one that cannot be
-    solved; none ends the comparison. Ctrl-C does: the outcomes so far are returned, the one that ran with
-    what it had, the rest marked as not started.
+    One that runs away, crashes, is killed or cannot be solved gives an outcome with the reason; it does not
+    end the comparison. Ctrl-C does: the outcomes so far are returned, that of the running one with its best
+    point, the rest marked as not started.
 
     Parameters
     ----------
     workload : as for ``solve``.
-    programs : names, paths or Programs; by default all that are shipped, but for formulations of the same
-        problem, programs for neighbours of their own (persons with several rows) or without a strategy, and
+    programs : names, paths or Programs; by default all that are shipped, except for formulations of the same
+        problem, programs for other neighbours (persons with several rows) or without a strategy, and
         searches that are predicted to take more than a third of the time limit. Those that search come last.
     solvers : as for ``solve``, functions only where they can be imported ("module:function"). By default the
         one that ``solve`` would choose for each program.
-    tolerances : certified gaps asked for; by default the solver's own.
-    privacy, neighbours : of the release that errors are predicted for (``Outcome.rmse``), as it takes them;
-        by default errors are at unit noise, which cannot be compared across noises.
+    tolerances : requested certified gaps; by default that of each solver.
+    privacy, neighbours : those of the release for which errors are predicted (``Outcome.rmse``), as for
+        ``release``; by default errors are at unit noise, which cannot be compared across noises.
         ``mmopt.comparison.ranking`` sorts.
     formulations : add every shipped program that states the same problem as a chosen one.
     time_limit : seconds for the solver of each combination; a process that does not stop is killed a
         fifth of that and two seconds later. Infinity for no limit.
-    total_time : seconds for all; what is not started by then is marked so. By default 300 where no programs
-        are named, else infinity.
+    total_time : seconds for all; combinations not started by then are marked so. By default 300 where no
+        programs are named, else infinity.
     memory_limit : GiB that a combination may take above what its process has at the start (Linux only);
         by default three quarters of the machine's memory, and no limit on other systems.
     givens : arrays by name; each program takes those that it declares.
@@ -158,9 +158,9 @@ def compare(
 
     Raises
     ------
-    OptionError : an unknown program, solver or given, one in place of a list, an option out of range, or
-        neighbours that are none.
-    WorkloadError, PrivacyError : what is no workload, or no privacy.
+    OptionError : an unknown program, solver or given, a single name in place of a list, an option out of
+        range, or a value that is no set of neighbours.
+    WorkloadError, PrivacyError : a value that is no workload, or no privacy.
     SolverError : a solver that is not installed; no process can be started.
     """
     workload = as_workload(workload)
@@ -245,7 +245,7 @@ def outcomes(
     isolated: Isolated | None = None,
     **options: Any,
 ) -> Generator[Outcome, None, None]:
-    """The outcomes of ``compare`` one by one, as they come; arguments and errors as there.
+    """The outcomes of ``compare`` one by one, as soon as each is there; arguments and errors as there.
 
     The arguments are checked at once. ``begin`` is called with each combination and its number, in words,
     before its turn. Close the iterator to end the process that runs; processes of ``isolated`` end with that.
@@ -277,7 +277,7 @@ def outcomes(
         for c in chosen
     ]
 
-    def found() -> Generator[Outcome, None, None]:
+    def run() -> Generator[Outcome, None, None]:
         with Isolated(verbose) if isolated is None else contextlib.nullcontext(isolated) as processes:
             end = time.monotonic() + total_time
             for number, task in enumerate(tasks, 1):
@@ -291,11 +291,11 @@ def outcomes(
                 else:
                     yield processes.run(replace(task, time_limit=min(time_limit, left)), progress)
 
-    return found()
+    return run()
 
 
 def _refuse_unread(programs: Sequence[Program], options: Iterable[str]) -> None:
-    """Refuse options that none of the programs reads; those that do not read one do without it."""
+    """Refuse options that none of the programs reads; a program ignores options that only others read."""
     for name in options:
         if not any(p.klass in (*READERS.get(name, (p.klass,)), "procedure") for p in programs):
             raise OptionError(f"no program compared has an option '{name}'")

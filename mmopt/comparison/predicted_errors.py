@@ -1,7 +1,7 @@
-"""What a release of a strategy would be like at a stated privacy: its error, and what its targets would cost.
+"""Predictions for a release of a strategy at a stated privacy: its error, and the cost of its targets.
 
-It is what ``mmopt.mechanism.plan`` predicts, of the noise that is drawn. Without a privacy, what targets cost
-at unit noise.
+``mmopt.mechanism.plan`` makes them, for the noise that is drawn. Without a privacy, the cost of targets is
+that at unit noise.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from mmopt.strategies.baselines import Cost, baseline_strategy, read
 from mmopt.workloads import Workload
 
 SLACK = 1e-6  # relative: an epsilon at which targets hold before a strategy is rounded to integers
-ON_ANSWERS = "workload"  # the baseline whose answers are what it measured, without least squares
+ON_ANSWERS = "workload"  # the baseline whose answers are its measurements, without least squares
 
 
 @dataclass(frozen=True)
 class Stated:
-    """The privacy that errors are for, and what neighbouring tables are.
+    """The privacy for which errors are predicted, and the neighbouring tables.
 
     Raises
     ------
@@ -46,16 +46,16 @@ class Stated:
 
     @property
     def norms(self) -> tuple[int, ...]:
-        """Of the noises that it allows, Gaussian noise (2) first."""
+        """The norms of the noises that it allows, that of Gaussian noise (2) first."""
         return tuple(sorted((noise.norm for noise in NOISES if noise.takes(self.privacy)), reverse=True))
 
     @property
     def cost_name(self) -> str:
-        """What its costs are counted in: "epsilon" or "rho"."""
+        """The unit of its costs: "epsilon" or "rho"."""
         return "rho" if self.privacy.epsilon is None else "epsilon"
 
     def __str__(self) -> str:
-        """For the heading of a table."""
+        """The words for the heading of a table."""
         suffix = "" if self.neighbours == ADD_REMOVE else f", {self.neighbours}"
         return f"{self.privacy}{suffix}"
 
@@ -69,13 +69,14 @@ class Stated:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What is known of a release, before any data.
+    """The prediction for a release, before any data.
 
     rmse : root mean square of the queries' standard errors, in counts; None for the ``reason``, and without
         a privacy.
-    cost : the least epsilon (at the delta stated) or rho at which every query with a target meets it; without
-        a privacy Δ at unit noise. None where no query has a target, or where that is not known.
-    is_continuous : the error is that of noise on real numbers, as the rows do not fit in memory as integers.
+    cost : the least epsilon (at the stated delta) or rho at which every query with a target meets it; without
+        a privacy Δ at unit noise. None where no query has a target, or where the cost is unknown.
+    is_continuous : whether the error is that of noise on real numbers, as the rows do not fit in memory as
+        integers.
     """
 
     rmse: float | None = None
@@ -84,7 +85,7 @@ class Predicted:
     is_continuous: bool = False
 
     def error(self, unit: float) -> float | None:
-        """The rmse; that at ``unit`` noise where no privacy was stated."""
+        """The rmse; ``unit``, that at unit noise, where no privacy was stated."""
         return self.rmse if self.rmse is not None or self.reason else unit
 
     def summary(self) -> dict[str, Any]:
@@ -97,19 +98,19 @@ class Predicted:
 
 
 NOT_PREDICTED = Predicted()
-"""Of what has no strategy, or no privacy stated and no targets."""
+"""The prediction without a strategy, or without a stated privacy and targets."""
 
 
 def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None) -> Predicted:
-    """What a release of a strategy, or of a solution's, is predicted to be; a refusal is the reason.
+    """Predict a release of a strategy, or of that of a solution; a refusal becomes the ``reason``.
 
-    Where that needs more than fits in memory, and neighbours add or remove rows: that of continuous noise.
+    Where that needs more than fits in memory, and neighbours add or remove rows, it is for continuous noise.
     """
     if isinstance(strategy, AnySolution) and not strategy.has_strategy:
         return Predicted(reason="the program says no strategy")
     form = strategy.strategy if isinstance(strategy, AnySolution) else strategy
     if stated is None:
-        with suppress(TooLargeError):  # more queries than variances can be held of
+        with suppress(TooLargeError):  # more queries than variances fit in memory
             return Predicted(cost=privacy_cost(form, workload))
         return NOT_PREDICTED
     try:
@@ -127,7 +128,7 @@ def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: 
 
 
 def predicted_baseline(workload: Workload, name: str, cost: Cost, stated: Stated | None) -> Predicted:
-    """The same for a baseline under one noise, which ``cost`` is of."""
+    """Predict a release of a baseline under one noise, that of ``cost``."""
     if stated is None:
         return Predicted(cost=cost.privacy_cost)
     noise = noise_for(cost.norm, stated.privacy)
@@ -155,7 +156,8 @@ def _not_allowed(noise: Noise, stated: Stated) -> str:
 
 
 def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeError) -> Predicted:
-    """From the rmse at unit noise per unit of the largest column; the error where that does not decide."""
+    """The prediction from the rmse at unit noise per unit of the largest column; where that does not
+    determine it, the reason is the error."""
     times = stated.neighbours.times
     if times is None:
         return Predicted(reason=error.message)
@@ -163,7 +165,7 @@ def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeE
 
 
 def _of_a_row(planned: Plan) -> float:
-    """The standard error of what is measured, of one part, in the units of the unrounded strategy."""
+    """The standard error of a measured row, with one part, in the units of the unrounded strategy."""
     (deviation,) = deviations(planned.law, planned.integer, planned.scale, planned.fineness)
     (part,) = planned.integer.parts
     return math.ldexp(float(deviation) / part.relative, -planned.integer.bits)
@@ -172,10 +174,11 @@ def _of_a_row(planned: Plan) -> float:
 def _cost(
     workload: Workload, form: StrategyForm, ratio: float | None, noise: Noise, stated: Stated
 ) -> float | None:
-    """What the targets cost, for the largest ``ratio`` of a variance at unit noise on the rows to its target.
+    """The cost of the targets, for the largest ``ratio`` of a variance at unit noise on the rows to its
+    target.
 
-    Gaussian noise: what ``plan`` claims of unit noise on rows so long that the largest ratio is 1. Laplace
-    noise: its variance is at most twice its squared scale, and the scale goes with 1 / epsilon.
+    Gaussian noise: the claim of ``plan`` for unit noise on rows so long that the largest ratio is 1. Laplace
+    noise: its variance is at most twice its squared scale, and the scale is proportional to 1 / epsilon.
     """
     if ratio is None or not math.isfinite(ratio):
         return ratio

@@ -1,15 +1,12 @@
-"""Programs, templates and baselines in one order, and by which factors they differ.
+"""Programs, templates and baselines in one order, and the factors by which they differ.
 
-What it costs that every query meets its target, at unit noise: the least of the outcomes, and a bound.
+``ranking`` sorts programs and baselines, best first, in one list where a privacy is stated.
+``template_places`` sorts templates of both noises by their predicted releases. ``baseline_factors`` computes
+the factors by which errors and privacy costs of baselines are larger than those of the programs compared.
 
 The privacy cost is Δ, sensitivity times the largest √(variance / target), where queries have targets: at
-less, some query misses its target. Its square is what fitness_for_use minimizes over all strategies.
-
-Baselines beside what was compared: by which factor their errors, and their privacy costs, are larger.
-
-Templates of both noises in one list, by what a release of each would be like.
-
-What was compared, best first: programs and baselines in one list where a privacy is stated.
+less, some query misses its target. Its square is the objective of fitness_for_use over all strategies.
+``least_costs`` finds the least of the outcomes at unit noise, and a bound.
 """
 
 from __future__ import annotations
@@ -36,13 +33,13 @@ from mmopt.strategies.baselines import NOISES, Cost, Evaluated, baseline_names, 
 from mmopt.workloads import Workload
 
 BOUNDING_PROGRAM = "fitness_for_use"
-COST_ROUNDING = 1e-8  # by which error and cost of a baseline, in floating point, may be too small, relatively
-SAME_COST = 1e-6  # relative difference of two privacy costs that says nothing
+COST_ROUNDING = 1e-8  # relative: error and cost of a baseline, in floating point, may be too small by this
+SAME_COST = 1e-6  # relative: two privacy costs that differ by less count as equal
 
 
 @dataclass(frozen=True)
 class PrivacyFactors:
-    """cost : Δ of a baseline. against : the outcome of the same norm with the least one, and that.
+    """cost : Δ of a baseline. against, least : the outcome of the same norm with the least one, and that.
 
     bound : the largest certified lower bound on Δ over all strategies, of either norm; NaN where no
         outcome has one. over_best, over_bound : the factors to both; NaN or infinity where there is none.
@@ -77,13 +74,13 @@ class PrivacyFactors:
 
 @dataclass(frozen=True)
 class LeastCosts:
-    """best : for each norm the outcome with the least privacy cost, and that; empty without targets."""
+    """best : by norm the least cost and its outcome; empty without targets. bound : of ``PrivacyFactors``."""
 
     best: Mapping[int, tuple[float, Outcome]]
     bound: float
 
-    def beside(self, name: str, cost: Cost) -> PrivacyFactors | None:
-        """A baseline; ContradictionError where it has less than the bound."""
+    def factors_of(self, name: str, cost: Cost) -> PrivacyFactors | None:
+        """The factors of a baseline; ContradictionError where it costs less than the bound."""
         if cost.privacy_cost is None or cost.norm not in self.best:
             return None
         if cost.privacy_cost < self.bound * (1.0 - COST_ROUNDING):
@@ -97,9 +94,10 @@ class LeastCosts:
 
 
 def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
-    """What the solved outcomes cost where all targets are met, and the bound that they prove.
+    """The least privacy costs of the solved outcomes where all targets are met, and the bound that they
+    prove.
 
-    An outcome with more queries than fit in memory is passed over.
+    An outcome with more queries than fit in memory is left out.
     """
     by_norm: dict[int, list[tuple[float, Outcome]]] = {}
     bounds = []
@@ -118,7 +116,7 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
 
 
 def _least(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
-    """The least, or fitness_for_use where that is as little up to the gap of a solver."""
+    """The least cost, or that of fitness_for_use where it is equal up to the gap of a solver."""
     least = min(cost for cost, _ in costs)
     return min(
         costs,
@@ -127,7 +125,7 @@ def _least(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
 
 
 def _bound(outcome: Outcome) -> float | None:
-    """On Δ, from a shipped program whose bound is one on fitness_for_use, as it stands."""
+    """A bound on Δ, from an unchanged shipped program whose bound is one on fitness_for_use."""
     solution = outcome.solution
     if (
         solution is None
@@ -137,7 +135,7 @@ def _bound(outcome: Outcome) -> float | None:
     ):
         return None
     program = shipped(outcome.program).written
-    # It minimizes, on the same scale, what fitness_for_use does, or is bounded by that.
+    # It minimizes the objective of fitness_for_use, on the same scale, or is bounded by that program.
     is_one = BOUNDING_PROGRAM in (program.name, program.formulation_of, program.bound)
     is_least = program.sense == "minimize" and program.value is None
     if solution.program_text != program.text or not (is_one and is_least):
@@ -146,29 +144,29 @@ def _bound(outcome: Outcome) -> float | None:
 
 
 def named(outcome: Outcome) -> dict[str, Any]:
-    """The outcome in a JSON object."""
+    """The names of an outcome, for a JSON object."""
     return {"program": outcome.program, "solver": outcome.solver, "tolerance": outcome.tolerance}
 
 
 def ratio(one: float, other: float) -> float:
-    """Infinity where the other is zero."""
+    """The quotient; infinity where the other is zero."""
     return one / other if other != 0 else math.inf
 
 
 @dataclass(frozen=True, repr=False)
 class Factors(Displayed):
-    """A baseline under one noise, beside the best that was compared for the same noise.
+    """A baseline under one noise, compared with the best outcome for the same noise.
 
     name, title, detail : as in ``Evaluated``.
-    cost : its errors, in the units of ``Solution.error``; None where it has none, for the ``reason`` given.
-    against : the outcome beside which it stands: of the same norm, solved, with the least total error; None
-        where there is none.
+    cost : its errors, in the units of ``Solution.error``; None where it has none, with the ``reason``.
+    against : the outcome with which it is compared: of the same norm, solved, with the least total error;
+        None where there is none.
     bound : the largest certified lower bound of all outcomes; no strategy of either norm has less total
         error, as the largest L1 norm of a column is never less than the largest L2 norm.
     error, rmse, over_bound : the baseline's total error and rmse over those of the outcome, and its total
         error over the bound; infinity where that is zero.
-    privacy : the same for the privacy cost at which all targets are met; None where no query has a target.
-    predicted : what its release would be like at the privacy stated; of nothing for one without a cost.
+    privacy : the factors of the privacy cost at which all targets are met; None where no query has a target.
+    predicted : its release at the stated privacy; ``NOT_PREDICTED`` for a baseline without a cost.
     """
 
     name: str
@@ -185,17 +183,17 @@ class Factors(Displayed):
     predicted: Predicted = NOT_PREDICTED
 
     def __repr__(self) -> str:
-        said = self.reason or f"{self.noise} noise, total error {self.error:.6g} times the program's"
-        return f"Factors({self.name}: {said})"
+        words = self.reason or f"{self.noise} noise, total error {self.error:.6g} times the program's"
+        return f"Factors({self.name}: {words})"
 
     @property
     def noise(self) -> str:
-        """As ``Outcome.noise``."""
+        """The noise that it is for, as ``Outcome.noise``."""
         return "" if self.cost is None else NOISES[self.cost.norm]
 
     @property
     def errors_rmse(self) -> float | None:
-        """As ``Outcome.rmse``: ``rmse`` is a factor."""
+        """The rmse of its errors, as ``Outcome.rmse``; ``rmse`` is a factor."""
         return None if self.cost is None else self.predicted.error(self.cost.rmse)
 
     def summary(self) -> dict[str, Any]:
@@ -221,7 +219,7 @@ class Factors(Displayed):
 
 
 class Baselines(Rows[Factors]):
-    """Baselines beside the outcomes of a comparison, as ``baseline_factors`` says."""
+    """Baselines compared with the outcomes of a comparison, by ``baseline_factors``."""
 
     def __repr__(self) -> str:
         return f"Baselines({len(self)} rows, {sum(one.cost is not None for one in self)} with errors)"
@@ -230,7 +228,7 @@ class Baselines(Rows[Factors]):
 def standards(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
     """The solved outcome with the least total error for each norm that has one; Gaussian noise (2) first.
 
-    Among formulations that are equally good but for rounding the first one asked for is taken.
+    Among formulations that are equally good up to rounding the first one is taken.
     """
     best: dict[int, tuple[float, Outcome]] = {}
     for outcome in outcomes:
@@ -252,20 +250,20 @@ def baseline_factors(
     isolated: Isolated | None = None,
     begin: Callable[[str], None] | None = None,
 ) -> Baselines:
-    """Baselines beside the outcomes of ``compare``, for each noise that a solved one is for.
+    """Compare baselines with the outcomes of ``compare``, for each noise for which one is solved.
 
-    At a privacy, for each noise that it allows, also where nothing is solved for that.
+    At a privacy they are compared for each noise that it allows, also where no program is solved for it.
 
     Each is evaluated in a process of its own, with the limits and the Ctrl-C of ``compare``. One that does
-    not apply, is too large or takes too long is there with the reason.
+    not apply, is too large or takes too long is in the result with the reason.
 
     Parameters
     ----------
     workload : that of the outcomes.
-    names : of baselines, with parameters if wanted: ``hierarchical(branching=16)``; by default all.
-    stated : the privacy that errors are predicted for, as that of the outcomes.
+    names : names of baselines, perhaps with parameters: ``hierarchical(branching=16)``; by default all.
+    stated : the privacy for which errors are predicted, that of the outcomes.
     time_limit, memory_limit : seconds and GiB for each.
-    isolated : whose processes are used; by default new ones.
+    isolated : the processes that are used; by default new ones.
     begin : called with each name before it is evaluated.
 
     Returns
@@ -276,8 +274,7 @@ def baseline_factors(
     ------
     OptionError : an unknown name or parameter, or a limit out of range.
     ResultError : the outcomes are for another workload.
-    ContradictionError : a baseline with less error, or less privacy cost, than a certified bound says is
-        possible.
+    ContradictionError : a baseline with less error, or less privacy cost, than a certified bound.
     SolverError : no process can be started.
     """
     chosen = [str(read(name)) for name in (baseline_names() if names is None else names)]
@@ -304,23 +301,23 @@ def baseline_factors(
         for name in chosen
         if best
     ]
-    found: list[Factors] = []
+    factors: list[Factors] = []
     with Isolated() if isolated is None else contextlib.nullcontext(isolated) as processes:
         for task in tasks:
             if begin is not None and not processes.interrupted:
                 begin(task.baseline)
             if processes.interrupted:
                 title = read(task.baseline).baseline.title
-                found.append(
+                factors.append(
                     Factors(task.baseline, title, reason="not evaluated: the comparison was interrupted")
                 )
             else:
-                found += _beside(processes.cost(task), best, bound, least)
-    return Baselines(found)
+                factors += _factors(processes.cost(task), best, bound, least)
+    return Baselines(factors)
 
 
 def at_privacy(evaluated: Evaluated, workload: Workload, stated: Stated | None) -> list[Factors]:
-    """An evaluated baseline for each noise, beside no program, with what its release would be like."""
+    """An evaluated baseline for each noise, compared with no program, with the prediction for its release."""
     name, title, detail = evaluated.name, evaluated.title, evaluated.detail
     return [
         Factors(name, title, detail, cost=cost, predicted=predicted_baseline(workload, name, cost, stated))
@@ -328,33 +325,38 @@ def at_privacy(evaluated: Evaluated, workload: Workload, stated: Stated | None) 
     ]
 
 
-def _beside(costed: Costed, best: dict[int, Outcome], bound: float, least: LeastCosts) -> Iterator[Factors]:
-    found = costed.evaluated
-    if found.reason is not None:
-        yield Factors(found.name, found.title, found.detail, found.reason)
-    for cost in found.costs:
+def _factors(costed: Costed, best: dict[int, Outcome], bound: float, least: LeastCosts) -> Iterator[Factors]:
+    evaluated = costed.evaluated
+    if evaluated.reason is not None:
+        yield Factors(evaluated.name, evaluated.title, evaluated.detail, evaluated.reason)
+    for cost in evaluated.costs:
         against = best.get(cost.norm)
         solution = None if against is None else against.solution
         if not math.isfinite(cost.error):
-            yield Factors(found.name, found.title, found.detail, "what it measures does not tell the answers")
+            yield Factors(
+                evaluated.name,
+                evaluated.title,
+                evaluated.detail,
+                "what it measures does not tell the answers",
+            )
             continue
         if cost.error < bound * (1.0 - COST_ROUNDING):
             raise ContradictionError(
-                f"the baseline '{found.name}' has total error {cost.error:.10g}, less than the certified "
+                f"the baseline '{evaluated.name}' has total error {cost.error:.10g}, less than the certified "
                 f"bound {bound:.10g} of all strategies",
                 hint="one of the two is a bug in mmopt: please report it with the workload",
             )
         yield Factors(
-            found.name,
-            found.title,
-            found.detail,
+            evaluated.name,
+            evaluated.title,
+            evaluated.detail,
             cost=cost,
             against=against,
             bound=bound,
             error=math.nan if solution is None else ratio(cost.error, solution.error),
             rmse=math.nan if solution is None else ratio(cost.rmse, solution.rmse),
             over_bound=ratio(cost.error, bound),
-            privacy=least.beside(found.name, cost),
+            privacy=least.factors_of(evaluated.name, cost),
             predicted=costed.predicted.get(cost.norm, NOT_PREDICTED),
         )
 
@@ -369,18 +371,18 @@ class TemplatePlace:
 
     @property
     def noise(self) -> str:
-        """As ``Outcome.noise``."""
+        """The noise that it is for, as ``Outcome.noise``."""
         return noise_for(self.norm).name
 
     @property
     def rmse(self) -> float:
-        """At the privacy stated, or at unit noise; infinity where that is not known."""
+        """The rmse at the stated privacy, or at unit noise; infinity where it is unknown."""
         rmse = self.predicted.error(self.candidate.rmse)
         return math.inf if rmse is None else rmse
 
     @property
     def reason(self) -> str:
-        """Why there is no strategy, or no error."""
+        """The reason why there is no strategy, or no error."""
         return self.candidate.reason or self.predicted.reason
 
     def summary(self) -> dict[str, Any]:
@@ -414,16 +416,16 @@ def template_places(
     return sorted(places, key=lambda place: (place.rmse, place.candidate.error))
 
 
-SAME_DIGITS = 5  # of two values that agree so far the first one stays first, programs before baselines
+SAME_DIGITS = 5  # two values that agree so far keep their order, programs before baselines
 
 
 @dataclass(frozen=True)
 class Place:
-    """One outcome or baseline.
+    """The place of an outcome or baseline in a ranking.
 
-    number : 1 for the best. value : what the ranking is by. rmse : as ``Outcome.rmse``. cost : as
-    ``Predicted.cost``. factor : the value over the best one. same_noise : over that of the best program for
-    the same noise; NaN where there is none.
+    number : 1 for the best. value : the criterion of the ranking. rmse : as ``Outcome.rmse``. cost : as
+    ``Predicted.cost``. factor : the value over the best one. same_noise : the value over that of the best
+    program for the same noise; NaN where there is none.
     """
 
     entry: Outcome | Factors
@@ -449,9 +451,9 @@ class Place:
 class Ranking:
     """places : the best first; without a privacy, noise by noise, each counted from 1.
 
-    stated : the privacy that errors are for; None for unit noise. by_cost : whether every query has a target,
-    and the order is by what it costs that all hold, else by rmse. left_out : entries that have a solution or
-    cost and no place, with the reason.
+    stated : the privacy for which errors are predicted; None for unit noise. by_cost : whether every query
+        has a target, and the order is by the cost at which all hold, else by rmse. left_out : entries with a
+        solution or cost but without a place, with the reason.
     """
 
     places: tuple[Place, ...]
@@ -466,9 +468,9 @@ def ranking(
     workload: Workload | None = None,
     stated: Stated | None = None,
 ) -> Ranking:
-    """Sort what ``compare`` and ``baseline_factors`` gave, both for the privacy ``stated``.
+    """Sort the results of ``compare`` and ``baseline_factors``, both for the privacy ``stated``.
 
-    workload : of these; without it the order is by rmse, whatever the targets.
+    workload : that of both; without it the order is by rmse, whatever the targets.
     """
     by_cost = workload is not None and workload.has_all_targets
     places, left_out = [], []

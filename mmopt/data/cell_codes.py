@@ -1,23 +1,20 @@
-"""The cell of a row along one attribute, as an expression of the database; numbers and days in texts.
+"""The cell of a row along one attribute, as an expression that the database evaluates.
 
-Numbers and days that a text spells: the same on every engine, whatever its own casts take.
-
-The grammar is that of the embedded DuckDB: white space around, a sign, digits with a point and an exponent,
-or ``inf``, ``infinity`` and ``nan`` in any case. Spark's cast also takes ``1d``, and PostgreSQL's stops at
-what it cannot read; there a text is cast only after it was found to be of the grammar. On PostgreSQL a number
-of over 1,000 characters, or with an exponent of over four digits, is none, and one nearer to 0 than 1e-307 is
-that, of its sign.
-
-The cell index of a row along one attribute, as an expression that the database evaluates.
-
-A code below ``attribute.size`` is a cell. Three more codes tell apart what has no cell, so that one query
-both fills the data vector and counts what does not fit:
+A code below ``attribute.size`` is the index of a cell. Three more codes tell apart what has no cell, so that
+one query both fills the data vector and counts what does not fit:
 
 =========  ============================================================================
 size       outside: a value that the domain does not declare
 size + 1   missing: NULL, an empty CSV field, or NaN where numbers are declared
 size + 2   unreadable: text that is no number (no boolean, no date) where those are declared
 =========  ============================================================================
+
+Numbers and days in texts are read alike on every engine, whatever its own casts take. The grammar is that of
+the embedded DuckDB: white space around, a sign, digits with a point and an exponent, or ``inf``, ``infinity``
+and ``nan`` in any case. Spark's cast also takes ``1d``, and PostgreSQL's raises an error at a text that it
+cannot read; on both a text is cast only if it matches the grammar. On PostgreSQL a text of over 1,000
+characters, or with an exponent of over four digits, is no number, and a number nearer to 0 than 1e-307 is
+read as 1e-307 with its sign.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.encodings import TableValue, date_of
 
-#: From here on, whole numbers of a text are compared as text.
+#: From this size on, whole numbers in a text are compared as text.
 HUGE = 10**20
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _SHORT = r"([eE][+-]?0*[0-9]{1,2})?$"
@@ -51,19 +48,19 @@ _DAY = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 
 def bare(text: Any) -> Any:
     """A column of text without the white space around it: spaces, tabs, ends of lines and pages."""
-    # What Ibis 12 writes for Spark takes the letters f and v for white space, too: "false" becomes "alse".
+    # Ibis 12's ``strip`` on Spark removes the letters f and v, too: "false" becomes "alse".
     return text.re_replace(r"^\s+|\s+$", "") if _engine(text) == "pyspark" else text.strip()
 
 
 def number_in(text: Any) -> Any:
     """The numbers that a column of text spells, NULL where it spells none."""
     if _engine(text) == "duckdb":
-        # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; nor is anything with what is put there.
+        # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; with a question mark they are not read.
         return text.replace("_", "?").replace("+-", "?").try_cast("float64")
     import ibis
 
-    own = bare(text)
-    word = own.lower()
+    trimmed = bare(text)
+    word = trimmed.lower()
     words = (
         (word.isin(["inf", "+inf", "infinity", "+infinity"]), ibis.literal(float("inf"))),
         (word.isin(["-inf", "-infinity"]), ibis.literal(float("-inf"))),
@@ -71,13 +68,13 @@ def number_in(text: Any) -> Any:
     )
     none = ibis.null("float64")
     if _engine(text) != "postgres":
-        return ibis.cases((own.re_search(_NUMBER), own.try_cast("float64")), *words, else_=none)
-    # Its casts raise beyond the range of doubles, in both directions: only what is within is cast.
-    short = (own.length() <= 200) & own.re_search(_MANTISSA + _SHORT)
-    long = (own.length() <= 1000) & own.re_search(_MANTISSA + _LONG)
+        return ibis.cases((trimmed.re_search(_NUMBER), trimmed.try_cast("float64")), *words, else_=none)
+    # PostgreSQL's casts raise above and below the range of doubles: only numbers within it are cast.
+    short = (trimmed.length() <= 200) & trimmed.re_search(_MANTISSA + _SHORT)
+    long = (trimmed.length() <= 1000) & trimmed.re_search(_MANTISSA + _LONG)
     return ibis.cases(
-        (short, own.cast("float64")),
-        (long, _clamped(ibis.ifelse(long, own, "0").cast("decimal"))),
+        (short, trimmed.cast("float64")),
+        (long, _clamped(ibis.ifelse(long, trimmed, "0").cast("decimal"))),
         *words,
         else_=none,
     )
@@ -86,8 +83,8 @@ def number_in(text: Any) -> Any:
 def large_in(text: Any, number: Any, largest: float) -> Any:
     """Numbers from 2^53 on that a column of text spells without an exponent, exactly; NULL for all others.
 
-    number : of ``number_in``, which rounds them.
-    largest : of the sizes that they are compared with; None is returned where doubles will do.
+    number : the result of ``number_in``, which rounds them.
+    largest : the largest size that they are compared with; where doubles are enough for it, returns None.
     """
     import ibis
 
@@ -99,7 +96,8 @@ def large_in(text: Any, number: Any, largest: float) -> Any:
 
 
 def _clamped(number: Any) -> Any:
-    """A decimal of any size as a double: infinite beyond the largest, of its sign below the least."""
+    """A decimal of any size as a double: infinite beyond the largest; nearer to 0 than 1e-307 as +-1e-307,
+    and as 0 where it rounds to 0."""
     import ibis
 
     def power(exponent: int) -> Any:
@@ -129,7 +127,7 @@ def day_of_time(column: Any) -> Any:
 def by_days(column: Any) -> Any:
     """A column of Parquet, with instants of nanoseconds cut to their days; others as they are.
 
-    DuckDB takes the first and the last of nanoseconds for infinities, which Parquet does not have.
+    DuckDB takes the first and the last instant of nanoseconds for infinities, which Parquet does not have.
     """
     kind = column.type()
     if not (kind.is_timestamp() and kind.scale == 9):
@@ -164,7 +162,7 @@ def _engine(column: Any) -> str:
 OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
 
 
-#: Of types that Ibis 12 does not know, those whose text is no value: with a day of UTC, or digits of bits.
+#: The types unknown to Ibis 12 whose text is no value: its day is that of UTC, or its digits are bits.
 _NO_TEXT = ("TIMESTAMPTZ_NS", "TIME_NS", "UNION", "BIT")
 
 #: A day, or a day and a time of ISO 8601.
@@ -176,7 +174,7 @@ _DATE = (
 
 @dataclass(frozen=True)
 class Reading:
-    """One column seen as each kind of value that is declared; None where it cannot be."""
+    """One column as each kind of value that an attribute may declare; None for a kind that it cannot be."""
 
     text: Any  # uncollated, as is the boolean
     number: Any  # a double, or the day
@@ -189,7 +187,7 @@ class Reading:
     single: bool = False  # numbers of 32 bits
 
     def columns(self) -> dict[str, Any]:
-        """What is there, by name."""
+        """The expressions that are not None, by the names of their fields."""
         return {
             f.name: getattr(self, f.name)
             for f in fields(self)
@@ -197,12 +195,12 @@ class Reading:
         }
 
     def named(self, columns: Mapping[str, Any]) -> Reading:
-        """The same by other expressions, of the names of ``columns()``."""
+        """This reading with other expressions for the names of ``columns()``."""
         return replace(self, **columns)
 
 
 def code_of(attribute: Attribute, reading: Reading) -> Any:
-    """An Ibis integer expression with the code of each row, of a reading of its column."""
+    """An Ibis integer expression with the code of each row, from a reading of its column."""
     import ibis
 
     size = attribute.size
@@ -220,13 +218,13 @@ def code_of(attribute: Attribute, reading: Reading) -> Any:
 
 
 def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
-    """One column seen as each kind of value that is declared.
+    """One column as each kind of value that the attribute declares.
 
     Parameters
     ----------
-    column : Ibis column expression; text, integer, floating, decimal, boolean, date or timestamp. Of a time
-        its day counts, of a text with a time zone the day as written. A timestamp with a time zone is no day
-        before a zone is chosen, and is refused.
+    column : Ibis column expression; text, integer, floating, decimal, boolean, date or timestamp. A time
+        counts as its day, a text with a time zone as the day that is written. A timestamp with a time zone
+        has no day before a zone is chosen, and is refused.
     file : path for messages.
 
     Raises
@@ -262,7 +260,7 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
         return Reading(uncollated(column.cast("string")), None, None, blank, None, column)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
         number = column.cast("float64")
-        # Decimals of any size, PostgreSQL's, may be NaN too.
+        # PostgreSQL's decimals of any size may be NaN, too.
         missing = blank | number.isnan() if kind.is_floating() or kind.scale is None else blank
         number, exact = (None, column) if kind.is_decimal() else (number, None)
         return Reading(None, number, None, missing, None, exact, kind.is_float32())
@@ -292,7 +290,7 @@ def typed(column: Any) -> Any:
 
 
 def shown_type(kind: Any) -> str:
-    """A type for messages; without fields, which for a column of dictionaries are keys of the data."""
+    """A type for messages, without its fields: those of a column of dictionaries are keys in the data."""
     if kind.is_unknown():  # to Ibis
         return re.split("[(<]", str(kind.raw_type))[0]
     return str(kind).partition("struct<")[0] + "struct" if "struct<" in str(kind) else str(kind)
@@ -311,8 +309,8 @@ def _kinds(attribute: Attribute) -> set[str]:
 
 def _largest(attribute: Attribute) -> float:
     """The largest size of a declared number, but for infinity; 0 where there is none."""
-    own = attribute.encoding
-    declared = own.edges if isinstance(own, Bins) else itertools.chain(*own.members)
+    encoding = attribute.encoding
+    declared = encoding.edges if isinstance(encoding, Bins) else itertools.chain(*encoding.members)
     sizes = (abs(value) for value in declared if isinstance(value, int | float))
     return max((size for size in sizes if size != math.inf), default=0)
 
@@ -339,7 +337,7 @@ def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
     if booleans:
         tests.append(_is_among(reading.boolean, booleans))
     if numbers:
-        # Of large ones only what a double is: 2^53 is not 2^53 + 1, though that rounds to it.
+        # A large number equals only the double that it is: 2^53 is not 2^53 + 1, which rounds to it.
         doubles = [_double(reading, v) for v in numbers if isinstance(v, float) or abs(v) < 2**1023]
         tests.append(
             _compared(
@@ -354,9 +352,9 @@ def _holds(reading: Reading, members: tuple[TableValue, ...]) -> Any:
 
 
 def _is_among(column: Any, declared: Sequence[Any]) -> Any:
-    """Whether a value is one of these; of texts a column may be the bytes."""
-    own = [one.encode() for one in declared] if column.type().is_binary() else declared
-    return column == own[0] if len(own) == 1 else column.isin(own)  # DuckDB is faster at the former
+    """Whether a value is one of these; a column of texts may hold their bytes."""
+    values = [one.encode() for one in declared] if column.type().is_binary() else declared
+    return column == values[0] if len(values) == 1 else column.isin(values)  # DuckDB is faster at the former
 
 
 def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[Any], Any]) -> Any:
@@ -369,7 +367,7 @@ def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[A
 
 
 def _bin(reading: Reading, bins: Bins, outside: int) -> Any:
-    """The bin of a value that there is, by halves, so that few comparisons are made; or ``outside``."""
+    """The bin of a value that is not missing, or ``outside``: by halves, so that few comparisons are made."""
     import ibis
 
     edges = [edge for edge in bins.edges if math.isfinite(edge)]
@@ -404,7 +402,8 @@ def _decimal(column: Any, value: float, rounding: str | None = None) -> Any:
     """A number as it is written (0.1, not the double nearest to it) as a literal of a column's type: whole
     numbers or decimals. None where the type holds no such number, or none so large.
 
-    rounding : ``ROUND_CEILING`` for the least of the type that is not below it, None for itself alone.
+    rounding : ``ROUND_CEILING`` for the least number of the type that is not below it, None for the number
+        itself only.
     """
     import ibis
 
@@ -429,7 +428,7 @@ def _decimal(column: Any, value: float, rounding: str | None = None) -> Any:
 def _double(reading: Reading, value: float) -> tuple[float, bool]:
     """The least double of a reading that is not below a number, and whether it is that number.
 
-    A number of 32 bits is also what it is written as: 0.7 is there, which is stored as 0.69999999.
+    A number of 32 bits also equals the number that it is written as: 0.7, which is stored as 0.69999999.
     """
     kind: Any = np.float32 if reading.single else np.float64
     with np.errstate(all="ignore"):

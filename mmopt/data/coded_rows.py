@@ -1,26 +1,21 @@
 """The rows that are counted, as codes of cells: rules, persons, parts and weights.
 
-The column of an aggregated table that says for how many rows a line stands.
+``coded_rows`` turns the rows of an opened table into codes of cells, one column for each attribute: an
+expression, not yet computed. Rules decide into which cell a code counts, and which rows are refused. A weight
+is the column of an aggregated table with the number of rows that each line stands for. A part of a table is
+its rows with one value of a column; no two parts share a row.
 
-The rows with one value of a column: a part of a table, which no other part shares a row with.
+At most k rows of each person are counted, and that person's rows alone decide which. The rows of a person
+that no rule drops are ordered by a hash of their codes, the person and a public text, and the first k are
+kept. Rows with equal codes are interchangeable, as only codes are counted: they get the numbers 0, 1, …,
+which are hashed, too, so that each of a person's rows is as likely as any other to be kept.
 
-Which columns are read, which cell a code counts into, and rows that the rules refuse.
-
-Of each person at most k rows are counted: which of them is decided by that person's rows alone.
-
-Of the rows that no rule drops, those of a person stand in the order of a hash of their codes, the person and
-a public text, and the first k are kept. Rows of equal codes are one another's equals, as codes are all that
-is counted: they get the numbers 0, 1, …, which are hashed, too, so that each of a person's rows is as likely
-as any other to be kept.
-
-Theorem: let a table have the rows of one person more than another. Of everybody else the same rows are kept
-in both, up to equal codes, and of that person at most k are: the counts differ by at most k rows, all in the
-same direction, which is one of the changes of ``Neighbours.of({"rows": k})``. Proof: each window is of one
-person, and all that it looks at are that person's codes. It is the bounding of a user's contributions of
+Theorem: let one table be another with the rows of one more person. Then the same rows of everybody else are
+kept in both, up to equal codes, and at most k of that person: the counts differ by at most k rows, all in the
+same direction, which is one of the changes of ``Neighbours.of({"rows": k})``. Proof: each window holds the
+rows of one person, and depends on that person's codes alone. It is the bounding of a user's contributions of
 Wilson et al., PoPETs 2020, by a hash in place of a sample: whatever sets of attributes are counted, the same
 rows are kept.
-
-The rows of an opened table as codes of cells, one column an attribute: an expression, not yet computed.
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ from mmopt.strategies import Neighbours
 from mmopt.workloads import Bins, Workload, attribute_uses
 from mmopt.workloads.domain import Attribute, Domain
 
-#: What a line's weight may be instead of a count; the code of each is its place, from 1 on.
+#: The faults of a weight that is no count; the code of each is its place, from 1 on.
 _FAULTS = (
     "missing (NULL, empty or NaN)",
     "no number",
@@ -116,8 +111,8 @@ def refuse_weights(
 
     Parameters
     ----------
-    faults, lines, rows : of each group of lines: the code of ``weight_fault``, how many lines, and for how
-        many rows they stand.
+    faults, lines, rows : for each group of lines: the code of ``weight_fault``, the number of lines, and
+        the number of rows that they stand for.
     """
     wrong = [
         f"{counted(int(lines[faults == code].sum()), 'line')} {fault}"
@@ -143,12 +138,12 @@ Part = tuple[str, str]
 def is_in_part(column: Any, table: str, part: Part) -> Any:
     """An Ibis boolean expression: whether the text of a row's value is that of the part, byte by byte.
 
-    By its SHA-256, as databases may hold a column for which ``f`` equals ``F``: then a row would be in two
+    Their SHA-256 are compared, as ``f`` may equal ``F`` in a column of a database: then a row would be in two
     parts. NULL is in none.
 
     Raises
     ------
-    DataError : a column of neither texts nor whole numbers; others have several texts for a value.
+    DataError : a column of neither texts nor whole numbers; values of other types have several texts.
     """
     column = typed(column)
     kind = column.type()
@@ -173,7 +168,7 @@ def wanted_columns(
     part: Part | None = None,
     unit: Neighbours | None = None,
 ) -> dict[str, str]:
-    """The columns that are read, each with what for, and arguments of other types refused."""
+    """The columns that are read, each with its purpose; arguments of other types are refused."""
     if not (is_table(data) and isinstance(domain, Domain)):
         raise DataError(
             f"{caller} has a {type(data).__name__} and a {type(domain).__name__}, expected a table (path, "
@@ -206,7 +201,7 @@ def wanted_columns(
 
 
 def _way_in(caller: str, data: object) -> str:
-    """What to pass in place of an object that is no table."""
+    """A hint: what to pass in place of an object that is no table."""
     if type(data).__module__.partition(".")[0] == "pyspark":
         return "pass ibis.pyspark.connect(session), and the name of a table or view with table="
     if hasattr(data, "collect"):
@@ -215,13 +210,13 @@ def _way_in(caller: str, data: object) -> str:
 
 
 def read_attributes(domain: Domain, workload: Workload | None) -> tuple[Attribute, ...]:
-    """Those whose columns are read."""
+    """The attributes whose columns are read."""
     uses = {} if workload is None else attribute_uses(workload)
     return tuple(a for a in domain.attributes if uses.get(a.name) != "none")
 
 
 def targets_of(attribute: Attribute) -> NDArray[np.int64]:
-    """For each code the cell that it counts into, -1 for dropped rows."""
+    """The cell that each code counts into, -1 for the codes of dropped rows."""
     rules = {OUTSIDE: attribute.outside, MISSING: attribute.missing, UNREADABLE: attribute.outside}
     extra = [
         -1 if rules[code] in ("", "refuse", "drop") else attribute.labels.index(rules[code])
@@ -236,17 +231,17 @@ def dropped_codes(attribute: Attribute) -> list[int]:
 
 
 def refuse_rows(
-    path: str, attributes: Sequence[Attribute], beside: Sequence[Sequence[int]], total: int
+    path: str, attributes: Sequence[Attribute], misfits: Sequence[Sequence[int]], total: int
 ) -> None:
     """Raise for rows that the rules refuse: counts only, never values.
 
     Parameters
     ----------
-    beside : of each attribute the rows with its three codes that are no cell. total : all rows.
+    misfits : for each attribute the numbers of rows with its three codes that are no cell. total : all rows.
     """
     refused: list[str] = []
     example = wrong = ends = ""
-    for attribute, count in zip(attributes, beside, strict=True):
+    for attribute, count in zip(attributes, misfits, strict=True):
         outside = count[OUTSIDE] + count[UNREADABLE]
         parts = []
         if attribute.outside in ("", "refuse") and outside:
@@ -285,11 +280,12 @@ NOBODY = "nobody"
 
 
 def check_unit(caller: str, unit: object, weight: str | None) -> Neighbours | None:
-    """The unit where its rows have to be chosen: where a column names the person.
+    """The unit where rows have to be chosen: where a column names the person; else None.
 
     Raises
     ------
-    DataError : no ``Neighbours``; a column of persons beside weights, of whose rows no one could be left out.
+    DataError : no ``Neighbours``; a column of persons as well as weights, as a row of a line cannot be left
+        out.
     """
     if unit is None:
         return None
@@ -316,8 +312,8 @@ def kept_rows(
 
     Parameters
     ----------
-    coded : Ibis table of a code for each attribute that is read, in columns of these names, and ``person``.
-    salt : public, and the same wherever the same rows are to be kept.
+    coded : Ibis table with a code for each attribute that is read, in columns of these names, and ``person``.
+    salt : a public text, the same wherever the same rows have to be kept.
     """
     import ibis
 
@@ -325,7 +321,7 @@ def kept_rows(
     for attribute, name in zip(read, names, strict=True):
         if out := dropped_codes(attribute):
             has_cell &= coded[name].notin(out)
-    # With its hash: a database may take persons for one that differ in case, or in blanks at the end.
+    # With its hash: a database may equate persons that differ in case, or in blanks at the end.
     hashed = coded.mutate(has_cell=has_cell, hash_of_person=hash_of(coded.person))
     # Any order will do: rows of equal codes are equal. Spark wants one.
     equal = ibis.window(group_by=["person", "hash_of_person", *names], order_by=["person"])
@@ -335,8 +331,8 @@ def kept_rows(
     for part in (*parts[1:], numbered.person):
         text = text + ibis.literal("|") + part
     ordered = numbered.mutate(place=hash_of(text))
-    own = ibis.window(group_by=["person", "hash_of_person", "has_cell"], order_by=["place"])
-    ranked = ordered.mutate(rank=ibis.row_number().over(own))
+    by_person = ibis.window(group_by=["person", "hash_of_person", "has_cell"], order_by=["place"])
+    ranked = ordered.mutate(rank=ibis.row_number().over(by_person))
     is_kept = ranked.has_cell & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
     return ranked.select(
         *names,
@@ -346,11 +342,11 @@ def kept_rows(
 
 
 def person_of(column: Any, table: str, name: str) -> Any:
-    """Who a row is of, as a text that is the same on every engine.
+    """The person of a row, as a text that is the same on every engine.
 
     Raises
     ------
-    DataError : a column of a type whose texts are not, such as floating numbers.
+    DataError : a column of a type whose texts differ between engines, such as floating numbers.
     """
     column = typed(column)
     kind = column.type()
@@ -364,7 +360,7 @@ def person_of(column: Any, table: str, name: str) -> Any:
 
 
 def refuse_nobody(table: str, unit: Neighbours, nobody: int) -> None:
-    """Raise for rows of which it is not known whose they are: how many, nothing else."""
+    """Raise for rows that name no person: how many, nothing else."""
     if nobody:
         raise DataError(
             f"{table}: column '{unit.column}' says whose a row is, and is missing (NULL) in "
@@ -390,11 +386,11 @@ def coded_rows(
     unit: Neighbours | None = None,
     salt: str = "",
 ) -> Any:
-    """An Ibis table with the code of each attribute, named as ``code_name`` says; may be asked for once.
+    """An Ibis table with the code of each attribute, named by ``code_name``; to be called once.
 
-    With a weight also ``fault`` and ``weight``, as in ``weight_column``; with a unit whose column names
-    persons ``KEPT`` and ``NOBODY``, as in ``person_rows``. Without, of no attributes, all that is told is the
-    number of rows. Of a part: its rows alone.
+    With a weight also ``fault`` and ``weight``, of ``weight_fault`` and ``weight_of``; with a unit whose
+    column names persons ``KEPT`` and ``NOBODY``, of ``kept_rows``. Without these and without attributes only
+    its number of rows has a meaning. With a part it has that part's rows alone.
     """
     rows, columns = opened.rows()
     readings = [reading_of(a, columns[a.column], opened.name) for a in read]
@@ -403,7 +399,11 @@ def coded_rows(
     person = {} if unit is None else {"person": person_of(columns[unit.column], opened.name, unit.column)}
     if not (readings or fault or in_part or person):
         return rows
-    seen = {f"{name}{i}": own for i, one in enumerate(readings) for name, own in one.columns().items()}
+    seen = {
+        f"{name}{i}": expression
+        for i, one in enumerate(readings)
+        for name, expression in one.columns().items()
+    }
     weights = {} if weight is None else {"weight": weight_of(columns[weight], fault["fault"])}
     inner = rows.select(**seen, **fault, **weights, **in_part, **person)
     if in_part:
@@ -419,22 +419,22 @@ def coded_rows(
 
 @contextmanager
 def in_steps() -> Iterator[None]:
-    """Within, a select of a select stays one, so that what has a name there is computed once a row."""
+    """Keep a select of a select as it is inside, so that an expression with a name is computed once a row."""
     import ibis
 
-    known = ibis.options.sql.fuse_selects
+    fuse_selects = ibis.options.sql.fuse_selects
     ibis.options.sql.fuse_selects = False
     try:
         yield
     finally:
-        ibis.options.sql.fuse_selects = known
+        ibis.options.sql.fuse_selects = fuse_selects
 
 
 def counts_by_group(coded: Any, by: Sequence[str], weight: str | None) -> Iterator[Any]:
-    """The rows of each group of ``by``, as batches of Arrow, of groups that there are.
+    """The number of rows in each group of ``by`` that occurs, as batches of Arrow.
 
-    With a weight those that they stand for, and the lines; with a unit also how many are kept, and how many
-    are nobody's.
+    With a weight the rows that its lines stand for, and the lines; with a unit also how many rows are kept,
+    and how many name no person.
     """
     sums = {"rows": coded.count()} if weight is None else {"rows": coded.weight.sum(), "lines": coded.count()}
     sums |= {name: coded[name].sum() for name in (KEPT, NOBODY) if name in coded.columns}

@@ -1,9 +1,9 @@
 """Data frames and dictionaries of columns, as one stream of Arrow record batches that DuckDB reads.
 
 Frames come through the Arrow PyCapsule interface (``__arrow_c_stream__``), which pandas, polars, pyarrow,
-DuckDB and others have, else through ``__dataframe__``; none of these libraries is needed. Of libraries known
-by name only the columns that are read are asked for: a pandas column of mixed objects that nobody reads does
-no harm.
+DuckDB and others have, else through ``__dataframe__``; none of these libraries is needed. Frames of the
+libraries listed here are converted only in the columns that are read: an unused pandas column of mixed
+objects does no harm.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Batches = tuple[Any, Iterator[Any]]
 
 @dataclass(frozen=True)
 class ColumnStream:
-    """Columns by name, and how those at some places are read, once: ``batches(places)``.
+    """Columns by name; ``batches(places)`` reads those at some places, once.
 
-    ``index`` are names that a frame has for its rows, which are no columns.
+    ``index``: the names that a frame has for its rows, which are no columns.
     """
 
     name: str
@@ -35,7 +35,7 @@ class ColumnStream:
 
 
 def is_frame(data: object) -> bool:
-    """Whether an object gives its columns away."""
+    """Whether an object is a frame whose columns can be read."""
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__")
 
 
@@ -56,7 +56,7 @@ def frame_columns(data: Any) -> ColumnStream:
         chosen, at = part(places)
         reader = _reader(chosen)
         if reader is None:
-            # Arrow's own words may quote a value: the column is found by asking for each alone.
+            # Arrow's message may quote a value: the column at fault is found by reading each alone.
             wrong = next((p for p in places if _reader(part([p])[0]) is None), places[0])
             raise _no_arrow(what, names[wrong])
         return _plain(reader, at, what) if places else _nulls(sum(batch.num_rows for batch in reader))
@@ -100,7 +100,7 @@ def dictionary_columns(data: Mapping[Any, Any]) -> ColumnStream:
 
 
 def text_batches(count: int, columns: Iterator[list[list[str | None]]]) -> Batches:
-    """Columns of text."""
+    """Record batches of ``count`` columns of text."""
     import pyarrow as pa
 
     schema = pa.schema([(f"c{i}", pa.string()) for i in range(count)])
@@ -110,7 +110,8 @@ def text_batches(count: int, columns: Iterator[list[list[str | None]]]) -> Batch
 
 
 def record_stream(batches: Batches, kept: list[BaseException]) -> Any:
-    """What DuckDB reads; it passes on only the text of an error in it, so those with a name are kept."""
+    """A reader of record batches for DuckDB. DuckDB passes on only the text of an error that is raised in it,
+    so errors of ours are put into ``kept``."""
     import pyarrow as pa
 
     schema, records = batches
@@ -127,7 +128,7 @@ def record_stream(batches: Batches, kept: list[BaseException]) -> Any:
 
 # -- libraries: column names, names of an index, and the columns at some places
 
-#: What has the columns asked for, and their places in it.
+#: An object that has the columns at these places, and their places in it.
 Part = Callable[[Sequence[int]], tuple[Any, Sequence[int]]]
 Library = tuple[Sequence[str], tuple[str, ...], Part]
 
@@ -145,7 +146,7 @@ def _pandas(data: Any) -> Library:
     def part(places: Sequence[int]) -> tuple[Any, Sequence[int]]:
         import pyarrow as pa
 
-        # One by one: of the whole frame Arrow would take the index for further columns.
+        # One by one: in a whole frame Arrow would take the index for further columns.
         columns = [_column(data.iloc[:, i], "the data frame", names[i]) for i in places]
         return pa.table(columns, names=[names[i] for i in places]), range(len(places))
 
@@ -171,7 +172,7 @@ def _duckdb(data: Any) -> Library:
     import duckdb
 
     names = data.columns
-    if len({name.casefold() for name in names}) < len(names):  # to DuckDB these are one name
+    if len({name.casefold() for name in names}) < len(names):  # DuckDB ignores the case of a name
         return names, (), lambda p: (data, p)
     columns = [duckdb.ColumnExpression(name) for name in names]
     return names, (), lambda p: (data.select(*(columns[i] for i in p)), range(len(p)))
@@ -211,7 +212,7 @@ def _reader(data: Any) -> Any:
         return data
     try:
         with warnings.catch_warnings():
-            # pandas and others deprecate ``__dataframe__``, where the stream is there too.
+            # pandas and others deprecate ``__dataframe__`` where they have the stream, too.
             warnings.simplefilter("ignore", DeprecationWarning)
             if hasattr(data, "__arrow_c_stream__"):
                 return pa.RecordBatchReader.from_stream(data)
@@ -221,7 +222,7 @@ def _reader(data: Any) -> Any:
 
 
 def _unread(reader: Any) -> Any:
-    """A reader of batches; DataError for one that has none, as after it was read."""
+    """A reader of batches; DataError for one that has none, or none left."""
     import pyarrow as pa
 
     first = next(reader, None)
@@ -245,11 +246,11 @@ def _column(values: Any, what: str, name: str) -> Any:
 
     try:
         is_stream = hasattr(values, "__arrow_c_stream__")
-        found = pa.chunked_array(values) if is_stream else pa.array(values, from_pandas=True)
-        kind = getattr(found.type, "value_type", found.type)
+        array = pa.chunked_array(values) if is_stream else pa.array(values, from_pandas=True)
+        kind = getattr(array.type, "value_type", array.type)
         if pa.types.is_temporal(kind) and not getattr(kind, "tz", None):
             _refuse_misread(values, what, name)
-        return found
+        return array
     except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
         if isinstance(values, Iterable) and all(v is None or type(v) is int for v in values):
             return pa.array([None if v is None else str(v) for v in values])  # beyond 64 bits
@@ -257,11 +258,11 @@ def _column(values: Any, what: str, name: str) -> Any:
 
 
 def _refuse_misread(values: Any, what: str, name: str) -> None:
-    """DataError for what Arrow reads as instants without a time zone, and is something else."""
+    """DataError for values that Arrow wrongly reads as instants without a time zone."""
     import numpy as np
 
     values = getattr(getattr(values, "cat", values), "categories", values)  # of pandas
-    # Of an array of one type any value will do.
+    # In an array of one type any value shows it.
     is_mixed = not hasattr(values, "dtype") or values.dtype == object
     for value in values if is_mixed else values[:1]:
         if isinstance(value, datetime.datetime) and value.tzinfo is not None:
@@ -281,8 +282,8 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
 
     Raises
     ------
-    DataError : a column of an extension type, whose storage means something else than it seems to: the months
-        of a pandas period are stored as whole numbers.
+    DataError : a column of an extension type, whose stored values have another meaning: the months of a
+        pandas period are stored as whole numbers.
     """
     import pyarrow as pa
 
@@ -315,9 +316,9 @@ def _plain(reader: Any, places: Sequence[int], what: str) -> Batches:
 
 
 def _decoded(column: Any) -> Any:
-    """The values of a dictionary-encoded column, and of instants of nanoseconds their days; else the column.
+    """A column with its dictionary decoded, and with instants of nanoseconds cut to their days.
 
-    DuckDB takes the first and the last of nanoseconds for infinities, which Arrow does not have.
+    DuckDB takes the first and the last instant of nanoseconds for infinities, which Arrow does not have.
     """
     import pyarrow as pa
 
@@ -330,7 +331,7 @@ def _decoded(column: Any) -> Any:
 
 
 def _nulls(length: int) -> Batches:
-    """As many rows, of which nothing is read."""
+    """A column of NULLs of this length: rows of which only the number is needed."""
     import pyarrow as pa
 
     table = pa.table({"c0": pa.nulls(length)})

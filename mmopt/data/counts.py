@@ -1,10 +1,8 @@
 """Counts of a table: one per cell, or by few attributes.
 
-A table becomes a data vector: one count per cell, by one aggregate query.
-
-Which sets of attributes a table is counted by, so that many tables come of few queries.
-
-A table becomes counts by few attributes: what queries of few attributes need, over any number of cells.
+``data_vector`` counts the rows in each cell by one aggregate query. ``marginal_counts`` counts them by sets
+of few attributes, all that queries of few attributes need, over any number of cells; ``joined`` puts sets
+together, so that many tables come from few queries.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ TOO_LARGE_HINT = "count by few attributes with mmopt.data.counts, where a releas
 class DataVector:
     """The data vector and what was left out of it, all confidential: none of it belongs in a release.
 
-    ``counts`` (n,) int64, read-only, in the domain's order of cells; it is what numpy makes of this object.
+    ``counts`` (n,) int64, read-only, in the domain's order of cells; numpy takes this object for that array.
     ``rows`` in the table, dropped ones included; ``dropped`` per attribute the rows that its rules drop (a
     row that two drop is in both); ``beyond`` the rows of persons who have more than the unit counts.
     """
@@ -100,24 +98,24 @@ def data_vector(
         - an Ibis connection, or a URL such as ``postgres://user@host/database``, and the name of a table.
     domain : attributes with the columns that they read and their rules for what has no cell; or a workload
         over it, its file or a request.
-    workload : the queries that will be asked, over this domain: columns that none needs are not read, and
-        each row counts in the first cell of such an attribute (``attribute_uses``). None: all are read.
+    workload : the queries, over this domain: columns that no query needs are not read, and each row counts in
+        the first cell of such an attribute (``attribute_uses``). None: all columns are read.
     table : the table or view of a database that has several; ``schema.table`` on a server.
-    weight : the column that says for how many rows each line of the table stands, whole numbers from 0 on.
-        What is protected is then one of these rows, not a line.
-    delimiter : where the lines of a text file are split. None: at the one of ``,``, ``;``, tab and ``|`` at
-        which the header has the columns that are read.
+    weight : the column with the number of rows that each line of the table stands for, whole numbers from 0
+        on. One of these rows is then protected, not a line.
+    delimiter : the character at which lines of a text file are split. None: the one of ``,``, ``;``, tab and
+        ``|`` at which the header has the columns that are read.
     part : a column and the value, as a text, that it has in the rows that are counted; other rows are as if
         they were not there. The column holds texts or whole numbers. None: all rows.
-    unit : one whose ``column`` names the person of each row: of those rows that no rule drops at most
-        ``at_most`` of a person are counted. Which of them depends on that person's rows alone, and on the
-        workload's hash (``person_rows``). A person without a name, NULL, is refused.
+    unit : one whose ``column`` names the person of each row: at most ``at_most`` rows of a person are
+        counted, of those that no rule drops. That person's rows alone, and the workload's hash, decide which
+        (``coded_rows.py``). A row with NULL there is refused.
 
     Where a row is counted depends on that row alone. Values that the domain does not declare follow the
-    attribute's ``outside`` rule: text that is no number where numbers are declared, infinities, and an empty
-    text (but of a text file) among them. NULL, empty fields of a text file, and NaN where numbers are
-    declared follow its ``missing`` rule. A rule is "refuse" (as none), "drop", or the label of a cell to
-    count them in. All rows are looked at for what is refused, those of persons with many rows, too.
+    attribute's ``outside`` rule, among them text that is no number where numbers are declared, infinities,
+    and an empty text (except in a text file). NULL, empty fields of a text file, and NaN where numbers are
+    declared follow its ``missing`` rule. A rule is "refuse" (the default), "drop", or the label of a cell to
+    count them in. All rows are searched for refused ones, also those of persons with many rows.
 
     Raises
     ------
@@ -138,17 +136,19 @@ def data_vector(
         # Codes are named in an inner select and grouped by name: each is computed once a row.
         codes = [code_name(i) for i in range(len(read))]
         groups = counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight)
-        found = _filled(domain, read, groups)
-    rows = int(found.rows.sum())
+        tally = _filled(domain, read, groups)
+    rows = int(tally.rows.sum())
     if weight is not None:
-        refuse_weights(opened.name, weight, np.arange(len(found.rows)), found.lines, found.rows)
+        refuse_weights(opened.name, weight, np.arange(len(tally.rows)), tally.lines, tally.rows)
     if unit is not None:
-        refuse_nobody(opened.name, unit, found.nobody)
-    refuse_rows(opened.name, read, found.beside.tolist(), rows)
+        refuse_nobody(opened.name, unit, tally.nobody)
+    refuse_rows(opened.name, read, tally.misfits.tolist(), rows)
     dropped = {attribute.name: 0 for attribute in domain.attributes}
-    for attribute, beside in zip(read, found.beside, strict=True):
-        dropped[attribute.name] = sum(int(beside[code - attribute.size]) for code in dropped_codes(attribute))
-    return DataVector(found.counts, rows, MappingProxyType(dropped), found.beyond)
+    for attribute, misfits in zip(read, tally.misfits, strict=True):
+        dropped[attribute.name] = sum(
+            int(misfits[code - attribute.size]) for code in dropped_codes(attribute)
+        )
+    return DataVector(tally.counts, rows, MappingProxyType(dropped), tally.beyond)
 
 
 def check_columns(
@@ -175,36 +175,36 @@ def check_columns(
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """The counts (n,), and beside them, of all groups that came back: rows with each attribute's three codes
-    that are no cell; of each fault of a weight the lines and rows (fault 0 where there are no weights); the
-    rows that no unit kept though they have cells; those that are nobody's."""
+class _Tally:
+    """The counts (n,), and for all groups together ``misfits``, the rows with each attribute's three codes
+    that are no cell; ``lines`` and ``rows`` by the fault of a weight (fault 0 where there are no weights);
+    ``beyond``, the rows in cells that the unit does not keep; ``nobody``, those that name no person."""
 
     counts: NDArray[np.int64]
-    beside: NDArray[np.int64]
+    misfits: NDArray[np.int64]
     lines: NDArray[np.int64]
     rows: NDArray[np.int64]
     beyond: int
     nobody: int
 
 
-def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) -> _Found:
-    """Each group of rows in its cell, the first of attributes that were not read; of a batch at a time."""
+def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) -> _Tally:
+    """Count groups of rows into their cells, the first one along an attribute that is not read."""
     counts = np.zeros(domain.size, dtype=np.int64)
-    beside = np.zeros((len(read), 3), dtype=np.int64)
-    lines, stood = np.zeros((2, FAULTS), dtype=np.int64)
+    misfits = np.zeros((len(read), 3), dtype=np.int64)
+    lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
     beyond = nobody = 0
     for batch in groups:
         rows = integers(batch, "rows")
         names = batch.schema.names
         fault = integers(batch, "fault") if "fault" in names else np.zeros(len(rows), np.int64)
-        np.add.at(stood, fault, rows)
+        np.add.at(rows_by_fault, fault, rows)
         np.add.at(lines, fault, integers(batch, "lines") if "lines" in names else rows)
         kept = np.ones(len(rows), dtype=np.bool_)
         cells = {attribute.name: np.zeros(len(rows), np.int64) for attribute in domain.attributes}
         for i, attribute in enumerate(read):
             code = integers(batch, code_name(i))
-            beside[i] += [rows[code == attribute.size + k].sum() for k in range(3)]
+            misfits[i] += [rows[code == attribute.size + k].sum() for k in range(3)]
             cells[attribute.name] = targets_of(attribute)[code]
             kept &= cells[attribute.name] >= 0
         counted_rows = rows
@@ -215,61 +215,67 @@ def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) 
         at = domain.ravel([cell[kept] for cell in cells.values()])
         np.add.at(counts, at, counted_rows[kept])
     counts.setflags(write=False)
-    return _Found(counts, beside, lines, stood, beyond, nobody)
+    return _Tally(counts, misfits, lines, rows_by_fault, beyond, nobody)
 
 
 LARGEST_SUMMED = 10**6
-"""Entries of a table up to which others are summed from it in place of being counted."""
+"""Entries of a table up to which smaller tables are summed from it instead of being counted."""
 
 LARGEST_JOINED = 2**15
-"""Entries of the table of several sets together, up to which counting it takes as long as one of them."""
+"""Entries of the table of several sets together, up to which counting it takes as long as counting one."""
 
 
-def counted_sets(asked: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """The sets whose tables are held: those inside no other, and those inside large ones only."""
-    every = sorted(set(asked))
+def counted_sets(queried: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The sets whose tables are kept: those inside no other, and those inside large ones only."""
+    every = sorted(set(queried))
     outer = maximal(every)
-    small = [set(own) for own in outer if _entries(own, sizes) <= LARGEST_SUMMED]
+    small = [set(attributes) for attributes in outer if _entries(attributes, sizes) <= LARGEST_SUMMED]
     if len(small) == len(outer):
         return outer
-    known = set(outer)
-    inner = [own for own in every if own not in known and not any(around.issuperset(own) for around in small)]
+    kept = set(outer)
+    inner = [
+        attributes
+        for attributes in every
+        if attributes not in kept and not any(around.issuperset(attributes) for around in small)
+    ]
     return (*outer, *inner)
 
 
 def joined(
     sets: Sequence[tuple[int, ...]], sizes: Sequence[int]
 ) -> Mapping[tuple[int, ...], list[tuple[int, ...]]]:
-    """Sets by what is counted for them: their union with the blocks of small attributes that they touch.
+    """Sets by the attributes that are counted for them: the blocks of small attributes that they touch.
 
-    Attributes are put into blocks, in order, such that a set of the largest order touches a union of blocks
-    that is no larger than ``LARGEST_JOINED``; where it is larger the set is counted by itself.
+    Attributes are put into blocks, in order, such that a set of the largest order touches blocks whose union
+    has at most ``LARGEST_JOINED`` entries; where it has more the set is counted by itself.
     """
-    order = max((len(own) for own in sets), default=1) or 1
+    order = max((len(attributes) for attributes in sets), default=1) or 1
     most = LARGEST_JOINED ** (1 / order)
     blocks: list[list[int]] = []
     held = most + 1.0
-    for i in sorted({i for own in sets for i in own}):
+    for i in sorted({i for attributes in sets for i in attributes}):
         if held * sizes[i] > most:
             blocks.append([])
             held = 1.0
         blocks[-1].append(i)
         held *= sizes[i]
     block_of = {i: block for block in blocks for i in block}
-    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
-    for own in sets:
-        union = tuple(sorted({j for i in own for j in block_of[i]}))
-        found.setdefault(union if _entries(union, sizes) <= LARGEST_JOINED else own, []).append(own)
-    # What stands for a single set is counted with another that holds it, or as that.
-    several = {union: own for union, own in found.items() if len(own) > 1}
+    by_union: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for attributes in sets:
+        union = tuple(sorted({j for i in attributes for j in block_of[i]}))
+        by_union.setdefault(union if _entries(union, sizes) <= LARGEST_JOINED else attributes, []).append(
+            attributes
+        )
+    # A union for a single set is not counted: the set is, or a union of several that contains it.
+    several = {union: attributes for union, attributes in by_union.items() if len(attributes) > 1}
     around: dict[int, list[tuple[int, ...]]] = {}
     for union in several:
         for i in union:
             around.setdefault(i, []).append(union)
-    for (own,) in (group for group in found.values() if len(group) == 1):
-        others = around.get(own[0], []) if own else list(several)
-        union = next((other for other in others if set(other).issuperset(own)), own)
-        several.setdefault(union, []).append(own)
+    for (attributes,) in (group for group in by_union.values() if len(group) == 1):
+        others = around.get(attributes[0], []) if attributes else list(several)
+        union = next((other for other in others if set(other).issuperset(attributes)), attributes)
+        several.setdefault(union, []).append(attributes)
     return several
 
 
@@ -301,22 +307,22 @@ class MarginalCounts:
 
     @cached_property
     def _by_attribute(self) -> dict[int, list[tuple[int, ...]]]:
-        found: dict[int, list[tuple[int, ...]]] = {}
-        for own in sorted(self.tables, key=lambda own: self.tables[own].size):
-            for i in own:
-                found.setdefault(i, []).append(own)
-        return found
+        by_attribute: dict[int, list[tuple[int, ...]]] = {}
+        for attributes in sorted(self.tables, key=lambda attributes: self.tables[attributes].size):
+            for i in attributes:
+                by_attribute.setdefault(i, []).append(attributes)
+        return by_attribute
 
     def of(self, attributes: tuple[int, ...]) -> Counts:
         """The rows in each cell of these attributes, ascending; () is the number of rows that have cells.
 
         DataError where they were not counted together.
         """
-        if (known := self.tables.get(attributes)) is not None:
-            return known
+        if (table := self.tables.get(attributes)) is not None:
+            return table
         around = min((self._by_attribute.get(i, []) for i in attributes), key=len, default=list(self.tables))
         wanted = set(attributes)
-        held = next((own for own in around if wanted.issubset(own)), None)
+        held = next((larger for larger in around if wanted.issubset(larger)), None)
         if held is None or list(attributes) != sorted(wanted):
             names = ", ".join(f"'{self.domain.names[i]}'" for i in attributes)
             raise DataError(
@@ -340,33 +346,33 @@ def marginal_counts(
     part: Part | None = None,
     unit: Neighbours | None = None,
 ) -> MarginalCounts:
-    """Count the rows of a table by the attributes that each product of a workload looks at.
+    """Count the rows of a table by the attributes that each product of a workload depends on.
 
-    The rows become codes of cells once, which the engine keeps; a query for every few sets groups by them.
+    The rows become codes of cells once, which the engine keeps; each query groups by those of a few sets.
 
     Parameters
     ----------
-    data, table, weight, delimiter, part, unit : as ``data_vector``, whose rules hold for what has no cell: a
-        row that an attribute drops is in no table, nor is one of a person that is not kept.
-    workload : what will be asked, from products; columns that none needs are not read.
+    data, table, weight, delimiter, part, unit : as ``data_vector``, whose rules hold for rows without a cell:
+        a row that an attribute drops is in no table, nor is a row of a person that is not kept.
+    workload : the queries, made from products; columns that no query needs are not read.
     sets : other sets of attributes to count by, as places in the domain: those of an integer strategy.
 
     Raises
     ------
-    DataError : as ``data_vector``; a workload from a matrix, or sets of places that are not there.
+    DataError : as ``data_vector``; a workload from a matrix, or sets with places beyond the domain.
     TooLargeError : the tables do not fit in memory.
     """
     workload = as_workload(workload)
     domain = workload.domain
     unit = check_unit("marginal_counts", unit, weight)
     wanted = wanted_columns("marginal_counts", data, domain, workload, table, weight, delimiter, part, unit)
-    asked = _sets(workload) if sets is None else [tuple(sorted(set(own))) for own in sets]
-    if any(not 0 <= i < len(domain.shape) for own in asked for i in own):
+    queried = _sets(workload) if sets is None else [tuple(sorted(set(places))) for places in sets]
+    if any(not 0 <= i < len(domain.shape) for places in queried for i in places):
         raise DataError(
             f"the sets to count by have places beyond the {len(domain.shape)} attributes of the domain"
         )
-    held = counted_sets(asked, domain.shape)
-    entries = sum(math.prod(domain.shape[i] for i in own) for own in held)
+    held = counted_sets(queried, domain.shape)
+    entries = sum(math.prod(domain.shape[i] for i in places) for places in held)
     require_memory((entries,), f"counts by {len(held):,} sets of attributes")
     read = read_attributes(domain, workload)
     places = {domain.names.index(a.name): at for at, a in enumerate(read)}
@@ -376,21 +382,21 @@ def marginal_counts(
     ):
         if weight is not None:
             for lines in counts_by_group(coded, ["fault"], weight):
-                faults, stood = integers(lines, "fault"), integers(lines, "rows")
-                refuse_weights(opened.name, weight, faults, integers(lines, "lines"), stood)
-        beside, rows, nobody = _beside(coded, read, weight)
+                faults, rows_by_fault = integers(lines, "fault"), integers(lines, "rows")
+                refuse_weights(opened.name, weight, faults, integers(lines, "lines"), rows_by_fault)
+        misfits, rows, nobody = _misfits(coded, read, weight)
         if unit is not None:
             refuse_nobody(opened.name, unit, nobody)
-        refuse_rows(opened.name, read, beside, rows)
-        inside = _in_cells(coded, read, beside)
+        refuse_rows(opened.name, read, misfits, rows)
+        inside = _in_cells(coded, read, misfits)
         beyond = 0
         if unit is not None:
             beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
             inside = inside.filter(inside[KEPT] == 1)
         tables = dict(_tables(inside, domain, held, places, weight))
     dropped = {a.name: 0 for a in domain.attributes} | {
-        a.name: sum(own[code - a.size] for code in dropped_codes(a))
-        for a, own in zip(read, beside, strict=True)
+        a.name: sum(counts[code - a.size] for code in dropped_codes(a))
+        for a, counts in zip(read, misfits, strict=True)
     }
     return MarginalCounts(domain, MappingProxyType(tables), rows, MappingProxyType(dropped), beyond)
 
@@ -421,27 +427,27 @@ def _kept(coded: Any) -> Iterator[Any]:
         kept.release()
 
 
-def _beside(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int, int]:
-    """Of each attribute the rows with its three codes that are no cell; all rows; those that are nobody's."""
+def _misfits(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int, int]:
+    """The rows with each attribute's three codes that are no cell; all rows; those that name no person."""
     import ibis
 
-    stands = ibis.literal(1, "int64") if weight is None else coded.weight
+    rows_of_line = ibis.literal(1, "int64") if weight is None else coded.weight
     sums = {
-        f"{code_name(i)}_{beside}": ibis.ifelse(coded[code_name(i)] == a.size + beside, stands, 0).sum()
+        f"{code_name(i)}_{code}": ibis.ifelse(coded[code_name(i)] == a.size + code, rows_of_line, 0).sum()
         for i, a in enumerate(read)
-        for beside in range(3)
+        for code in range(3)
     }
-    rows = coded.count() if weight is None else stands.sum()
+    rows = coded.count() if weight is None else rows_of_line.sum()
     nobody = {NOBODY: coded[NOBODY].sum()} if NOBODY in coded.columns else {}
-    found = coded.aggregate(rows=rows, **sums, **nobody).to_pyarrow()
-    own = [[int(integers(found, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(read))]
-    return own, int(integers(found, "rows")[0]), int(integers(found, NOBODY)[0]) if nobody else 0
+    row = coded.aggregate(rows=rows, **sums, **nobody).to_pyarrow()
+    misfits = [[int(integers(row, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(read))]
+    return misfits, int(integers(row, "rows")[0]), int(integers(row, NOBODY)[0]) if nobody else 0
 
 
-def _in_cells(coded: Any, read: Sequence[Attribute], beside: Sequence[Sequence[int]]) -> Any:
+def _in_cells(coded: Any, read: Sequence[Attribute], misfits: Sequence[Sequence[int]]) -> Any:
     """The rows that no attribute drops."""
-    for i, (a, own) in enumerate(zip(read, beside, strict=True)):
-        out = [code for code in dropped_codes(a) if own[code - a.size]]
+    for i, (a, numbers) in enumerate(zip(read, misfits, strict=True)):
+        out = [code for code in dropped_codes(a) if numbers[code - a.size]]
         if out:
             coded = coded.filter(coded[code_name(i)].notin(out))
     return coded
@@ -450,15 +456,16 @@ def _in_cells(coded: Any, read: Sequence[Attribute], beside: Sequence[Sequence[i
 def _tables(
     coded: Any, domain: Domain, held: Sequence[tuple[int, ...]], places: Mapping[int, int], weight: str | None
 ) -> Iterator[tuple[tuple[int, ...], Counts]]:
-    """The table of each set, those that go together from one query.
+    """The table of each set; the sets of one group come from one query.
 
-    places : of the attributes that were read; of others all rows count in the first cell.
+    places : the places of attributes among those that are read; along others all rows count in the first
+        cell.
     """
     for union, sets in joined(held, domain.shape).items():
-        own = [i for i in union if i in places]
+        grouped = [i for i in union if i in places]
         shape = [domain.shape[i] for i in union]
         counts = np.zeros(math.prod(shape), dtype=np.int64)
-        for batch in counts_by_group(coded, [code_name(places[i]) for i in own], weight):
+        for batch in counts_by_group(coded, [code_name(places[i]) for i in grouped], weight):
             rows = integers(batch, "rows")
             at = np.zeros(len(rows), np.int64)  # row-major, as tables are
             for i in union:

@@ -1,14 +1,11 @@
 """The embedded DuckDB, connections to servers, and the errors of both.
 
-The embedded DuckDB, and what happens to the errors of engines.
+Errors of engines quote the row at which they stopped. Rows are confidential: only the line number and the
+reason are passed on, and the original exception is not chained.
 
-They quote the row that they stopped at. Rows are confidential, so only the line number and the reason pass
-on, and the original exception is not chained.
-
-Tables of a database server: a URL or an Ibis connection, without a word of its credentials.
-
-What is shown of a URL is scheme, user, host, port and path: the password and everything behind ``?`` are left
-out, and so is what a driver says when it cannot connect, but for PostgreSQL's own words.
+Messages show no credentials of a database server, which a URL or an Ibis connection names: they show scheme,
+user, host, port and path of a URL. The password and everything behind ``?`` are left out, and so is the
+message of a driver that cannot connect, except PostgreSQL's.
 """
 
 from __future__ import annotations
@@ -64,7 +61,7 @@ def connected(path: str | None = None) -> Iterator[Any]:
             hint=f"is the file complete, and not of a version after {duckdb.__version__}?",
         ) from None
     try:
-        # Notebooks with ipywidgets have it on; in those without, where it is off, it may not even be set.
+        # It is on in notebooks with ipywidgets; in those without it is off, and setting it is an error.
         ((is_on,),) = connection.raw_sql("SELECT current_setting('enable_progress_bar')").fetchall()
         if is_on:
             connection.raw_sql("SET enable_progress_bar = false")
@@ -77,13 +74,13 @@ def connected(path: str | None = None) -> Iterator[Any]:
 def named_errors(
     name: str, named: Callable[[Exception], DataError | None], more: tuple[type[Exception], ...] = ()
 ) -> Iterator[list[BaseException]]:
-    """Whatever an engine raises inside becomes a DataError.
+    """Turn each error that an engine raises inside into a DataError.
 
     Parameters
     ----------
     name : the table, for messages.
-    named : our words for an engine's error that is about the table itself, else None.
-    more : further exceptions that stand for an engine's.
+    named : gives our error for an engine's error that is about the table itself, else None.
+    more : further exceptions that count as an engine's.
 
     Yields a list: an error that is put there is raised in place of the engine's.
     """
@@ -102,18 +99,18 @@ def named_errors(
             raise kept[0] from None
         if isinstance(error, duckdb.OutOfMemoryException):
             raise DataError(f"{name}: the table does not fit into memory while it is counted") from None
-        # Else not about the table: name the kind of error only, its text may quote rows too.
+        # Else it is not about the table: only its kind is named, as its text may quote rows, too.
         raise named(error) or DataError(f"{name}: the engine stopped ({type(error).__name__})") from None
 
 
 def driver_errors() -> tuple[type[Exception], ...]:
-    """What loaded drivers of databases raise: the class that PEP 249 calls Error; and what Spark does."""
-    found: list[object] = [
+    """The exceptions of the database drivers that are loaded: PEP 249's class Error, and those of Spark."""
+    kinds: list[object] = [
         vars(module).get("Error") for module in list(sys.modules.values()) if _is_driver(module)
     ]
     for name, kind in (("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError")):
-        found.append(getattr(sys.modules.get(name), kind, None))
-    return tuple(kind for kind in found if isinstance(kind, type) and issubclass(kind, Exception))
+        kinds.append(getattr(sys.modules.get(name), kind, None))
+    return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception))
 
 
 def _is_driver(module: object) -> bool:
@@ -121,9 +118,9 @@ def _is_driver(module: object) -> bool:
 
 
 def uncollated(text: Any) -> Any:
-    """A text, or its bytes, that no collation of its column takes for another, as ``f`` for ``F``."""
+    """A text, or its bytes, without the collation of its column, which may equate ``f`` with ``F``."""
     name = text.get_backend().name
-    if name == "postgres":  # of bytes Ibis 12 writes no literals there
+    if name == "postgres":  # Ibis 12 writes no literals of bytes there
         return _called("convert_from", "string", _called("convert_to", "binary", text, "UTF8"), "UTF8")
     return _called("encode", "binary", text) if name == "duckdb" else text.cast("binary")
 
@@ -141,10 +138,10 @@ def _called(name: str, kind: str, *arguments: Any) -> Any:
     import ibis
 
     kinds = (arguments[0].type(), *["string"] * (len(arguments) - 1))
-    # Never called: they say how many arguments there are.
+    # Never called: Ibis reads the number of arguments from them.
     shapes: tuple[Callable[..., Any], ...] = (lambda one: one, lambda one, two: (one, two))
-    own = ibis.udf.scalar.builtin(shapes[len(arguments) - 1], name=name, signature=(kinds, kind))
-    return own(*arguments)
+    function = ibis.udf.scalar.builtin(shapes[len(arguments) - 1], name=name, signature=(kinds, kind))
+    return function(*arguments)
 
 
 _FILES = ("file", "duckdb", "sqlite", "csv", "parquet")
@@ -153,7 +150,7 @@ _EXTRAS = {"postgresql": "postgres"}
 
 
 def is_url(data: object) -> bool:
-    """Whether a table is looked for on a server: a text such as ``postgres://host/database``."""
+    """Whether this names a database on a server: a text such as ``postgres://host/database``."""
     return isinstance(data, str) and "://" in data and not os.path.exists(data)
 
 
@@ -167,9 +164,9 @@ def is_connection(data: object) -> bool:
 def shown_url(url: str) -> str:
     """A URL for messages, without password, options and fragment; else its scheme alone."""
     scheme, _, rest = url.partition("://")
-    # By hand: urlsplit takes a password with '/', '?' or '#' for a path, and would show it.
+    # By hand: urlsplit takes the end of a password with '/', '?' or '#' for a path, which would be shown.
     bare, _, place = rest.rpartition("@")
-    if any(mark in bare for mark in "/?#"):  # of a password, or of options with an '@'
+    if any(mark in bare for mark in "/?#"):  # in a password, or in options with an '@'
         return f"{scheme}://***"
     user = bare.partition(":")[0]
     hidden = f"{user}:***@" if ":" in bare else f"{user}@" if bare else ""
@@ -177,7 +174,7 @@ def shown_url(url: str) -> str:
 
 
 def shown_source(data: str | os.PathLike[str]) -> str:
-    """A path as it is; a URL as ``shown_url`` has it."""
+    """A path as it is, a URL as ``shown_url`` shows it."""
     return shown_url(str(data)) if is_url(data) else str(data)
 
 
@@ -187,8 +184,8 @@ def connected_to(url: str) -> Iterator[Any]:
 
     Raises
     ------
-    DataError : a scheme that Ibis does not know, or that has another way in; a package that is not installed;
-        a database that cannot be reached.
+    DataError : a scheme that Ibis does not have, or that is not opened by a URL; a package that is not
+        installed; a database that cannot be reached.
     """
     import ibis
 
@@ -203,9 +200,9 @@ def connected_to(url: str) -> Iterator[Any]:
             ".save('answers')",
         )
     backend = _EXTRAS.get(scheme, scheme)
-    known = sorted(point.name for point in ibis.util.backend_entry_points())
-    if backend not in known:
-        others = [name for name in known if name not in (*_FILES, *_SPARK)]
+    backends = sorted(point.name for point in ibis.util.backend_entry_points())
+    if backend not in backends:
+        others = [name for name in backends if name not in (*_FILES, *_SPARK)]
         raise DataError(f"{shown}: no kind of database is called '{scheme}'", hint=suggest(scheme, others))
     try:
         with warnings.catch_warnings():
@@ -224,20 +221,20 @@ def connected_to(url: str) -> Iterator[Any]:
         connection.disconnect()
 
 
-def named_table(connection: Any, shown: str, said: str | None) -> Any:
-    """The table or view of that name, also ``schema.table``; the only one where none is named.
+def named_table(connection: Any, shown: str, table: str | None) -> Any:
+    """The table or view called ``table``, which may be ``schema.table``; the only one where that is None.
 
     Raises
     ------
     DataError : no such table, or several and none is named.
     """
     names = _tables_of(connection, None)
-    if said is not None and said not in names and "." in said:
-        schema, _, inner = said.rpartition(".")
+    if table is not None and table not in names and "." in table:
+        schema, _, inner = table.rpartition(".")
         # A schema that is not there has no tables.
         if inner in _tables_of(connection, schema):
             return connection.table(inner, database=schema)
-    return connection.table(chosen_table(shown, names, said, hint="name one of a schema: 'a.b'"))
+    return connection.table(chosen_table(shown, names, table, hint="name one of a schema: 'a.b'"))
 
 
 def _tables_of(connection: Any, schema: str | None) -> list[str]:
@@ -245,9 +242,9 @@ def _tables_of(connection: Any, schema: str | None) -> list[str]:
 
     if connection.name == "duckdb":
         # Ibis 12 asks for them through a call that DuckDB 2 has no more.
-        asked = "SELECT table_name FROM information_schema.tables WHERE table_schema = "
-        own = connection.con.execute(f"{asked}coalesce(?, current_schema()) ORDER BY ALL", [schema])
-        return [name for (name,) in own.fetchall()]
+        query = "SELECT table_name FROM information_schema.tables WHERE table_schema = "
+        rows = connection.con.execute(f"{query}coalesce(?, current_schema()) ORDER BY ALL", [schema])
+        return [name for (name,) in rows.fetchall()]
     if schema is None:
         return list(connection.list_tables())
     try:
@@ -257,17 +254,17 @@ def _tables_of(connection: Any, schema: str | None) -> list[str]:
 
 
 def _reason(url: str, error: Exception) -> str:
-    """Why, where that is sure to name no secret: PostgreSQL's library shows no password."""
+    """The reason, where it is sure to contain no secret: PostgreSQL's library shows no password."""
     if type(error).__module__.partition(".")[0] != "psycopg":
         return f" ({type(error).__name__})"
-    said, shown = " ".join(str(error).split()), shown_url(url)
+    text, shown = " ".join(str(error).split()), shown_url(url)
     try:
         secret = urlsplit(url).password
     except ValueError:
         secret = None
-    # Of a password whose '@', '/' or '#' is not spelled %40, %2F or %23, a part is taken for the host.
-    is_odd = url.count("@") > 1 or shown.endswith("***") or bool(secret and secret in said)
-    return f" ({type(error).__name__})" if is_odd else f": {said.replace(url, shown)}"
+    # Where a password's '@', '/' or '#' is not spelled %40, %2F or %23, a part of it is taken for the host.
+    is_odd = url.count("@") > 1 or shown.endswith("***") or bool(secret and secret in text)
+    return f" ({type(error).__name__})" if is_odd else f": {text.replace(url, shown)}"
 
 
 def _way_in(backend: str) -> str:

@@ -1,8 +1,8 @@
 """Any table, opened: its columns by name, its rows, and columns for a draft.
 
-Any table, opened: its columns found by their names, and its rows as an Ibis table, not yet read.
-
-Columns for a draft of a workload file: by name and type; of public tables also by their values.
+``open_table`` finds columns by their names, and gives rows as an Ibis table, not yet read. ``column_kinds``
+and ``public_forms`` describe columns for a draft of a workload file: by name and type, those of a public
+table also by their values.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ from mmopt.data.table_file import (
 from mmopt.errors import DataError, suggest
 
 OF_PERSONS = "of persons, named under 'unit'"
-"""What the column of persons is wanted for."""
+"""The purpose of the column of persons."""
 
-#: An Ibis table of the columns at some places, in that order; of any where there is no place.
+#: Gives an Ibis table of the columns at some places, in that order; of any columns where there is no place.
 _Select = Callable[[Sequence[int]], Any]
 
 
 @dataclass(frozen=True)
 class TableColumns:
-    """A table of which nothing but the names of its columns was read.
+    """A table of which only the names of the columns have been read.
 
-    ``name`` for messages; ``places`` of the wanted columns among all ``names``; ``rows()`` makes an Ibis
-    table and, by name, its wanted columns.
+    ``name`` for messages; ``places`` of the wanted columns among all ``names``; ``rows()`` gives an Ibis
+    table and its wanted columns by name.
     """
 
     name: str
@@ -78,7 +78,7 @@ class TableColumns:
     names: Sequence[str]
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
-        """The table and its wanted columns; may be asked for once."""
+        """The table and its wanted columns; to be called once."""
         table = self.select(list(self.places.values()))
         return table, {name: table[i] for i, name in enumerate(self.places)}
 
@@ -87,18 +87,18 @@ class TableColumns:
 def open_table(
     data: object, wanted: Mapping[str, str], table: str | None = None, delimiter: str | None = None
 ) -> Iterator[TableColumns]:
-    """Open a table and find the wanted columns; within, errors of engines become errors with a name.
+    """Open a table and find the wanted columns; errors of engines inside become errors that name it.
 
     Parameters
     ----------
     data : path, URL, Ibis connection or table, data frame or dictionary of columns, as ``data_vector`` takes
         it.
-    wanted : column name -> what it is wanted for, for messages.
+    wanted : column name -> its purpose, for messages.
     table, delimiter : as ``data_vector``.
 
     Raises
     ------
-    DataError : the table cannot be read, or changed; a column is missing, or stands there twice.
+    DataError : the table cannot be read, or changed meanwhile; a column is missing, or is there twice.
     """
     import ibis
 
@@ -183,9 +183,9 @@ Opened = tuple[_Select, tuple[str, ...]]
 
 
 def _csv(
-    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], said: str | None
+    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
-    delimiter, names = csv_header(file, wanted, said)
+    delimiter, names = csv_header(file, wanted, option)
     if file.gzipped:
         check_gzip(file)
     connection = stack.enter_context(connected())
@@ -198,39 +198,43 @@ def _csv(
 
 
 def _parquet(
-    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], said: str | None
+    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
     connection = stack.enter_context(connected())
     literal = glob.escape(os.path.abspath(file.path))
     rows = connection.read_parquet(literal, hive_partitioning=False)  # else folders rename a column
     schema = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
     names, inner = [], 0
-    # The names as written; those of a tree's inner nodes, listed in preorder, are left out.
+    # The names as written; a schema is a tree in preorder, whose nodes below a column are left out.
     for name, children in connection.con.execute(schema, [literal]).fetchall()[1:]:
         if inner == 0:
             names.append(name)
         inner += children - (inner > 0)
 
     def select(places: Sequence[int]) -> Any:
-        # By place: DuckDB renames what differs in case only, maybe to the name of another column.
+        # By place: DuckDB renames columns that differ in case only, maybe to the name of another column.
         return rows.select(*(by_days(rows[place]) for place in places)) if places else rows
 
     return select, tuple(names)
 
 
 def _duckdb(
-    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], said: str | None
+    stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
     connection = stack.enter_context(connected(file.path))
-    source = duckdb_columns(connection, file.path, said)
+    source = duckdb_columns(connection, file.path, option)
     return lambda places: duckdb_table(connection, source, places), source.columns
 
 
 def _sqlite(
-    stack: ExitStack, file: TableFile, kept: list[BaseException], wanted: Mapping[str, str], said: str | None
+    stack: ExitStack,
+    file: TableFile,
+    kept: list[BaseException],
+    wanted: Mapping[str, str],
+    option: str | None,
 ) -> Opened:
     database = stack.enter_context(sqlite_database(file.path))
-    source = sqlite_columns(database, file.path, said)
+    source = sqlite_columns(database, file.path, option)
     connection = stack.enter_context(connected())
     persons = [name for name, why in wanted.items() if why == OF_PERSONS]
 
@@ -285,7 +289,7 @@ def _registered(connection: Any, batches: Any, kept: list[BaseException]) -> Any
 
 @contextmanager
 def _database(data: Any) -> Iterator[tuple[Any, str]]:
-    """A connection, and its name for messages; what a URL opened is closed."""
+    """A connection and its name for messages; one that was opened from a URL is closed at the end."""
     if isinstance(data, str):
         with connected_to(data) as connection:
             yield connection, shown_url(data)
@@ -335,7 +339,7 @@ def _ibis_table(data: Any, wanted: Mapping[str, str], name: str = "the Ibis tabl
 
 
 def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: str = "") -> dict[str, int]:
-    """Where the wanted columns stand among the names; DataError for one that is missing, or stands twice."""
+    """The places of the wanted columns among the names; DataError for one that is missing, or there twice."""
     for column, purpose in wanted.items():
         if column not in names:
             raise _missing_column(table, column, purpose, names, note)
@@ -357,20 +361,20 @@ def _missing_column(table: str, column: str, purpose: str, names: Sequence[str],
 
 MOST_COLUMNS = 1000
 LONGEST_NAME = 150  # letters; a key of YAML has 1024 at most, and a letter may be spelled with six
-MOST_VALUES = 20  # that are listed one by one
-CELLS = 20  # about as many for a range of numbers
+MOST_VALUES = 20  # values that are listed one by one
+CELLS = 20  # about this number for a range of numbers
 BY_MONTH = 3  # years up to which dates are counted by month
-UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # that no text of a workload file holds
+UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # in no text of a workload file
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
-UNTYPED = ("csv", "sqlite")  # whose columns may hold anything in any row
+UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row
 
 
 def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
     """Column name -> ``values``, ``numbers``, ``dates``, ``truth`` or ``unknown``, by its type alone.
 
-    ``data`` is a path, or the URL of a database. Nothing but names and types is read: the first line of a
-    text file, the schema of any other. Columns without a name of their own, or with one that no file can
-    write, are left out.
+    ``data`` is a path, or the URL of a database. Only names and types are read: the first line of a text
+    file, the schema of any other. Columns without a unique name, or with one that no workload file can
+    contain, are left out.
 
     Raises
     ------
@@ -420,9 +424,9 @@ def _kind(type_: Any) -> str:
 def public_forms(
     data: str | Path, kinds: Mapping[str, str], table: str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Column name -> the keys of a form that holds all its values; for tables that may be seen.
+    """Column name -> the keys of a form that holds all its values; for public tables.
 
-    Few values are listed, ranges of numbers and dates have round ends; a column of many texts has none.
+    Few values are listed, ranges of numbers and dates have round ends; a column of many texts has no form.
 
     Raises
     ------
@@ -430,7 +434,7 @@ def public_forms(
     """
     with open_table(data, dict.fromkeys(kinds, "to draft a form"), table) as opened:
         rows, columns = opened.rows()
-        # A stream of rows is read once; a column is asked several times.
+        # A stream of rows can be read once only, and a column is used several times.
         with rows.select(**{f"c{i}": column for i, column in enumerate(columns.values())}).cache() as kept:
             forms = {name: _form(kept[f"c{i}"]) for i, name in enumerate(columns)}
     return {name: form for name, form in forms.items() if form}
@@ -482,7 +486,7 @@ def _short(value: float) -> float:
 
 
 def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
-    """Whole years, by month or by year; none where the last year is that of the calendar."""
+    """Whole years, by month or by year; no form where the last year is the last of the calendar."""
     if high.year == date.max.year:
         return {}
     first, end = date(low.year, 1, 1), date(high.year + 1, 1, 1)

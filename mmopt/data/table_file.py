@@ -1,20 +1,15 @@
 """Files that hold tables: text, Parquet, DuckDB and SQLite.
 
-A file that may hold a table: its kind, and whether it is still the same file after it was counted.
+``table_file`` finds the kind of a file, and a stamp by which a change while it is counted is noticed.
 
-A text file with a table: where its lines are split, its header, its rows in DuckDB, and their errors.
+The header of a text file is read here and not by DuckDB, for three reasons: DuckDB renames a column that
+occurs twice without a word, compares names without regard to case, and guesses types from a sample, which
+turns the text ``007`` into 7. The header and the wanted names decide where fields are split, never a row.
 
-The header is read here and not by DuckDB, for three reasons: DuckDB renames a column that occurs twice
-without a word, compares names without regard to case, and guesses types from a sample, which turns the text
-``007`` into 7. Where fields are split is decided by the header and the names that are looked for, never by a
-row.
-
-A database file, DuckDB or SQLite: its tables and views, and the columns of one of them.
-
-DuckDB's extension for SQLite would have to be downloaded, so Python's ``sqlite3`` reads these files, in
-batches. A column of SQLite may hold values of any type in any row: all come as text, numbers as they are
-written out in full, which is how the cells of a text file are found. It has no booleans: they are the numbers
-0 and 1.
+A database file, DuckDB or SQLite, has tables and views, of which one is read. DuckDB's extension for SQLite
+would have to be downloaded, so Python's ``sqlite3`` reads these files, in batches. A column of SQLite may
+hold values of any type in any row: all are read as text, numbers written out in full, and find their cells as
+those of a text file do. It has no booleans: they are the numbers 0 and 1.
 """
 
 from __future__ import annotations
@@ -37,12 +32,12 @@ from mmopt.errors import DataError, Location, suggest
 
 Kind = Literal["csv", "parquet", "duckdb", "sqlite"]
 
-#: What an extension says: the kind, and for text where fields are split unless the header says otherwise.
+#: The kind of file for an extension, and the delimiter of a text file unless its header shows another.
 _TEXT: dict[str, tuple[Kind, str]] = {".csv": ("csv", ","), ".tsv": ("csv", "\t"), ".txt": ("csv", ",")}
 _EXTENSIONS: dict[str, tuple[Kind, str]] = {
     **{key + packed: form for key, form in _TEXT.items() for packed in ("", ".gz")},
     ".parquet": ("parquet", ""),
-    # Of databases the first bytes decide.
+    # The first bytes of a database decide its kind.
     **dict.fromkeys((".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db"), ("duckdb", "")),
 }
 KNOWN = f"known: {', '.join(_EXTENSIONS)}"
@@ -55,8 +50,8 @@ _DUCKDB = b"DUCK"  # from byte 8 on, after a checksum
 class TableFile:
     """A file that exists and whose kind is known.
 
-    ``delimiter`` is what the extension of a text file says; empty for others. ``stamp`` tells the file from
-    what may be written in its place: device, inode, size and time of its last change.
+    ``delimiter`` is that of a text file's extension; empty for others. ``stamp`` tells the file from one that
+    is written in its place: device, inode, size and time of its last change.
     """
 
     path: str
@@ -67,7 +62,7 @@ class TableFile:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the same file still stands there."""
+        """Whether the file is still the same."""
         try:
             return _stamp(self.path) == self.stamp
         except OSError:
@@ -89,12 +84,12 @@ def table_file(path: str | os.PathLike[str]) -> TableFile:
         raise DataError(f"{name}: is a directory; expected one file", hint=KNOWN)
     if not os.path.isfile(name):
         raise DataError(f"{name}: is not a regular file", hint="write the table to a file first")
-    extension = next((known for known in _EXTENSIONS if name.lower().endswith(known)), None)
+    extension = next((ending for ending in _EXTENSIONS if name.lower().endswith(ending)), None)
     if extension is None:
         suffix = os.path.splitext(name)[1]
-        said = f"unknown extension '{suffix}'" if suffix else "a file name without an extension"
+        problem = f"unknown extension '{suffix}'" if suffix else "a file name without an extension"
         save = "save the sheet as CSV; " if suffix.lower() in (".xlsx", ".xls", ".ods") else ""
-        raise DataError(f"{name}: {said}", hint=f"{save}{KNOWN}")
+        raise DataError(f"{name}: {problem}", hint=f"{save}{KNOWN}")
     kind, delimiter = _EXTENSIONS[extension]
     try:
         stamp = _stamp(name)
@@ -125,7 +120,7 @@ def _stamp(name: str) -> tuple[int, ...]:
 
 
 def _neighbours(name: str) -> str:
-    """Tables that do stand in the folder, for a mistyped name."""
+    """A hint for a mistyped name: a file of the folder that looks like it."""
     folder = os.path.dirname(name) or "."
     try:
         tables = [entry for entry in os.listdir(folder) if entry.lower().endswith(tuple(_EXTENSIONS))]
@@ -135,23 +130,23 @@ def _neighbours(name: str) -> str:
     return near if near.startswith("did you mean") else ""
 
 
-#: Where fields may be split, beside what the extension says.
+#: Delimiters that are tried after that of the extension.
 _DELIMITERS = (",", ";", "\t", "|")
-LONGEST_LINE = 2_000_000  # bytes, of the engine
+LONGEST_LINE = 2_000_000  # bytes; the limit of DuckDB
 
 
-def csv_header(file: TableFile, wanted: Collection[str], said: str | None) -> tuple[str, tuple[str, ...]]:
+def csv_header(file: TableFile, wanted: Collection[str], override: str | None) -> tuple[str, tuple[str, ...]]:
     """The delimiter, and the column names in the first line.
 
     Of the usual delimiters it is one at which all ``wanted`` names are columns, the one of the extension
-    first; ``said`` overrides. Where no column is wanted, it is the one of the most columns.
+    first; ``override`` takes its place. Where no column is wanted, it is the one of the most columns.
 
     Raises
     ------
     DataError : the file cannot be read, its first line is not UTF-8, is empty, or is not CSV.
     """
-    if said is not None:
-        return said, _names(file, said)
+    if override is not None:
+        return override, _names(file, override)
     header: dict[str, tuple[str, ...]] = {file.delimiter: ()}
     refused: DataError | None = None
     for delimiter in dict.fromkeys((file.delimiter, *_DELIMITERS)):
@@ -159,7 +154,7 @@ def csv_header(file: TableFile, wanted: Collection[str], said: str | None) -> tu
             header[delimiter] = _names(file, delimiter)
         except DataError as error:
             refused = refused or error
-    # The first of the best: the extension's, unless another one shows more of what is looked for.
+    # The first of the best: that of the extension, unless another one shows more of the wanted columns.
     best = max(
         header, key=lambda d: (len(set(wanted).intersection(header[d])), not wanted and len(header[d]))
     )
@@ -174,7 +169,7 @@ def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
         # Bytes that are not UTF-8 pass through here as surrogates, so that only the header itself is judged:
         # the text layer reads ahead, and a bad byte further down has its own line number, which DuckDB knows.
         with _binary(file) as raw:
-            start = raw.read(1)  # a wrong magic number is told here, a wrong checksum at the end
+            start = raw.read(1)  # a wrong magic number is an error here, a wrong checksum at the end
             try:
                 start += raw.read(LONGEST_LINE - 1)
             except gzip.BadGzipFile:
@@ -187,7 +182,7 @@ def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
         with io.TextIOWrapper(io.BytesIO(start), "utf-8-sig", "surrogateescape", newline="") as lines:
             names = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
     except gzip.BadGzipFile as error:
-        if str(error).startswith(("CRC check", "Incorrect length")):  # of a short file: what follows the data
+        if str(error).startswith(("CRC check", "Incorrect length")):  # at the end of a short file
             raise _damaged(file.path) from None
         raise DataError(f"{file.path}: not a gzip file, though its name ends in .gz") from None
     except (EOFError, zlib.error):
@@ -213,7 +208,7 @@ def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
 def csv_table(connection: Any, file: TableFile, delimiter: str, count: int) -> Any:
     """The rows as an Ibis table of text columns, numbered ``c0`` and on.
 
-    Numbered, so that names that differ in case only, or stand twice unused, do no harm.
+    Numbered, so that names that differ in case only, or occur twice unused, do no harm.
     """
     return connection.read_csv(
         # Without escaping, a file called data[1].csv would be read as a pattern.
@@ -230,7 +225,7 @@ def csv_table(connection: Any, file: TableFile, delimiter: str, count: int) -> A
 
 
 def check_gzip(file: TableFile) -> None:
-    """Read a gzipped table to its end, whose checksum DuckDB does not look at.
+    """Read a gzipped table to its end, as DuckDB does not compare the checksum.
 
     Raises
     ------
@@ -249,7 +244,7 @@ def _damaged(path: str) -> DataError:
 
 
 def _not_utf8(path: str, line: int) -> DataError:
-    """The error for text in another encoding, used for the header and for the rows; by the first bytes."""
+    """The error for text in another encoding, in the header or in a row; its hint is by the first bytes."""
     with open(path, "rb") as content:
         mark = content.read(2)
     kind = "UTF-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
@@ -272,27 +267,27 @@ def csv_error(file: TableFile, error: Exception) -> DataError | None:
     import duckdb
 
     if isinstance(error, duckdb.NotImplementedException):
-        # Its readers could not agree where lines begin; a single one does not see a quote left open.
+        # Its parallel readers disagreed where lines begin; a single one would not see a quote left open.
         return DataError(f"{file.path}: quoted line breaks in a large CSV file", hint="convert it to Parquet")
     if type(error) not in (duckdb.InvalidInputException, duckdb.IOException, duckdb.Error):
         return None
-    said = str(error)
-    numbered = re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", said)
+    text = str(error)
+    numbered = re.match(r"Invalid Input Error: CSV Error on Line: (\d+)", text)
     line = int(numbered.group(1)) if numbered else None
-    if file.gzipped and said.startswith("IO Error"):
-        # It unpacks (``check_gzip``); DuckDB knows no comment and no checksum in a gzip header.
+    if file.gzipped and text.startswith("IO Error"):
+        # ``check_gzip`` unpacked it; DuckDB does not read a gzip header with a comment or a checksum.
         return DataError(
             f"{file.path}: this form of gzip is not read", hint="unpack it, or pack it with gzip"
         )
-    if line is not None and "not utf-8 encoded" in said:
+    if line is not None and "not utf-8 encoded" in text:
         return _not_utf8(file.path, line)
     where = Location(file.path, line, 1) if line is not None else None
-    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
+    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if fields:
         problem = f"{fields.group(2)} fields in this row; the header has {fields.group(1)}"
-    elif "unterminated quote" in said:
+    elif "unterminated quote" in text:
         problem = "a quoted field that is not closed, or goes on after its closing quote"
-    elif "Maximum line size" in said:
+    elif "Maximum line size" in text:
         problem = "a line longer than 2,000,000 bytes"
     else:
         problem = "not well-formed CSV (RFC 4180), or line ends of several kinds"
@@ -323,8 +318,8 @@ def quoted(name: str) -> str:
 # -- DuckDB
 
 
-def duckdb_columns(connection: Any, path: str, said: str | None) -> DatabaseTable:
-    """The table or view called ``said``, or the only one; from the catalogue alone.
+def duckdb_columns(connection: Any, path: str, table: str | None) -> DatabaseTable:
+    """The table or view called ``table``, or the only one; from the catalogue alone.
 
     Raises
     ------
@@ -336,7 +331,7 @@ def duckdb_columns(connection: Any, path: str, said: str | None) -> DatabaseTabl
         f"UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE {here} ORDER BY ALL"
     ).fetchall()
     shown = [name if schema == "main" else f"{schema}.{name}" for schema, name in names]
-    chosen = chosen_table(path, shown, said)
+    chosen = chosen_table(path, shown, table)
     if shown.count(chosen) > 1:
         raise DataError(
             f"{path}: '{chosen}' is a name with a point, and a name in a schema", hint="rename one of the two"
@@ -351,9 +346,9 @@ def duckdb_columns(connection: Any, path: str, said: str | None) -> DatabaseTabl
 
 
 def duckdb_table(connection: Any, source: DatabaseTable, places: Sequence[int]) -> Any:
-    """The columns at these places as an Ibis table of ``c0`` and on; a view of it that only this session has.
+    """The columns at these places as an Ibis table of ``c0`` and on, by a view that only this session has.
 
-    Only these: Ibis need not know the types of the others.
+    Only these: Ibis may lack the types of the others.
     """
     columns = [f"{quoted(source.columns[place])} AS c{i}" for i, place in enumerate(places)]
     connection.raw_sql(
@@ -367,7 +362,7 @@ def duckdb_table(connection: Any, source: DatabaseTable, places: Sequence[int]) 
 
 @contextmanager
 def sqlite_database(path: str) -> Iterator[sqlite3.Connection]:
-    """A connection that cannot write; DuckDB asks for rows in a thread of its own."""
+    """A connection that cannot write. DuckDB reads rows through it in another thread."""
     uri = f"file:{urllib.parse.quote(os.path.abspath(path))}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     try:
@@ -376,13 +371,13 @@ def sqlite_database(path: str) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def sqlite_columns(connection: sqlite3.Connection, path: str, said: str | None) -> DatabaseTable:
-    """As ``duckdb_columns``."""
+def sqlite_columns(connection: sqlite3.Connection, path: str, table: str | None) -> DatabaseTable:
+    """The table or view called ``table``, or the only one; errors as ``duckdb_columns``."""
     names = connection.execute(
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
         "ESCAPE '\\' ORDER BY name"
     ).fetchall()
-    name = quoted(chosen_table(path, tuple(name for (name,) in names), said))
+    name = quoted(chosen_table(path, tuple(name for (name,) in names), table))
     header = connection.execute(f"SELECT * FROM {name} LIMIT 0").description
     return DatabaseTable(name, tuple(column[0] for column in header))
 
@@ -396,7 +391,7 @@ def sqlite_batches(
 ) -> Iterator[list[list[str | None]]]:
     """The columns at these places as text, in batches of rows; one column of NULL where there is no place.
 
-    One statement reads them all, so that what is written meanwhile is not seen.
+    One statement reads them all, so that rows written meanwhile are not read.
 
     Raises
     ------
@@ -437,7 +432,7 @@ def _batches(connection: sqlite3.Connection, path: str, read: str) -> Iterator[l
 
 
 def sqlite_error(path: str, error: sqlite3.Error) -> DataError:
-    """Our words for an error of SQLite; that for text which is not UTF-8 has no code, and quotes the text."""
+    """Our error for an error of SQLite. One about text that is not UTF-8 has no code, and quotes the text."""
     code = getattr(error, "sqlite_errorname", "text that is not UTF-8")
     hint = "it is being written; try again later" if code in ("SQLITE_BUSY", "SQLITE_LOCKED") else ""
     return DataError(f"{path}: cannot be read as an SQLite database ({code})", hint=hint)
@@ -447,23 +442,23 @@ def _text(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bytes) else repr(value)
 
 
-def chosen_table(database: str, names: Sequence[str], said: str | None, hint: str = "") -> str:
-    """The table or view of that name; the only one where none is named.
+def chosen_table(database: str, names: Sequence[str], table: str | None, hint: str = "") -> str:
+    """The name ``table`` if it is one of ``names``; where it is None, the only name.
 
     Raises
     ------
     DataError : no such table, several and none is named, or none at all, with the ``hint``.
     """
     listed = f"{', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
-    if said is not None and said in names:
-        return said
+    if table is not None and table in names:
+        return table
     if not names:
         raise DataError(f"{database}: the database has no table and no view", hint=hint)
-    if said is not None:
-        near = suggest(said, names)
+    if table is not None:
+        near = suggest(table, names)
         there = f"the database has: {listed}"
         raise DataError(
-            f"{database}: no table or view '{said}'",
+            f"{database}: no table or view '{table}'",
             hint=f"{near}\n  {there}" if near.startswith("did") else there,
         )
     if len(names) > 1:

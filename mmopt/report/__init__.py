@@ -1,4 +1,4 @@
-"""What a reader sees: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
+"""Reports for readers: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
 
 - ``table_style.py``: how numbers and tables look
 - ``program_tables.py``: tables of programs, and forecasts of solves
@@ -7,12 +7,12 @@
 - ``comparison_tables.py``: tables of compared programs, baselines and their ranking
 - ``release_tables.py``: tables of accuracy, plans, answers and ledgers
 - ``release_chart.py``: charts of accuracy and of released answers
-- ``charts.py``: what charts share, performance profiles, and charts of a strategy
+- ``charts.py``: parts that charts share, performance profiles, and charts of a strategy
 - ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
 - ``explain/``: a program explained
-- ``displays.py``: charts and displays of what users hold, by kind
-- ``frames.py``: what users hold as named columns, by kind
-- ``every_report.py``: what others take of all this, loaded when it is asked for
+- ``displays.py``: charts and displays of the objects that users hold, by kind
+- ``frames.py``: named columns of the objects that users hold, by kind
+- ``every_report.py``: all that other folders use of this one, loaded on first use
 - ``page.py``: a report: one page of all of it
 """
 
@@ -26,5 +26,5 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """A name of ``every_report``: who takes one module of tables does not load all the others."""
+        """A name of ``every_report``: so an import of one module of tables does not load all the others."""
         return getattr(importlib.import_module("mmopt.report.every_report"), name)

@@ -1,13 +1,12 @@
-"""What charts share, performance profiles, and charts of a strategy.
+"""Parts that charts share, performance profiles, and charts of a strategy.
 
-What charts have in common: colours, dashes and marks that differ without colour too, and saving.
+All charts share colours, and dashes and marks that differ without colour, too; and are saved in one way.
 
-Performance profiles: how many instances each solver has solved within a factor of the quickest one.
+A performance profile is the number of instances that each solver has solved within a factor of the quickest
+one. Source: Dolan & Moré, Benchmarking optimization software with performance profiles, Mathematical
+Programming 2002.
 
-Source: Dolan & Moré, Benchmarking optimization software with performance profiles, Mathematical Programming
-2002.
-
-Charts of a strategy: its entries as a heat map, what each cell costs, and the error of each query.
+Charts of a strategy are its entries as a heat map, the cost of each cell, and the error of each query.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 FORMATS = (".svg", ".png")
-# Okabe & Ito, which readers without red or green tell apart; their yellow is too pale for lines.
+# Okabe & Ito's, which are distinct also for readers who do not see red or green; their yellow is too pale.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -94,14 +93,14 @@ def empty_figure(width: float, height: float) -> Figure:
 def _drawn(figure: Figure, kind: str, dpi: int) -> bytes:
     drawn = io.BytesIO()
     with warnings.catch_warnings():
-        # Of a script that the font lacks: the chart has boxes there, tables have the text.
+        # About letters that the font lacks: the chart has boxes there, tables have the text.
         warnings.filterwarnings("ignore", "Glyph")
         figure.savefig(drawn, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
     return drawn.getvalue()
 
 
 def stroke(number: int) -> dict[str, Any]:
-    """The line of the curve of this number: a colour, and another dash each time that these are used up."""
+    """The style of line number ``number``: a colour, and another dash each time that these are used up."""
     dashes = DASHES[number // len(COLOURS) % len(DASHES)]
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
 
@@ -132,19 +131,19 @@ Seconds = Mapping[str, Sequence[float]]
 LEAST_RIGHT_END = 2.0  # factor at which the axis ends at least
 BEYOND = 1.15  # the axis goes on after the last step, by this factor
 PANEL_HEIGHT = 2.3  # inches
-MOST_COLUMNS, WIDEST = 4, 64  # of the legend: columns, and characters in a line
+MOST_COLUMNS, WIDEST = 4, 64  # columns of the legend, and characters in a line of it
 MARKS = 3  # on each line
 
 
 def performance_profile(seconds: Seconds) -> dict[str, tuple[Array, Array]]:
     """For each solver factors τ (k,), ascending from 1, and the share (k,) of the instances solved within τ.
 
-    The factor is that to the quickest solver of the same instance. An instance that no solver solved counts
-    in the shares of all: none of them reaches 1 then.
+    The factor is the time over that of the quickest solver of the same instance. An instance that no solver
+    solved counts in the shares of all: none of them reaches 1 then.
 
     Parameters
     ----------
-    seconds : by solver, of each instance, in the same order; infinity where it was not solved.
+    seconds : by solver, for each instance, in the same order; infinity where it was not solved.
 
     Raises
     ------
@@ -152,9 +151,9 @@ def performance_profile(seconds: Seconds) -> dict[str, tuple[Array, Array]]:
     """
     lengths = {name: len(times) for name, times in seconds.items()}
     if not lengths or not all(lengths.values()) or len(set(lengths.values())) > 1:
-        said = ", ".join(f"{name} {count}" for name, count in lengths.items()) or "no solver"
+        given = ", ".join(f"{name} {count}" for name, count in lengths.items()) or "no solver"
         raise OptionError(
-            f"a profile needs a time of every solver for every instance, not: {said}",
+            f"a profile needs a time of every solver for every instance, not: {given}",
             hint="a solver that failed on an instance has infinity there",
         )
     for name, times in seconds.items():
@@ -164,24 +163,24 @@ def performance_profile(seconds: Seconds) -> dict[str, tuple[Array, Array]]:
     table = np.array([list(times) for times in seconds.values()], dtype=float)
     quickest = table.min(axis=0)
     factors = table / np.where(np.isfinite(quickest), quickest, 1.0)
-    found = {}
+    profiles = {}
     for name, row in zip(seconds, factors, strict=True):
         places, counts = np.unique(row[np.isfinite(row)], return_counts=True)
         if not len(places) or places[0] > 1.0:
             places, counts = np.append(1.0, places), np.append(0, counts)
-        found[name] = (places, np.cumsum(counts) / len(row))
-    return found
+        profiles[name] = (places, np.cumsum(counts) / len(row))
+    return profiles
 
 
 def profile_figure(accuracies: Mapping[str, Seconds], title: str = "") -> Figure:
     """A panel of step curves for each accuracy, one above the other, a line for each solver.
 
-    Lines differ in colour, dashes and marks; no two marks stand at one factor.
+    Lines differ in colour, dashes and marks; no two marks are at one factor.
 
     Parameters
     ----------
-    accuracies : by what was asked for ("gap 1e-4"), the seconds as ``performance_profile`` takes them. A
-        solver has the same line in all panels.
+    accuracies : by the accuracy ("gap 1e-4"), the seconds as ``performance_profile`` takes them. A solver has
+        the same line in all panels.
 
     Raises
     ------
@@ -223,7 +222,7 @@ def write_profile(accuracies: Mapping[str, Seconds], path: Path, title: str = ""
 
 
 def _style(number: int) -> dict[str, Any]:
-    """The dashes go on by one when the marks are used up: 32 lines differ without colour too."""
+    """The style of a line; dashes shift by one when marks are used up: 32 lines differ without colour."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "linestyle": DASHES[(number + number // len(MARKERS)) % len(DASHES)],
@@ -262,8 +261,8 @@ def _dress(axes: Axes, title: str, end: float) -> None:
     plainly(axes, title)
 
 
-MOST_PIXELS = 256  # of a heat map, a side: what is larger is coarsened
-MOST_PANELS = 9  # components with a picture of their own
+MOST_PIXELS = 256  # a side of a heat map: a larger one is coarsened
+MOST_PANELS = 9  # components that have a picture
 MOST_DENSE = 2048  # rows and columns up to which a structured strategy is drawn as its matrix
 BASELINES = ("identity", "workload")
 
@@ -271,8 +270,8 @@ BASELINES = ("identity", "workload")
 def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     """The entries of a strategy, zero in white, below 0 and above in two colours.
 
-    A large matrix is coarsened: the title says how many entries are one square, which shows the one of them
-    largest in magnitude. A strategy by component has a panel for each, the largest ``MOST_PANELS`` of them.
+    A large matrix is coarsened: a square shows the entry largest in magnitude of its block, whose size is in
+    the title. A strategy by component has a panel for each of its ``MOST_PANELS`` largest components.
 
     Raises
     ------
@@ -332,8 +331,8 @@ def _draw_entries(axes: Axes, name: str, matrix: Array, largest: float) -> Any:
         interpolation="nearest",
         extent=(-0.5, picture.shape[1] * block[1] - 0.5, picture.shape[0] * block[0] - 0.5, -0.5),
     )
-    said = f"{block[0]} × {block[1]} entries a square: the largest" if max(block) > 1 else ""
-    axes.set_title(", ".join(filter(None, (name, said))), loc="left", fontsize=8)
+    scale = f"{block[0]} × {block[1]} entries a square: the largest" if max(block) > 1 else ""
+    axes.set_title(", ".join(filter(None, (name, scale))), loc="left", fontsize=8)
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
@@ -343,9 +342,9 @@ def _draw_entries(axes: Axes, name: str, matrix: Array, largest: float) -> Any:
 
 
 def coarsened(matrix: Array) -> tuple[Array, tuple[int, int]]:
-    """The matrix, at most ``MOST_PIXELS`` a side, and how many entries, down and across, are one of it.
+    """The matrix with at most ``MOST_PIXELS`` a side, and the size of a block, down and across.
 
-    One shows the entry largest in magnitude of its block.
+    Each block is replaced by its entry largest in magnitude.
     """
     down, across = (math.ceil(size / MOST_PIXELS) for size in matrix.shape)
     rows, columns = (math.ceil(size / by) * by for size, by in zip(matrix.shape, (down, across), strict=True))
@@ -359,7 +358,7 @@ def coarsened(matrix: Array) -> tuple[Array, tuple[int, int]]:
 def profile_of_cells(strategy: StrategyForm, title: str = "") -> Figure:
     """The privacy profile: the squared length of each column, in the order of the cells.
 
-    A strategy by component has one length an orbit of cells, drawn as wide as its orbit has cells.
+    A strategy by component has one length for each orbit of cells, drawn as wide as the orbit has cells.
     """
     profile = strategy.profile
     costs, sizes = levels(profile)
@@ -376,8 +375,8 @@ def profile_of_cells(strategy: StrategyForm, title: str = "") -> Figure:
     axes.set_xlim(0, ends[-1])
     where = "cells, by orbit, dearest first" if isinstance(profile, Level) else "cell"
     axes.set(xlabel=where, ylabel="squared column length")
-    said = "privacy profile at unit noise"
-    plainly(axes, f"{title}: {said}" if title else said)
+    subject = "privacy profile at unit noise"
+    plainly(axes, f"{title}: {subject}" if title else subject)
     return figure
 
 
@@ -386,9 +385,9 @@ def error_figure(
 ) -> Figure:
     """Standard error of each query at unit noise per unit of sensitivity, beside baselines of the same norm.
 
-    bound : on total error, over all strategies: a line at √(bound / m), below which no root mean square
-        can be. Drawn where it is a bound on that: all weights are 1, the noise is
-        Gaussian, and neighbours differ by a row. Baselines too are drawn for such neighbours alone.
+    bound : on the total error of all strategies: a line at √(bound / m), below which no root mean square can
+        be. It is drawn where that follows: all weights are 1, the noise is Gaussian, and neighbours differ
+        by a row. Baselines, too, are drawn for such neighbours alone.
 
     Raises
     ------
@@ -418,10 +417,10 @@ def error_figure(
 
 
 def error_curves(strategy: StrategyForm, workload: Workload, name: str) -> dict[str, Array]:
-    """By name (m,) the standard errors of the queries at unit noise per unit of sensitivity.
+    """Standard errors (m,) of the queries at unit noise per unit of sensitivity, by name.
 
-    Of the strategy and, where neighbours differ by a row, of the baselines that tell the answers and fit in
-    memory. A strategy that has the name of a baseline is told apart.
+    For the strategy and, where neighbours differ by a row, for the baselines that determine the answers and
+    fit in memory. A strategy with the name of a baseline gets another one.
     """
     compared = {f"strategy of '{name}'" if name in BASELINES else name: strategy}
     if strategy.neighbours == ADD_REMOVE:

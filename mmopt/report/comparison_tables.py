@@ -1,10 +1,8 @@
 """Tables of compared programs, baselines and their ranking.
 
-Programs and baselines at a stated privacy, best first.
-
-Baselines: the catalogue, what they cost, and how they stand beside the programs of a comparison.
-
-Programs side by side: certificates, strategies, baselines, what they took, why some were not solved.
+The ranking has programs and baselines at a stated privacy, best first. Baselines have a table of the
+catalogue, one of their costs, and one of their factors to the programs of a comparison. A comparison of
+programs shows certificates, strategies, baselines, time and memory, and the reasons why some were not solved.
 """
 
 from __future__ import annotations
@@ -40,10 +38,11 @@ def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None)
 
     Factors are rounded to the nearest.
 
-    Where queries have targets there is a column of what they cost, and none for the best program for the same
-    noise: there is no room for both. Where there is no program, there is neither that nor the kind.
+    Where queries have targets there is a column of their cost, in place of the column of factors to the best
+    program for the same noise: there is no room for both. Without a program there is neither the latter nor
+    the column of kinds.
 
-    name : of an outcome; by default its program's.
+    name : gives the name of an outcome; by default that of its program.
     """
     stated = ranked.stated
     assert stated is not None
@@ -75,7 +74,7 @@ def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None)
 
 
 def ranking_legend(ranked: Ranking) -> list[str]:
-    """What the words in the ranking mean, as far as they occur."""
+    """Explain the words that occur in the ranking."""
     stated = ranked.stated
     if not ranked.places or stated is None:
         return []
@@ -112,7 +111,7 @@ FACTOR_ROUNDING = 1e-6  # a factor nearer to 1 is no difference
 
 
 def baselines_table(rows: Iterable[Baseline]) -> Table:
-    """A row per baseline: name with its parameters, what it is, the source."""
+    """A row per baseline: its name and parameters, its title, the source."""
     return rows_table(
         ("baseline", "", "source"),
         ((bold("\n  ".join([row.name, *map(str, row.parameters)])), row.title, row.source) for row in rows),
@@ -120,9 +119,9 @@ def baselines_table(rows: Iterable[Baseline]) -> Table:
 
 
 def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None) -> list[object]:
-    """The least error first; then what was chosen for the workload, and why some do not apply.
+    """Tables with the least error first; then choices made for the workload, and why some do not apply.
 
-    ranked : of the baselines at a stated privacy; without it a table for each noise, at unit noise.
+    ranked : the baselines at a stated privacy; without it there is a table for each noise, at unit noise.
     """
     notes = [(one.name, note) for one in evaluated if (note := _note(one))]
     if ranked is not None and ranked.stated is not None:
@@ -160,21 +159,21 @@ def _note(one: Evaluated) -> str:
 
 
 def factors_tables(factors: Sequence[Factors], programs: Mapping[int, str]) -> list[Table]:
-    """A table for each noise: the program they stand beside, then the baselines, the least error first.
+    """A table for each noise: the program they are compared with, then the baselines, the least error first.
 
-    Where queries have targets, another one after it: the privacy cost at which all are met.
+    Where queries have targets it is followed by a table of the privacy cost at which all are met.
 
-    programs : how that program is called, by norm.
+    programs : the name of that program, by norm.
     """
     tables = []
     for norm, name in programs.items():
-        beside = [(one.cost, one) for one in factors if one.cost is not None and one.cost.norm == norm]
-        tables += [_baseline_table(beside, norm, name), _privacy_table([one for _, one in beside], norm)]
+        costed = [(one.cost, one) for one in factors if one.cost is not None and one.cost.norm == norm]
+        tables += [_baseline_table(costed, norm, name), _privacy_table([one for _, one in costed], norm)]
     return [table for table in tables if table is not None]
 
 
 def factors_legend(factors: Sequence[Factors]) -> list[str]:
-    """What the words in the tables mean."""
+    """Explain the words in the tables of factors."""
     if all(one.cost is None for one in factors):
         return []
     lines = [
@@ -198,11 +197,11 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
     return lines
 
 
-def _baseline_table(beside: Sequence[tuple[Cost, Factors]], norm: int, program: str) -> Table | None:
-    best = beside[0][1].against if beside else None
+def _baseline_table(costed: Sequence[tuple[Cost, Factors]], norm: int, program: str) -> Table | None:
+    best = costed[0][1].against if costed else None
     if best is None or best.solution is None:
         return None
-    error, rmse, bound = best.solution.error, best.solution.rmse, beside[0][1].bound
+    error, rmse, bound = best.solution.error, best.solution.rmse, costed[0][1].bound
     over = _times(error / bound if bound > 0 else inf, up=True)
     first = (bold(best.program), figure(error, up=True), "1", over, figure(rmse, 4, up=True), "1")
     rest = (
@@ -214,15 +213,15 @@ def _baseline_table(beside: Sequence[tuple[Cost, Factors]], norm: int, program: 
             figure(cost.rmse, 4, up=True),
             _times(one.rmse),
         )
-        for cost, one in sorted(beside, key=lambda pair: pair[0].error)
+        for cost, one in sorted(costed, key=lambda pair: pair[0].error)
     )
     numbers = ("total error", "factor", "/ bound", "rmse", "factor")
     title = f"Baselines, {NOISES[norm]} noise: factors to {program}"
     return rows_table(("baseline", *numbers), [first, *rest], numbers, title)
 
 
-def _privacy_table(beside: Sequence[Factors], norm: int) -> Table | None:
-    costs = [(one.privacy, one.name) for one in beside if one.privacy is not None]
+def _privacy_table(factors: Sequence[Factors], norm: int) -> Table | None:
+    costs = [(one.privacy, one.name) for one in factors if one.privacy is not None]
     if not costs:
         return None
     best = costs[0][0]
@@ -248,15 +247,16 @@ def _times(factor: float, up: bool | None = None) -> str:
 def comparison_report(
     outcomes: Sequence[Outcome], factors: Sequence[Factors] = (), ranked: Ranking | None = None
 ) -> Group:
-    """What is best, then two tables with a row for each outcome that was tried, notes and what was left out.
+    """The best first, then two tables with a row for each outcome that was tried, notes, and a list of the
+    rest.
 
-    Where a privacy is stated, all that can be released there stands in one ranking, programs and baselines.
-    Else strategies and baselines are in a table for each noise, as their errors have no common unit.
+    Where a privacy is stated, one ranking has all that can be released there, programs and baselines. Else
+    strategies and baselines are in a table for each noise, as their errors have no common unit.
 
     In the other tables a program and its formulations, which must agree in objective and bound up to their
-    gaps, stand together; so do the solvers and tolerances of one program.
+    gaps, are next to each other; so are the solvers and tolerances of one program.
 
-    ranked : of the same outcomes and factors; by default at unit noise.
+    ranked : a ranking of the same outcomes and factors; by default at unit noise.
     """
     if ranked is None:
         ranked = ranking(outcomes, factors)
@@ -275,11 +275,11 @@ def comparison_report(
         tables = [*_strategies(ranked, outcomes), *factors_tables(factors, names)]
         parts[1:1] = [part for table in tables for part in ("", table)]
     unranked = ((clipped(reason), _entry_name(entry, outcomes)) for reason, entry in ranked.left_out)
-    remarks = (f"({i}) {', '.join(names)}: {said}" for i, (said, names) in enumerate(notes.items(), 1))
+    remarks = (f"({i}) {', '.join(names)}: {note}" for i, (note, names) in enumerate(notes.items(), 1))
     programs = left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried))
-    beside = ((clipped(one.reason), one.name) for one in factors if one.reason)
+    excluded = ((clipped(one.reason), one.name) for one in factors if one.reason)
     reasons = [*remarks, *left_out("Not ranked:", unranked), *programs]
-    reasons += left_out("Baselines left out:", beside)
+    reasons += left_out("Baselines left out:", excluded)
     about = factors_legend(factors) if ranked.stated is None else ranking_legend(ranked)
     sections = [reasons, [*about, *_legend(tried, ranked)]]
     lines = [line for section in sections if section for line in ("", *section)]
@@ -306,7 +306,7 @@ def _certificates(
     title: str, tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
 ) -> Table:
     def cells(outcome: Outcome) -> tuple[object, ...]:
-        solution, said = outcome.solution, outcome.reason
+        solution, note = outcome.solution, outcome.reason
         figures = ("-", "-", "-")
         if solution is not None:
             grades = (("objective", solution.objective_grade), ("bound", solution.bound_grade))
@@ -315,21 +315,21 @@ def _certificates(
             ]
             to = solution.strategy.neighbours
             only = [f"figures are for neighbours {to}"] * (to != ADD_REMOVE)
-            said = "; ".join([*only, *weaker, *solution.warnings])
+            note = "; ".join([*only, *weaker, *solution.warnings])
             up = solution.sense == "minimize"
             bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
             figures = (figure(solution.objective, up=up), bound, gap(solution.gap))
         status = cell(outcome.stop)
-        if said:
-            notes.setdefault(said, []).append(_name(outcome, outcomes))
-            status.append(f" ({list(notes).index(said) + 1})")
+        if note:
+            notes.setdefault(note, []).append(_name(outcome, outcomes))
+            status.append(f" ({list(notes).index(note) + 1})")
         return (*figures, status)
 
     return _table(title, ("objective", "bound", "gap"), tried, outcomes, cells, "status")
 
 
 def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]:
-    """At unit noise: a table for each noise, the best first."""
+    """A table for each noise, the best first, at unit noise."""
     scaled = _is_scaled(outcomes)
     costs = {id(place.entry): place.cost for place in ranked.places} if ranked.by_cost else {}
 
@@ -343,8 +343,8 @@ def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]
     numbers = (*["value"] * scaled, *["privacy cost"] * ranked.by_cost, "total error", "rmse")
     ordered = [o for o in best_first(ranked, outcomes) if o.solution]
     for noise in dict.fromkeys(o.noise for o in ordered):
-        own = [o for o in ordered if o.noise == noise]
-        yield _table(f"Strategies, {noise} noise", numbers, own, outcomes, cells)
+        same = [o for o in ordered if o.noise == noise]
+        yield _table(f"Strategies, {noise} noise", numbers, same, outcomes, cells)
 
 
 def _work(outcome: Outcome) -> tuple[object, ...]:
@@ -369,13 +369,13 @@ def _table(
     cells: Callable[[Outcome], tuple[object, ...]],
     *words: str,
 ) -> Table:
-    """Columns of numbers, then of words, which ``cells`` gives of each outcome."""
+    """Columns of numbers, then of words; ``cells`` gives those of an outcome."""
     rows = ((*head, *cells(outcome)) for head, outcome in _heads(shown, outcomes))
     return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
 
 
 def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tuple[list[str], Outcome]]:
-    """The first two cells of each row: a program is named once, and stands below the one it restates."""
+    """The first two cells of each row: a program is named once, indented below one that it restates."""
     present = {o.program for o in shown}
     before = ""
     for outcome in shown:
@@ -386,12 +386,12 @@ def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tu
 
 
 def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
-    """The solver, and the tolerance where several were asked for."""
+    """The solver, and its tolerance where outcomes have several."""
     tolerance = ""
     if outcome.tolerance is not None and len({o.tolerance for o in outcomes}) > 1:
         short = f"{outcome.tolerance:.0e}"
         tolerance = f" {short}" if float(short) == outcome.tolerance else f" {outcome.tolerance:g}"
-    # Where nothing is solved (a closed form), the solver's place says what the status says.
+    # Where nothing is solved (a closed form), the name of the solver is the status.
     return "-" if outcome.solver in ("", outcome.stop) else outcome.solver + tolerance
 
 
@@ -401,13 +401,13 @@ def _name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
 
 
 def _only_name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
-    """The program alone, where one outcome only has it."""
+    """The name of the program, with the solver where several outcomes are of that program."""
     several = sum(o.program == outcome.program for o in outcomes) > 1
     return _name(outcome, outcomes) if several else outcome.program
 
 
 def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
-    """What the words in the tables mean, as far as they occur."""
+    """Explain the words that occur in the tables of a comparison."""
     solutions = [o.solution for o in tried if o.solution is not None]
     lines = []
     present = {o.program for o in tried}
@@ -434,7 +434,7 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
 
 
 def _gap_words(solutions: Sequence[Solution]) -> str:
-    """What the gaps of these solutions are."""
+    """Describe how the gaps of these solutions are computed."""
     bounded = [s for s in solutions if s.gap is not None]
     maximized = {s.sense for s in bounded if not s.kind_of_gap} or {"minimize"}
     ratios = {"minimize": "objective / bound - 1", "maximize": "bound / objective - 1"}

@@ -1,12 +1,8 @@
-"""Charts of convergence: gap against seconds and iterations.
+"""Charts of convergence: gap against seconds and iterations, for solutions or a comparison.
 
-How solves came down, for a chart: certified gaps, and what solvers count of their own iterations.
-
-Charts of convergence: gap against seconds and against iterations, of solutions or of a comparison.
-
-What is certified (the best repaired point and the best bound so far, by the program file) is a thick line of
-steps, and a mark where it ends. What a solver counts of its own iterations is a thin line, and said to be
-that: the largest of its gap and its residuals, which nobody has checked.
+The certified gap (the best repaired point and the best bound so far, by the program file) is a thick line of
+steps with a mark at its end. The solver's count of its iterations is a thin line, named as such in the
+legend: the largest of its gap and its residuals, which are not checked.
 """
 
 from __future__ import annotations
@@ -39,24 +35,24 @@ from mmopt.results import Solution, gap_between
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-LARGEST_GAP = 1e3  # a gap above this says nothing, and would press the others together
+LARGEST_GAP = 1e3  # a gap above this means nothing, and would press the others together
 SMALLEST_GAP = 1e-16  # a gap of zero has no logarithm
-MOST_STEPS = 10  # of a procedure that are drawn, the last ones
+MOST_STEPS = 10  # the last steps of a procedure, which are drawn
 
 Place = tuple[float | None, int | None, float]  # seconds, iterations, gap; None where not known
 
 
 @dataclass(frozen=True)
 class Descent:
-    """How a solve came down: places of its certified points, and of its own count, a list for each run.
+    """The course of a solve: places of its certified points, and those that its solver reported, by run.
 
-    tolerance : the gap asked for; 0 where that is not known. is_claimed : whether the bound is.
+    tolerance : the requested gap; 0 where that is not known. is_claimed : whether the bound is only claimed.
     """
 
     program: str
     solver: str
     certified: list[Place] = field(default_factory=list)
-    own: list[list[Place]] = field(default_factory=list)
+    reported: list[list[Place]] = field(default_factory=list)
     tolerance: float = 0.0
     is_claimed: bool = False
 
@@ -65,18 +61,19 @@ class Descent:
         return bool(self.certified) and self.certified[-1][2] <= self.tolerance
 
 
-def descents(found: Outcome | Solution) -> list[Descent]:
-    """What is drawn of an outcome or a solution; of a procedure without a history its last steps.
+def descents(result: Outcome | Solution) -> list[Descent]:
+    """The lines that are drawn for an outcome or a solution; for a procedure without a history its last
+    steps.
 
-    Gaps of ``LARGEST_GAP`` and more are left out, and those below ``SMALLEST_GAP`` drawn there.
+    Gaps of ``LARGEST_GAP`` and more are left out, those below ``SMALLEST_GAP`` are drawn at that gap.
     """
-    if isinstance(found, Outcome):
-        return [_of_outcome(found)]
-    rows = _iterations(found)
-    if rows or not found.steps:
-        places = _certified(rows, found.sense)
-        return [_descent(found, rows, _with_end(places, found, found.seconds.get("total")))]
-    last = list(found.steps.items())[-MOST_STEPS:]
+    if isinstance(result, Outcome):
+        return [_of_outcome(result)]
+    rows = _iterations(result)
+    if rows or not result.steps:
+        places = _certified(rows, result.sense)
+        return [_descent(result, rows, _with_end(places, result, result.seconds.get("total")))]
+    last = list(result.steps.items())[-MOST_STEPS:]
     steps = ((f"step {name}", descents(step)) for name, step in last)
     return [replace(one, program=name) for name, those in steps for one in those[:1]]
 
@@ -100,18 +97,18 @@ def _of_outcome(outcome: Outcome) -> Descent:
 
 
 def _with_end(places: list[Place], solution: Solution, seconds: float | None) -> list[Place]:
-    """With the gap of the solution, if it is another one: its bound may be of another program."""
+    """Add the gap of the solution, unless it is the last one: its bound may be of another program."""
     last = _drawn(solution.gap)
     if last is None:
         return places
-    if places and math.isclose(places[-1][2], last, rel_tol=1e-3):  # the same, judged again
+    if places and math.isclose(places[-1][2], last, rel_tol=1e-3):  # the same gap, judged again
         seconds, iterations, _ = places[-1]
         return [*places[:-1], (seconds, iterations, last)]
     return [*places, (seconds, solution.iterations, last)]
 
 
 def _iterations(solution: Solution) -> list[Mapping[str, Any]]:
-    """The rows of iterations; those of rounds of a search have no bound."""
+    """The rows of iterations; rows of a search's rounds have no bound and are left out."""
     return [row for row in solution.history if "certified" in row]
 
 
@@ -121,21 +118,21 @@ def _descent(
     runs = itertools.groupby(
         (row for row in rows if not row["certified"]), key=lambda row: (row.get("part"), row.get("run"))
     )
-    own = [list(_own(run, solution.sense, before)) for _, run in runs]
-    if all(len(run) < 2 for run in own):  # of each run where it ended
-        own = [[place for run in own for place in run]]
+    reported = [list(_reported(run, solution.sense, before)) for _, run in runs]
+    if all(len(run) < 2 for run in reported):  # only the end of each run
+        reported = [[place for run in reported for place in run]]
     return Descent(
         solution.program,
         solution.solver,
         certified,
-        [run for run in own if run],
+        [run for run in reported if run],
         float(solution.options.get("tolerance") or 0.0),
         solution.bound_grade == "claimed",
     )
 
 
 def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
-    """The certified rows with a gap; of the whole, where there are parts of it too."""
+    """The certified rows with a gap; those of the whole where there are rows of its parts, too."""
     kept = [row for row in rows if row["certified"]]
     whole = [row for row in kept if "part" not in row]
     return [
@@ -145,10 +142,11 @@ def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
     ]
 
 
-def _own(rows: Iterable[Mapping[str, Any]], sense: str, before: float) -> Iterator[Place]:
-    """Objective and bound may pass each other while residuals are large: the largest of all three counts.
+def _reported(rows: Iterable[Mapping[str, Any]], sense: str, before: float) -> Iterator[Place]:
+    """The places that a solver reported: the largest of its gap and its two residuals counts, as objective
+    and bound may pass each other while residuals are large.
 
-    Where a solver prints both with the same few digits, its gap is not known.
+    Where a solver prints objective and bound with the same few digits, its gap is not known.
     """
     for row in rows:
         gap = gap_between(row.get("objective", np.nan), row.get("bound"), sense)
@@ -159,16 +157,16 @@ def _own(rows: Iterable[Mapping[str, Any]], sense: str, before: float) -> Iterat
 
 
 def _drawn(gap: float | None) -> float | None:
-    """Where a gap is drawn; None where it is not."""
+    """The height at which a gap is drawn; None where it is not drawn."""
     return max(gap, SMALLEST_GAP) if gap is not None and gap < LARGEST_GAP else None
 
 
 PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
 WIDE = 10.0  # factor between the ends of two runs from which their scale is logarithmic
-PANEL_HEIGHT, ROW_HEIGHT = 2.5, 0.17  # inches: of a panel, and of a row of the legend
+PANEL_HEIGHT, ROW_HEIGHT = 2.5, 0.17  # inches, of a panel and of a row of the legend
 LONGEST = 66  # characters of a line below
-ASKED_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
-CERTIFIED, OWN = 1.7, 0.7  # widths of lines
+TOLERANCE_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
+CERTIFIED, REPORTED = 1.7, 0.7  # widths of lines
 MARK = 10.0  # size of the mark where a run ends
 
 
@@ -187,27 +185,28 @@ def write_convergence(solution: Solution, path: Path, title: str = "") -> None:
     save(path, lambda: convergence_figure([solution], title))
 
 
-def convergence_figure(found: Sequence[Outcome | Solution], title: str = "") -> Figure:
+def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -> Figure:
     """Two panels, one above the other: gap against seconds, and against iterations.
 
     A program has a colour and dashes, a solver a mark; where there is one program, a solver has all three. A
-    filled mark ends a run that reached the gap asked for, an open one any other. Where there are more colours
-    than dashes the marks are numbered as in the legend. What has no gap to draw is named below.
+    filled mark ends a run that reached the requested gap, an open one any other. Where there are more
+    programs than dashes the marks are numbered as in the legend. Programs without a gap to draw are named
+    below.
 
     Raises
     ------
     OptionError : matplotlib is not installed.
     """
     need_matplotlib()
-    outcomes = in_groups([one for one in found if isinstance(one, Outcome)])
+    outcomes = in_groups([one for one in results if isinstance(one, Outcome)])
     ordered: list[Outcome | Solution] = [*outcomes]
-    ordered += [one for one in found if isinstance(one, Solution)]
+    ordered += [one for one in results if isinstance(one, Solution)]
     every = [descent for one in ordered for descent in descents(one)]
-    drawn = [descent for descent in every if descent.certified or descent.own]
+    drawn = [descent for descent in every if descent.certified or descent.reported]
     look = _Look.of(drawn)
     handles = _legend(drawn, look)
     rows = max(map(len, handles), default=0)
-    left = [len(one.steps) for one in found if isinstance(one, Solution) and len(one.steps) > MOST_STEPS]
+    left = [len(one.steps) for one in results if isinstance(one, Solution) and len(one.steps) > MOST_STEPS]
     below = [f"The last {MOST_STEPS} of {steps} steps" for steps in left] + _below(every, drawn)
     height = 2 * PANEL_HEIGHT + ROW_HEIGHT * (rows + len(below)) + 0.8
     figure = empty_figure(6.0, height)
@@ -216,10 +215,10 @@ def convergence_figure(found: Sequence[Outcome | Solution], title: str = "") -> 
         for descent in drawn:
             _draw(axes, descent, axis, look, is_log=_is_wide(drawn, axis))
         for tolerance in sorted({descent.tolerance for descent in drawn} - {0.0}):
-            axes.axhline(tolerance, zorder=1, **ASKED_STYLE)
+            axes.axhline(tolerance, zorder=1, **TOLERANCE_STYLE)
         axes.set(yscale="log", ylabel="gap")
         axes.margins(0.06)
-    is_compared = any(isinstance(one, Outcome) for one in found)
+    is_compared = any(isinstance(one, Outcome) for one in results)
     since = "the start of its process" if is_compared else "the start"
     _scale(over_time, f"seconds since {since}, compiling included", is_log=_is_wide(drawn, 0))
     _scale(over_iterations, "\n".join(["iterations", *below]), is_log=_is_wide(drawn, 1))
@@ -269,11 +268,11 @@ def _stroke(number: int, width: float) -> dict[str, Any]:
 def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> None:
     number, marker = look.number(one), look.marker(one)
     colour = COLOURS[number % len(COLOURS)]
-    for run in one.own:
+    for run in one.reported:
         # Iteration 0, the start, has no place on a logarithmic axis.
         line = [(p[axis], p[2]) for p in run if p[axis] is not None and (p[axis] or not is_log)]
         if line:
-            axes.plot(*zip(*line, strict=True), marker=".", markersize=2.5, **_stroke(number, OWN))
+            axes.plot(*zip(*line, strict=True), marker=".", markersize=2.5, **_stroke(number, REPORTED))
     line = [(place[axis], place[2]) for place in one.certified if place[axis] is not None]
     if not line:
         return
@@ -318,13 +317,15 @@ def _legend(drawn: Sequence[Descent], look: _Look) -> tuple[list[Any], list[Any]
         marks = [mark(MARKERS[n % len(MARKERS)], name, "0.3") for name, n in look.solvers.items()]
     if any(one.certified for one in drawn):
         marks.append(entry("certified", color="0.3", linewidth=CERTIFIED, drawstyle="steps-post"))
-    if any(one.own for one in drawn):
-        marks.append(entry("the solver's own count", color="0.3", linewidth=OWN, marker=".", markersize=2.5))
+    if any(one.reported for one in drawn):
+        marks.append(
+            entry("the solver's own count", color="0.3", linewidth=REPORTED, marker=".", markersize=2.5)
+        )
         marks.append(entry("(not checked; gap or residual)", linestyle="none"))
     if not all(one.has_reached for one in drawn if one.certified):
         marks.append(mark("o", "open: gap not reached", "white"))
     if any(one.tolerance for one in drawn):
-        marks.append(entry("gap asked for", **ASKED_STYLE))
+        marks.append(entry("gap asked for", **TOLERANCE_STYLE))
     return lines, marks
 
 
@@ -333,23 +334,25 @@ def _named(program: str, claimed: set[str]) -> str:
 
 
 def _below(every: Sequence[Descent], drawn: Sequence[Descent]) -> list[str]:
-    """What is left out, and where it is."""
+    """Remarks below the chart: what is left out of it, and where."""
     certified = {one.program for one in every if one.certified}
     missing = dict.fromkeys(one.program for one in every if one.program not in certified)
-    untimed = dict.fromkeys(one.solver for one in drawn if any(p[0] is None for run in one.own for p in run))
-    places = [place for one in drawn for run in [one.certified, *one.own] for place in run]
+    untimed = dict.fromkeys(
+        one.solver for one in drawn if any(p[0] is None for run in one.reported for p in run)
+    )
+    places = [place for one in drawn for run in [one.certified, *one.reported] for place in run]
     lowest = any(gap == SMALLEST_GAP for *_, gap in places)
-    said = [
+    remarks = [
         f"Without a certified gap below {LARGEST_GAP:g}: {', '.join(missing)}" if missing else "",
         f"No times of single iterations: {', '.join(untimed)}" if untimed else "",
         f"Gaps below {SMALLEST_GAP:g} are drawn there" if lowest else "",
     ]
-    return [line for text in said if text for line in textwrap.wrap(text, LONGEST)]
+    return [line for text in remarks if text for line in textwrap.wrap(text, LONGEST)]
 
 
 def _is_wide(drawn: Sequence[Descent], axis: int) -> bool:
-    """Whether some took many times as long as others."""
-    every = [[p[axis] or 0 for run in [one.certified, *one.own] for p in run] for one in drawn]
+    """Whether some runs took many times as long as others."""
+    every = [[p[axis] or 0 for run in [one.certified, *one.reported] for p in run] for one in drawn]
     ends = [end for places in every if (end := max(places)) > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
 

@@ -1,8 +1,7 @@
-"""Charts and displays of what users hold, by kind.
+"""Charts and displays of the objects that users hold, by kind.
 
-The charts of what users hold, by kind: of solutions, strategies and comparisons.
-
-What a notebook shows of each result: the paragraphs and tables of reports, as HTML in one way.
+``chart`` draws a solution, a strategy or a comparison. ``display`` shows an object in a notebook: the
+paragraphs and tables of reports, as HTML in one way.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
 from mmopt.report.explain.explanation import Block, Excerpt, Listing, Paragraph, Table
 from mmopt.report.explain.explanation_html import Folded, fragment
-from mmopt.report.frames import asked_of, framed, kind_of, kinds_of, strategy_of
+from mmopt.report.frames import errors_workload, framed, kind_of, kinds_of, strategy_of
 from mmopt.report.release_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.solution_tables import tuning_table, verification_report
 from mmopt.report.table_style import figure, left_out
@@ -61,21 +60,21 @@ def chart(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> F
         return heat_map(strategy, title)
     if kind == "profile":
         return profile_of_cells(strategy, title)
-    is_proved = getattr(value, "error_bound_grade", "") == "proved"  # of a strategy alone nothing is
+    is_proved = getattr(value, "error_bound_grade", "") == "proved"  # for a strategy alone nothing is proved
     bound = value.error_bound if is_proved else None
-    return error_figure(strategy, asked_of(value, workload, "plot"), title, bound)
+    return error_figure(strategy, errors_workload(value, workload, "plot"), title, bound)
 
 
-ROWS_SHOWN = 10  # of a frame
+ROWS_SHOWN = 10  # in a frame
 ENTRIES_SHOWN = 12  # rows and columns of a strategy, up to which its entries are shown
 WARNINGS = ("not private", "warning")  # names of rows
 NOISES = {1: "Laplace: of L1 norms of columns", 2: "Gaussian: of L2 norms of columns"}
 
 
 def display(*values: object) -> str:
-    """HTML for a notebook: of results, frames, rows as (name, text), tables of rich, one below the other.
+    """HTML for a notebook: results, frames, rows as (name, text), tables of rich, one below the other.
 
-    All texts are escaped; nothing is loaded. TypeError for what is none of these.
+    All texts are escaped; nothing is loaded. TypeError for a value of another type.
     """
     return fragment([block for value in values for block in _blocks(value)])
 
@@ -91,8 +90,8 @@ def _blocks(value: object) -> Iterable[Block | Folded]:
         case Request():
             return _request(value)
         case Privacy():
-            said = privacy_warning(value.epsilon, value.delta, value.rho)
-            return _rows([("privacy", str(value)), *[("warning", said)] * bool(said)])
+            warning = privacy_warning(value.epsilon, value.delta, value.rho)
+            return _rows([("privacy", str(value)), *[("warning", warning)] * bool(warning)])
         case Workload():
             return _workload(value)
         case StrategyForm():
@@ -181,7 +180,7 @@ def _strategy(strategy: StrategyForm) -> Iterator[Block]:
 
 
 def _columns(strategy: StrategyForm) -> list[tuple[str, str]]:
-    """The least and the largest; nothing over more cells than there can be numbers."""
+    """The least and the largest squared column; nothing where there are too many cells for a list."""
     try:
         costs, _ = levels(strategy.profile)
     except TooLargeError:
@@ -195,8 +194,8 @@ def _entry(value: float) -> str:
 
 
 def _frame(frame: Frame) -> Iterator[Block]:
-    if said := frame.metadata.get("warning"):
-        yield Paragraph((said,), "loud")
+    if warning := frame.metadata.get("warning"):
+        yield Paragraph((warning,), "loud")
     columns = [values[:ROWS_SHOWN].tolist() for values in frame.columns.values()]
     rows = [tuple(map(_value, row)) for row in zip(*columns, strict=True)]
     right = [i for i, values in enumerate(frame.columns.values()) if values.dtype.kind in "fiu"]
@@ -210,13 +209,13 @@ def _value(value: object) -> str:
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[Block]:
-    """Rows as a table, below what warns."""
+    """Rows as a table, below the warnings among them."""
     yield from (Paragraph((f"{name}: {text}",), "loud") for name, text in rows if name in WARNINGS)
     yield _facts([row for row in rows if row[0] not in WARNINGS])
 
 
 def _rich(report: object) -> Iterator[Block]:
-    """What is printed on a terminal: tables, their titles, and lines between them."""
+    """The blocks of what a terminal prints: tables, their titles, and lines between them."""
     match report:
         case Group():
             for part in report.renderables:

@@ -1,4 +1,4 @@
-"""All that the package gives to others, by name."""
+"""All names that other folders use of this package."""
 
 from mmopt.report.charts import check_chart, performance_profile, profile_figure, write_profile
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report

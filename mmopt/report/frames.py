@@ -1,4 +1,4 @@
-"""What users hold as named columns, by kind: what charts draw, queries of a workload, what was compared."""
+"""Named columns of the objects that users hold, by kind: figures of charts, queries, outcomes compared."""
 
 from __future__ import annotations
 
@@ -33,15 +33,17 @@ OF_BASELINES = ("name", "noise", "reason", "sensitivity", "error", "rmse", "erro
 
 
 def kind_of(kind: str, kinds: Sequence[str], what: str) -> str:
-    """The kind, by default the first there is; OptionError for one that there is not."""
+    """The kind, by default the first; OptionError for one that is not among the kinds."""
     if kind and kind not in kinds:
-        known = ", ".join(f"'{one}'" for one in kinds)
-        raise OptionError(f"there is no {what} '{kind}' of it, expected {known}", hint=suggest(kind, kinds))
+        expected = ", ".join(f"'{one}'" for one in kinds)
+        raise OptionError(
+            f"there is no {what} '{kind}' of it, expected {expected}", hint=suggest(kind, kinds)
+        )
     return kind or kinds[0]
 
 
 def strategy_of(value: Solution | FactoredSolution | StrategyForm) -> StrategyForm:
-    """Of a solution its own; ResultError where its program says none."""
+    """A strategy itself, or that of a solution; ResultError where its program has none."""
     if isinstance(value, StrategyForm):
         return value
     if not value.has_strategy:
@@ -49,30 +51,32 @@ def strategy_of(value: Solution | FactoredSolution | StrategyForm) -> StrategyFo
     return value.strategy
 
 
-def asked_of(value: object, workload: WorkloadLike | None, call: str) -> Workload:
-    """The workload whose errors are asked for; OptionError without one, else as ``solved_workload``."""
+def errors_workload(value: object, workload: WorkloadLike | None, call: str) -> Workload:
+    """The workload whose errors are shown; OptionError without one, else as ``solved_workload``."""
     if workload is None:
         raise OptionError("errors are those of queries", hint=f"{call}('errors', workload)")
     return solved_workload(value, workload)
 
 
 def solved_workload(value: object, workload: WorkloadLike) -> Workload:
-    """The workload; ResultError where it is not that of the solution. A strategy is for any."""
-    asked = as_workload(workload)
-    theirs = asked.hash if isinstance(value, StrategyForm) else getattr(value, "workload_hash", asked.hash)
-    if theirs != asked.hash:
-        message = f"the solution is for the workload {theirs[:12]}…, this one is {asked.hash[:12]}…"
+    """The workload; ResultError where it is not that of the solution. A strategy is for any workload."""
+    resolved = as_workload(workload)
+    theirs = (
+        resolved.hash if isinstance(value, StrategyForm) else getattr(value, "workload_hash", resolved.hash)
+    )
+    if theirs != resolved.hash:
+        message = f"the solution is for the workload {theirs[:12]}…, this one is {resolved.hash[:12]}…"
         raise ResultError(message, hint="give the workload that was solved")
-    return asked
+    return resolved
 
 
 def framed(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Frame:
-    """Its table of this kind; parameters and errors as ``notebook.Charted.frame``."""
+    """The table of this kind; parameters and errors as ``notebook.Charted.frame``."""
     return _frames(value)[kind_of(kind, kinds_of(value), "table")](value, workload)
 
 
 def kinds_of(value: Any) -> tuple[str, ...]:
-    """The kinds of its tables, and, but for a comparison, of its charts; the default first."""
+    """The kinds of tables of a value, also of charts (except for a comparison); the default first."""
     return tuple(_frames(value))
 
 
@@ -81,42 +85,42 @@ def _frames(value: Any) -> _Frames:
 
 
 def _queries(value: Workload | Request, _: object) -> Frame:
-    """Weight, largest variance asked for (NaN: none), and the squared length: of a count, its cells."""
-    asked = as_workload(value)
+    """Weight, requested largest variance (NaN: none), squared length (the number of cells of a count)."""
+    workload = as_workload(value)
     columns = {
-        "weight": asked.weights,
-        "max_variance": np.where(np.isfinite(asked.targets), asked.targets, np.nan),
-        "squared_length": asked.squared_norms(),
+        "weight": workload.weights,
+        "max_variance": np.where(np.isfinite(workload.targets), workload.targets, np.nan),
+        "squared_length": workload.squared_norms(),
     }
-    return Frame({**query_columns(asked, columns), **columns})
+    return Frame({**query_columns(workload, columns), **columns})
 
 
-def _outcomes(found: Comparison, _: object) -> Frame:
-    """A row for each outcome: the program, its figures, what it took; what is not known is missing."""
-    columns = {name: _texts(getattr(o, name) for o in found) for name in TEXTS}
-    columns |= {name: _numbers(getattr(o, name) for o in found) for name in NUMBERS}
-    columns |= {name: _numbers(getattr(o.solution, name, None) for o in found) for name in FIGURES}
-    return Frame(columns | {n: _texts(getattr(o.solution, n, None) for o in found) for n in GRADES})
+def _outcomes(comparison: Comparison, _: object) -> Frame:
+    """A row for each outcome: the program, its figures, time and memory; unknown values are missing."""
+    columns = {name: _texts(getattr(o, name) for o in comparison) for name in TEXTS}
+    columns |= {name: _numbers(getattr(o, name) for o in comparison) for name in NUMBERS}
+    columns |= {name: _numbers(getattr(o.solution, name, None) for o in comparison) for name in FIGURES}
+    return Frame(columns | {n: _texts(getattr(o.solution, n, None) for o in comparison) for n in GRADES})
 
 
-def _factors(found: Baselines, _: object) -> Frame:
+def _factors(baselines: Baselines, _: object) -> Frame:
     """A row for each baseline and noise, and a reason where it has no figures."""
-    rows = [one.summary() for one in found]
+    rows = [one.summary() for one in baselines]
     read = {name: _texts if name in ("name", "noise", "reason") else _numbers for name in OF_BASELINES}
     return Frame({name: columns(row[name] for row in rows) for name, columns in read.items()})
 
 
-def _checks(found: Verification, _: object) -> Frame:
+def _checks(verification: Verification, _: object) -> Frame:
     texts = {
-        "what": _texts(row.what for row in found.rows),
-        "stated": _texts(shown(row.stated) for row in found.rows),
-        "recomputed": _texts(shown(row.recomputed) for row in found.rows),
+        "what": _texts(row.what for row in verification.rows),
+        "stated": _texts(shown(row.stated) for row in verification.rows),
+        "recomputed": _texts(shown(row.recomputed) for row in verification.rows),
     }
-    return Frame({**texts, "holds": np.array([row.holds for row in found.rows], dtype=bool)})
+    return Frame({**texts, "holds": np.array([row.holds for row in verification.rows], dtype=bool)})
 
 
-def _parts(found: Tuned, _: object) -> Frame:
-    return Frame({"part": _texts(found.rmse), "rmse": _numbers(found.rmse.values())})
+def _parts(tuned: Tuned, _: object) -> Frame:
+    return Frame({"part": _texts(tuned.rmse), "rmse": _numbers(tuned.rmse.values())})
 
 
 def _history(solution: Solution, _: object) -> Frame:
@@ -133,9 +137,9 @@ def _profile(value: Any, _: object) -> Frame:
 
 
 def _errors(value: Any, workload: WorkloadLike | None) -> Frame:
-    asked, strategy = asked_of(value, workload, "frame"), strategy_of(value)
-    curves = error_curves(strategy, asked, "standard_error")
-    return Frame({**query_columns(asked, curves), **curves})
+    queried, strategy = errors_workload(value, workload, "frame"), strategy_of(value)
+    curves = error_curves(strategy, queried, "standard_error")
+    return Frame({**query_columns(queried, curves), **curves})
 
 
 _Frames = Mapping[str, Callable[[Any, WorkloadLike | None], Frame]]
@@ -155,7 +159,7 @@ FRAMES: Mapping[type, _Frames] = MappingProxyType(
         Verification: {"checks": _checks},
     }
 )
-"""By class what it has, the default first."""
+"""The tables of each class by kind, the default first."""
 
 
 def _texts(values: Iterable[str | None]) -> Array:

@@ -1,4 +1,4 @@
-"""A report: one HTML page of what was asked, chosen, proved and released. It loads and runs nothing."""
+"""A report: one HTML page about queries, strategy, proofs and a release. It loads and runs nothing."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ANSWERS_SHOWN = 20  # of a group, in the table; the chart has all
-# A chart is drawn on white: at night its lightness is turned round, its hues are not.
+ANSWERS_SHOWN = 20  # in the table, of a group; the chart has all
+# A chart is drawn on white: in dark mode its lightness is inverted, its hues are not.
 CHARTS = """
 body { max-width: 76rem; }
 figure { margin: 1em 0; overflow-x: auto; } figure svg { max-width: 100%; min-width: 30rem; height: auto; }
@@ -66,12 +66,12 @@ RELEASED = (
 
 @dataclass(frozen=True)
 class Contents:
-    """What a page is about. A part that is None has no section.
+    """The contents of a page. A part that is None has no section.
 
-    title : of the page. workload : what was asked. file_hash : SHA-256 of its file, if it has one.
-    solution : what is measured. plan : a release with it, before any data.
+    title : of the page. workload : the queries. file_hash : SHA-256 of their file, if they have one.
+    solution : the solution whose strategy is measured. plan : a release with it, before any data.
     comparison : programs or solvers side by side.
-    manifest, answers : of a release, both or none.
+    manifest, answers : those of a release, both or none.
     """
 
     title: str
@@ -85,12 +85,12 @@ class Contents:
 
     @property
     def confidence(self) -> float:
-        """Of intervals: that of the answers, else 95 %."""
+        """The confidence of intervals: that of the answers, else 95 %."""
         return 0.95 if self.manifest is None else float(self.manifest["accuracy"]["confidence"])
 
 
 def write_page(contents: Contents, path: str | Path | None) -> str:
-    """The page; also written, whole or not at all, where a path is given. Errors as ``page``; ResultError."""
+    """The page, also written to a path, if any, whole or not at all. Errors as ``page``; ResultError."""
     text = page(contents)
     if path is not None:
         write_whole(Path(path), text.encode())
@@ -99,12 +99,12 @@ def write_page(contents: Contents, path: str | Path | None) -> str:
 
 def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
     """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
-    asked = None if workload is None else solved_workload(solution, workload)
-    return write_page(Contents(solution.program, asked, solution=solution), path)
+    given = None if workload is None else solved_workload(solution, workload)
+    return write_page(Contents(solution.program, given, solution=solution), path)
 
 
 def page(contents: Contents) -> str:
-    """The HTML of a report; the same contents are the same text.
+    """The HTML of a report; the same contents give the same text.
 
     Raises
     ------
@@ -155,14 +155,14 @@ def _about(c: Contents) -> Iterator[str]:
 
 
 def _explained(solution: Solution, workload: Workload | None) -> Iterator[str]:
-    """The program as written, beside what it became."""
+    """The program as written, and beside it as compiled."""
     program = Program.parse(solution.program_text, solution.program)
     try:
         e = explain(program, workload, solution=solution)
     except TooLargeError as error:
         yield _shown(f"What was compiled is not shown: {error.message}")
         e = explain(program, solution=solution)
-    if e.solved is not None:  # its rows stand at the strategy
+    if e.solved is not None:  # its rows are in the section of the strategy
         e = replace(e, solved=replace(e.solved, rows=()) if e.solved.lines else None)
     every = list(arranged(e))
     first, listing, *reasons = arranged(replace(e, compiled=None, solved=None, steps=()))

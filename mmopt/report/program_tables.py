@@ -1,8 +1,8 @@
 """Tables of programs, and forecasts of solves.
 
-What a solve will take, before it starts: dimensions, cones, and a forecast for each solver.
-
-Programs as a reader sees them: the list, text in colours, formulas in lines, givens, who takes them.
+A forecast is made before a solve starts: dimensions, cones, and memory and time for each solver. Programs are
+shown as a list, as text in colours, as formulas in lines, with their givens, and with the solvers that take
+them.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class SolverSize:
 class Sizes:
     """A program, a step of a procedure or a factor, at a workload's sizes. A smooth program has no cones.
 
-    ``chosen`` is the solver that would run; ``refusal`` says why none would. ``conic`` is the conic solver
-    that would run without kernels, where there is one. ``step`` names the step, or the attributes of a
-    factor. ``reductions``: what a solve would do first, a line each; ``components``: how the workload splits,
-    where its solution stays by component. ``search``: how often it is solved, of a program with a rank. Cones
-    and dimensions are those before any reduction.
+    ``chosen`` is the solver that would run; ``refusal`` is the reason where none would. ``conic`` is the
+    conic solver that would run without kernels, where there is one. ``step`` names the step, or the
+    attributes of a factor. ``reductions``: what a solve would do first, a line each; ``components``: how the
+    workload splits, where its solution stays by component. ``search``: how often a program with a rank is
+    solved. Cones and dimensions are those before any reduction.
     """
 
     program: str
@@ -134,7 +134,7 @@ def sizes_of(
 
     ``reduce`` False: over all cells, even where a workload is large.
 
-    What a step gets only as a parameter, a number that no size depends on, may be known later.
+    An argument that a step takes as a parameter, a number that no size depends on, may still be unknown.
 
     Raises
     ------
@@ -143,8 +143,8 @@ def sizes_of(
     """
     plan = plan_solve(program, workload, givens, reduce=reduce, solver=solver)
     if plan.factors:
-        found = [_planned(part, solver, ", ".join(names)) for part, names in plan.attributes.items()]
-        return [replace(s, reductions=(plan.split, *s.reductions), is_factor=True) for s in found]
+        factors = [_planned(part, solver, ", ".join(names)) for part, names in plan.attributes.items()]
+        return [replace(s, reductions=(plan.split, *s.reductions), is_factor=True) for s in factors]
     if not program.steps:
         return [_planned(plan, solver)]
     instance = plan.instance
@@ -154,10 +154,10 @@ def sizes_of(
             continue
         solved = Program.load(step.program)
         plain = {p.name for p in solved.parameters if p.declared is None or p.declared.kind == "scalar"}
-        known = {n: e for n, e in step.arguments if names_in(e) <= set(instance.env)}
-        if {n for n, _ in step.arguments} <= known.keys() | plain:
+        arguments = {n: e for n, e in step.arguments if names_in(e) <= set(instance.env)}
+        if {n for n, _ in step.arguments} <= arguments.keys() | plain:
             inner = bind(
-                solved, workload, {name: evaluate(expr, instance.env) for name, expr in known.items()}
+                solved, workload, {name: evaluate(expr, instance.env) for name, expr in arguments.items()}
             )
             out.append(_planned(plan_instance(inner, solver, reduce=reduce), solver, step.name))
     return out
@@ -168,7 +168,7 @@ def _planned(plan: SolvePlan, solver: str | None, step: str = "") -> Sizes:
 
 
 def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> Sizes:
-    """The sizes of a program with its numbers filled in. One of class smooth is searched, not handed over."""
+    """The sizes of a program with its numbers filled in. A smooth program is searched, not handed over."""
     program, sizes = instance.program, instance.sizes()
     is_searched = program.klass == "smooth"
     needed = [] if is_searched else cones(instance.checked, sizes)
@@ -219,7 +219,7 @@ def cone_rows(sizes: Sizes) -> list[tuple[str, ...]]:
 
 
 def solver_rows(sizes: Sizes) -> list[tuple[str, ...]]:
-    """Which solver takes the problem, or the cone that it lacks; predicted memory and time."""
+    """A row for each solver: predicted memory and time, or the cones that it lacks."""
     return [_solver_row(solver, sizes) for solver in sizes.solvers]
 
 
@@ -273,7 +273,7 @@ _VENUE = re.compile(r"(?<!\()\b[A-Z]{2,} \d{4}[^;]*")
 _NAME = re.compile(r"^[ \t]+(\w+)(?=:| =)", re.MULTILINE)
 _STRING = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r"#[^\n]*")
-# In this order: what comes later covers what is below it.
+# In this order: later styles cover earlier ones.
 STYLES = (
     (_NAME, "cyan"),
     (_STRING, "green"),
@@ -282,11 +282,11 @@ STYLES = (
     (_SECTION, "bold magenta"),
 )
 OPEN, CLOSE = "([{", ")]}"
-# What a line may end or begin with, the better the smaller the number.
+# Signs before which, and after which, a line may break: the smaller the number, the better.
 BEFORE = {"≤": 0, "≥": 0, "=": 0, "⪰": 0, "⪯": 0, "←": 0, "∀": 0, "+": 1, "−": 1, "/": 2, "∘": 2, "·": 2}
 AFTER = {";": 1, ",": 2}
 INDENT = 4
-LEAST_WIDTH_OF_WORDS = 24  # columns for words beside a formula; with fewer they stand below it
+LEAST_WIDTH_OF_WORDS = 24  # columns for words beside a formula; with fewer they are below it
 
 
 def programs_table(programs: Sequence[Program]) -> Table:
@@ -302,9 +302,9 @@ def programs_table(programs: Sequence[Program]) -> Table:
 
 
 def place(program: Program) -> str:
-    """``PODS 2010, Program 5.2`` of a whole reference, where it has such."""
-    found = _VENUE.findall(program.cite)
-    return "; ".join(text.strip() for text in found) if found else program.cite
+    """The part ``PODS 2010, Program 5.2`` of a reference; the whole reference where it has none."""
+    venues = _VENUE.findall(program.cite)
+    return "; ".join(text.strip() for text in venues) if venues else program.cite
 
 
 def _words(program: Program) -> Text:
@@ -317,13 +317,13 @@ def highlighted(program: Program) -> Text:
     """The program's text with its sections, names, texts and comments in colours."""
     text = Text(program.text, no_wrap=True, overflow="ignore")
     for pattern, style in STYLES:
-        for found in pattern.finditer(program.text):
-            text.stylize(style, *found.span(pattern.groups))
+        for match in pattern.finditer(program.text):
+            text.stylize(style, *match.span(pattern.groups))
     return text
 
 
 def givens_table(program: Program) -> Table:
-    """Each given: its kind, where it comes from, what it is."""
+    """A row for each given: its kind, its source, its description."""
     rows, scope = [], check(program).scope
     for d in program.givens:
         dims = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
@@ -349,8 +349,8 @@ def _lines(checked: Checked) -> Iterator[tuple[Text | str, ...]]:
         yield bold(f"{c.name}{loop}"), left, c.relation.op, right
 
 
-def _described(known: Type) -> str:
-    return f"{known.curvature.value}, {known.shape}"
+def _described(kind: Type) -> str:
+    return f"{kind.curvature.value}, {kind.shape}"
 
 
 # -- long formulas in lines of a given width, broken where one would break them by hand
@@ -359,7 +359,7 @@ def _described(known: Type) -> str:
 def wrapped(formula: str, width: int) -> list[str]:
     """Lines of at most ``width`` characters, those after the first indented.
 
-    A break stands at a space, outermost brackets first, then before a relation, a sum, a product.
+    A break is at a space, outermost brackets first, then before a relation, a sum, a product.
     """
     lines: list[str] = []
     rest = formula
@@ -373,7 +373,7 @@ def wrapped(formula: str, width: int) -> list[str]:
 
 
 def _break(text: str, room: int) -> int | None:
-    """The best space at which to break; one beyond the room when there is none before."""
+    """The best space at which to break; the first one beyond the room when there is none within it."""
     places = []
     depth = 0
     for i, char in enumerate(text):
@@ -391,7 +391,7 @@ def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:
     """Lines of a program (label, formula, words) within ``width`` columns, the words beside the formulas."""
     left = max(len(label) for label, _, _ in lines) + 2
     room = width - left
-    beside = (
+    column = (
         max(
             (len(f) for _, f, words in lines if words and len(f) <= room - LEAST_WIDTH_OF_WORDS - 3),
             default=0,
@@ -402,10 +402,10 @@ def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:
     for label, formula, words in lines:
         rows = wrapped(formula, room)
         out.append(f"{label:<{left}}{rows[0]}")
-        if words and len(rows) == 1 and len(formula) + 3 <= beside:
-            first, *more = textwrap.wrap(words, room - beside)
-            out[-1] = f"{label:<{left}}{formula:<{beside}}{first}"
-            out += [" " * (left + beside) + row for row in more]
+        if words and len(rows) == 1 and len(formula) + 3 <= column:
+            first, *more = textwrap.wrap(words, room - column)
+            out[-1] = f"{label:<{left}}{formula:<{column}}{first}"
+            out += [" " * (left + column) + row for row in more]
             continue
         out += [" " * left + row for row in rows[1:]]
         if words:
@@ -418,10 +418,10 @@ def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:
 
 @dataclass(frozen=True)
 class Takers:
-    """Who takes a program.
+    """The solvers that take a program.
 
-    kernels : names of those that do. cones : kinds of cone that a conic solver needs for it; None where none
-    is needed: programs of class smooth are searched by gradients, closed forms evaluated.
+    kernels : the names of kernels that do. cones : kinds of cone that a conic solver needs for it; None where
+    none is needed: programs of class smooth are searched by gradients, closed forms evaluated.
     """
 
     kernels: tuple[str, ...]
@@ -437,7 +437,7 @@ class Takers:
 
 
 def takers(checked: Checked) -> Takers:
-    """Who takes a program; of a procedure, who takes every program that it solves."""
+    """The solvers that take a program; for a procedure, those that take every program that it solves."""
     if not checked.program.steps:
         kernels = [k.name for k in KERNELS if _is_taken(checked, k)]
         return Takers(tuple(kernels), _cones(checked))

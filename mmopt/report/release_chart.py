@@ -1,8 +1,7 @@
 """Charts of accuracy and of released answers.
 
-A chart of the half widths of all queries' intervals, before any data: a line for each group.
-
-The chart of a release: its answers with error bars, a panel for each group of queries.
+``accuracy_figure`` shows the half widths of all queries' intervals, before any data: a line for each group.
+``release_figure`` shows the answers of a release with error bars: a panel for each group of queries.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 GROUPS_NAMED = 12  # in the legend
-FEW_QUERIES = 60  # of a group, up to which each has a mark
+FEW_QUERIES = 60  # in a group, up to which each has a mark
 
 
 def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
@@ -35,14 +34,14 @@ def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str =
 
 
 def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
-    """Half widths by query, in the order of the workload; what was asked for as a dotted line above.
+    """Half widths by query, in the order of the workload; the requested ones as a dotted line.
 
     OptionError where matplotlib is not installed.
     """
     need_matplotlib()
     errors = accuracy_figures(plan, confidence)
     widths = errors["half_width"]
-    asked = errors.get("within", np.full(len(widths), np.nan))
+    wishes = errors.get("within", np.full(len(widths), np.nan))
     from matplotlib.ticker import MaxNLocator
 
     figure = empty_figure(8.0, 4.0)
@@ -53,16 +52,16 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
         marker = "o" if len(queries) < FEW_QUERIES else ""
         label = name if number < GROUPS_NAMED else None
         axes.plot(queries, widths[part], label=label, marker=marker, markersize=3, **style)
-        axes.plot(queries, asked[part], color=style["color"], linestyle=":", linewidth=1.0)
+        axes.plot(queries, wishes[part], color=style["color"], linestyle=":", linewidth=1.0)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("query, in the order of the workload")
     axes.set_ylabel(f"± counts at {percent(confidence)}")
-    if np.isfinite(asked).any():
+    if np.isfinite(wishes).any():
         axes.plot([], [], color="0.4", linestyle=":", label="asked for")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     unit, spent = plan.spent
-    said = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
-    plainly(axes, f"{title}: {said}" if title else said)
+    noise = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
+    plainly(axes, f"{title}: {noise}" if title else noise)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
 
@@ -71,8 +70,8 @@ PANELS = 8  # groups that are drawn; the title says how many are not
 LABELS = 30  # answers up to which each has its label
 MARKS = 400  # answers up to which each has its error bar; more are a band
 BANDS = 500  # places of a band: each spans the intervals of its answers
-LINES = 6  # values of a second attribute, each with a colour of its own
-BESIDE = 2  # answers that have no place on the scale, named below it
+LINES = 6  # values of a second attribute, each in another colour
+OFF_SCALE = 2  # most answers that have no place on the scale, which are written below it
 LONGEST = 40  # characters of a label
 
 REFINED: dict[str, Any] = {
@@ -87,7 +86,7 @@ Column = npt.NDArray[Any]
 
 
 class _Line(NamedTuple):
-    """Answers on a scale of values: its name, the rows (k,) of the frame, and where they stand (k,)."""
+    """Answers on a scale of values: its name, the rows (k,) of the frame, their places on the scale (k,)."""
 
     name: str
     rows: Column
@@ -95,20 +94,23 @@ class _Line(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """A group whose queries are ranges of one attribute, for each of a few values of another one."""
+    """A group whose queries are ranges of one attribute, for each of a few values of another one.
+
+    off_scale : rows of the frame that have no place on the scale.
+    """
 
     attribute: str
     lines: list[_Line]
-    beside: list[int]
+    off_scale: list[int]
 
 
 def release_figure(frame: Frame, title: str = "") -> Figure:
-    """Answers with their intervals, of an ``answers_frame``.
+    """The answers of an ``answers_frame`` with their intervals.
 
-    Ranges of one attribute stand at its values: bins in their middle, prefixes at their upper ends. Other
-    queries stand in their order, with labels where there are few; many are a line in a band that holds all
-    their intervals. Refined answers are diamonds, but not in a band. Simulated answers say so above.
-    OptionError where matplotlib is not installed.
+    Ranges of one attribute are drawn at its values: bins at their middle, prefixes at their upper ends. Other
+    queries are drawn in their order, with labels where there are few; many are a line in a band that holds
+    all their intervals. Refined answers are diamonds, but not in a band. A warning above marks simulated
+    answers. OptionError where matplotlib is not installed.
     """
     need_matplotlib()
     groups = answer_groups(frame)
@@ -139,13 +141,13 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
 
 
 def _height(part: slice, scale: _Scale | None) -> float:
-    """Of a panel, in inches: a row of text for each label."""
+    """The height of a panel, in inches: a row of text for each label."""
     count = part.stop - part.start
     return 0.7 + 0.19 * count if scale is None and count <= LABELS else 2.6
 
 
 def _scale(frame: Frame, part: slice) -> _Scale | None:
-    """The scale of values on which a group's queries are ranges that start together or follow each other."""
+    """A scale for a group whose queries are ranges that start together or follow each other; else None."""
     inner = frame.names[frame.names.index("label") + 1 : frame.names.index("estimate")]
     varying = [name for name in inner if frame[name].dtype == object and len(set(frame[name][part])) > 1]
     ranged = [name for name in varying if _ends(frame, inner, name)]
@@ -155,10 +157,10 @@ def _scale(frame: Frame, part: slice) -> _Scale | None:
     low, high = (_as_floats(frame[name]) for name in _ends(frame, inner, ranged[0]))
     rows = np.arange(part.start, part.stop)
     usable = np.isfinite(low[rows]) & np.isfinite(high[rows])
-    beside = rows[~usable].tolist()
+    off_scale = rows[~usable].tolist()
     names = frame[others[0]] if others else np.full(len(frame), None, dtype=object)
     values = list(dict.fromkeys(names[rows].tolist()))
-    if len(beside) > BESIDE or len(values) > LINES or usable.sum() < 2:
+    if len(off_scale) > OFF_SCALE or len(values) > LINES or usable.sum() < 2:
         return None
     lines = []
     for value in values:
@@ -169,17 +171,17 @@ def _scale(frame: Frame, part: slice) -> _Scale | None:
         places = high[line] if is_prefix and not is_bins else (low[line] + high[line]) / 2
         name = "all" if value is None else _short(str(value))
         lines.append(_Line(name, line, _as_dates(places, frame, ranged[0])))
-    return _Scale(ranged[0], lines, beside)
+    return _Scale(ranged[0], lines, off_scale)
 
 
 def _ends(frame: Frame, inner: tuple[str, ...], attribute: str) -> tuple[str, ...]:
-    """The two columns behind that of an attribute of bins; none for any other."""
+    """The two columns after that of an attribute of bins; none for any other."""
     ends = inner[inner.index(attribute) + 1 :][:2]
     return ends if len(ends) == 2 and all(frame[name].dtype != object for name in ends) else ()
 
 
 def _as_floats(values: Column) -> Column:
-    """Dates as days, those that are missing as NaN."""
+    """Dates as numbers of days, missing ones as NaN."""
     if values.dtype.kind != "M":
         return values
     return np.where(np.isnat(values), np.nan, values.astype("datetime64[D]").astype(np.float64))
@@ -199,9 +201,9 @@ def _draw_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
     axes.set(xlabel=_short(scale.attribute), ylabel="answer")
     if len(scale.lines) > 1:
         axes.legend(fontsize=8, frameon=False, loc="best")
-    if scale.beside:
-        said = "; ".join(_in_words(frame, row) for row in scale.beside)
-        axes.set_xlabel(f"{_short(scale.attribute)}\nnot on this scale: {said}")
+    if scale.off_scale:
+        answers = "; ".join(_in_words(frame, row) for row in scale.off_scale)
+        axes.set_xlabel(f"{_short(scale.attribute)}\nnot on this scale: {answers}")
 
 
 def _in_words(frame: Frame, row: int) -> str:
@@ -236,7 +238,7 @@ def _draw_row(
     *,
     joined: bool = True,
 ) -> None:
-    """Answers (k,) at places (k,): each with its bar, joined where they are of one scale; many as a band."""
+    """Draw answers (k,) at places (k,): each with its bar, joined if ``joined``; many as a band."""
     colour = COLOURS[number % len(COLOURS)]
     low, middle, high = (frame[name][rows] for name in ("low", "estimate", "high"))
     if len(rows) <= MARKS:
@@ -262,6 +264,6 @@ def _is_refined(frame: Frame) -> bool:
 
 
 def _short(text: str) -> str:
-    """One line of at most so many characters; a dollar is a dollar, and begins no formula."""
+    """One line of at most ``LONGEST`` characters; a dollar sign is escaped, as it would begin a formula."""
     line = " ".join(text.split())
     return (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…").replace("$", r"\$")

@@ -1,12 +1,9 @@
 """Tables of accuracy, plans, answers and ledgers.
 
-How accurate answers will be, and what they cost, before any data: by group of queries, and by query.
-
-What was spent from a ledger, release by release.
-
-A planned release, its answers, and simulated errors as tables.
-
-A release as rows: what was asked, what was spent, how accurate it is; all from its manifest.
+Before any data there are tables of the accuracy of answers and of their shares of the cost, by group of
+queries and by query, and of a planned release and simulated errors. A release has tables of its answers, and
+rows about its queries, its cost and its accuracy, all from its manifest. A ledger has a table of its entries,
+release by release.
 """
 
 from __future__ import annotations
@@ -34,51 +31,51 @@ from mmopt.results import Frame
 from mmopt.strategies import Neighbours
 from mmopt.workloads.query_product import wishes
 
-EXACT = 1 - 2 * BEYOND  # takes off what half widths have beyond what is computed: 15, not 15.01
-QUERIES_SHOWN = 10  # of a group
-SHARES_SHOWN = 10  # of the queries that a budget is spent on
+EXACT = 1 - 2 * BEYOND  # takes away the margin that is added to half widths: 15, not 15.01
+QUERIES_SHOWN = 10  # in a group
+SHARES_SHOWN = 10  # queries on which a budget is spent
 
 
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
-    """Standard errors of each group, its largest half width, what was asked for and whether that is held."""
+    """Standard errors of each group, its largest half width, its wish, and whether the wish is met."""
     errors = accuracy_figures(plan, confidence)
     numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
     words = wish_words(plan)
     rows: list[list[object]] = []
-    for (name, part), asked in zip(plan.workload.groups(), words, strict=True):
+    for (name, part), wish in zip(plan.workload.groups(), words, strict=True):
         each = plan.standard_errors[part]
         widest = errors["half_width"][part].max() * EXACT
         values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widest)
         row: list[object] = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
         if any(words):
             missed = int((errors["meets"][part] == 0).sum())
-            row += [asked, "" if not asked else f"{missed} missed" if missed else "yes"]
+            row += [wish, "" if not wish else f"{missed} missed" if missed else "yes"]
         rows.append(row)
-    said = ["asked", "held"] if any(words) else []
-    return rows_table(["standard error of", *numbers, *said], rows, numbers, whole=said)
+    headings = ["asked", "held"] if any(words) else []
+    return rows_table(["standard error of", *numbers, *headings], rows, numbers, whole=headings)
 
 
 def unmet_words(plan: Plan) -> str:
-    """How many of the queries with a wish miss it; nothing where none does."""
+    """The number of queries that miss their wish, in words; "" where none does."""
     if not np.isfinite(plan.workload.targets).any():
         return ""
-    meets = accuracy_figures(plan, 0.95)["meets"]  # whatever the confidence of what is shown
-    missed, asked = int((meets == 0).sum()), int(np.isfinite(meets).sum())
-    return f"{missed:,} of the {counted(asked, 'query')} with a wish" if missed else ""
+    meets = accuracy_figures(plan, 0.95)["meets"]  # independent of the confidence that is shown
+    missed, wished = int((meets == 0).sum()), int(np.isfinite(meets).sum())
+    return f"{missed:,} of the {counted(wished, 'query')} with a wish" if missed else ""
 
 
 def wish_words(plan: Plan) -> list[str]:
-    """What was asked for of each group of queries; nothing where it was not."""
-    asked = {rows.start: wish for rows, wish in wishes(plan.workload.blocks)}
+    """The wish of each group of queries, in words; "" where it has none."""
+    wish_of = {rows.start: wish for rows, wish in wishes(plan.workload.blocks)}
     targets = np.asarray(plan.workload.targets)
     words = []
     for _, rows in plan.workload.groups():
-        wish, limits = asked.get(rows.start), targets[rows][np.isfinite(targets[rows])]
-        said = [] if wish is None else [f"± {wish.half_width:g} at {percent(wish.confidence)}"]
+        wish, limits = wish_of.get(rows.start), targets[rows][np.isfinite(targets[rows])]
+        parts = [] if wish is None else [f"± {wish.half_width:g} at {percent(wish.confidence)}"]
         if limits.size and (wish is None or limits.min() < wish.variance):
             least, most = float(limits.min()), float(limits.max())
-            said.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
-        words.append(", ".join(said))
+            parts.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
+        words.append(", ".join(parts))
     return words
 
 
@@ -98,11 +95,11 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
 
 
 def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
-    """What each group asks for, its share of the cost, and what relaxing all of it would save."""
+    """A row for each group: its wish, its share of the cost, and the saving if all of it is relaxed."""
     groups = zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
     rows = [
-        (bold(name), f"{part.stop - part.start:,}", asked, _part(shares[part].sum()), _at_most(saved))
-        for (name, part), asked, saved in groups
+        (bold(name), f"{part.stop - part.start:,}", wish, _part(shares[part].sum()), _at_most(saved))
+        for (name, part), wish, saved in groups
     ]
     numbers = ("queries", "share of cost", "10 % wider saves")
     return rows_table(("group", "queries", "asked", *numbers[1:]), rows, numbers)
@@ -127,11 +124,11 @@ def _at_most(part: float) -> str:
 
 
 STATES = {"spent": "no folder was confirmed"}
-DIGITS = 12  # of a hash
+DIGITS = 12  # shown of a hash
 
 
 def entries_table(ledger: Ledger) -> Table:
-    """A row for each release; of a hash the first digits."""
+    """A row for each release, with the first digits of its hash."""
     terms, entries = ledger.account.terms, ledger.account.entries
     has_parts = terms.partition is not None
     heads = ["entry", terms.measure, *(["part"] * has_parts), "workload", "sha256", "time (UTC)", "folder"]
@@ -157,7 +154,7 @@ Row = tuple[Text | str, ...]
 
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
-    """What a release costs, under which theorem, and its noise, as (name, text)."""
+    """The cost of a release, the theorem for it, and its noise, as (name, text)."""
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
         limit = f"{plan.privacy}"
@@ -167,7 +164,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         f"at most {counted(unit.at_most, 'row')} of each {unit.column}: answers and intervals are of these "
         "rows, not of all"
     )
-    said = (
+    remarks = (
         ("counted", counts if unit.column else ""),
         ("scaled", plan.scaled_from),
         ("not covered", plan.not_covered),
@@ -180,7 +177,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         ("allowed", limit),
         ("neighbours", plan.neighbours.words),
         ("sensitivity", plan.sensitivity_of),
-        *((name, text) for name, text in said if text),
+        *((name, text) for name, text in remarks if text),
         ("theorem", plan.theorem),
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
         ("rmse", f"{rounded(plan.rmse, 6, up=True)} predicted, per query"),
@@ -188,7 +185,7 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
 
 
 def cost_words(rho: float | None, epsilon: float | None, delta: float | None) -> str:
-    """What a release costs, rounded up."""
+    """The privacy cost of a release in words, rounded up."""
     if rho is None:
         return f"epsilon = {rounded(str(epsilon), 6, up=True)}, pure (delta = 0)"
     at = "" if epsilon is None else f", epsilon = {rounded(str(epsilon), 6, up=True)} at delta = {delta!r}"
@@ -233,7 +230,7 @@ def _answer(frame: Frame, i: int) -> Row:
 
 
 def _refined(value: float, places: int) -> str:
-    """Whole numbers as they are."""
+    """A refined answer to so many decimals; a whole number without decimals."""
     return f"{value:,.{0 if value.is_integer() else places}f}"
 
 
@@ -259,7 +256,7 @@ def decimals(error: float) -> int:
 
 
 def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
-    """Strategies by name under one privacy: each group's errors, then those of all queries."""
+    """A table of strategies by name under one privacy: each group's errors, then those of all queries."""
     numbers = ("relative", "±", "expected", "rmse", "predicted")
     rows: list[Row] = []
     for name, run in runs:
@@ -278,8 +275,8 @@ def _errors(errors: GroupErrors) -> Row:
 
 
 def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, text) of a manifest, of this version or of 0.1.0; a simulated one says so first."""
-    asked, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
+    """(name, text) for a manifest, of this version or of 0.1.0; a simulated one begins with a warning."""
+    workload, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
     accuracy, versions = manifest["accuracy"], manifest["versions"]
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
@@ -289,7 +286,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("warning", manifest.get("warning", "")),
         (
             "asked",
-            f"{asked['queries']:,} queries over {whole(asked['cells'])} cells"
+            f"{workload['queries']:,} queries over {whole(workload['cells'])} cells"
             + (f", '{file}'" if file else ""),
         ),
         ("strategy", _strategy(manifest)),
@@ -314,7 +311,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _entry(ledger: Mapping[str, Any] | None) -> str:
-    """What was spent from which ledger; nothing without one."""
+    """The entry of a ledger, in words: what was spent, and what is left; "" without a ledger."""
     if ledger is None:
         return ""
     what, part = ledger["measure"], ledger.get("part")
@@ -326,7 +323,7 @@ def _entry(ledger: Mapping[str, Any] | None) -> str:
 
 
 def _strategy(manifest: Mapping[str, Any]) -> str:
-    """Where it is from, and what is measured."""
+    """The strategy in words: its program or template, and the number of measured queries."""
     program, solution = manifest.get("program"), manifest.get("solution", {})
     name = program.get("name", "") if isinstance(program, Mapping) else str(program or "")
     words = name or (f"template {solution['template']}" if solution.get("template") else "")
@@ -335,7 +332,7 @@ def _strategy(manifest: Mapping[str, Any]) -> str:
 
 
 def _refined_words(manifest: Mapping[str, Any]) -> str:
-    """By which rules, and what that costs; "" of a release that is not refined."""
+    """The rules of the refined answers, and what they cost; "" for a release that is not refined."""
     if (about := manifest.get("refined")) is None:
         return ""
     totals = "".join(f", {total['of']}: {total['value']:.12g}" for total in about["totals"])
@@ -348,7 +345,7 @@ def _refined_words(manifest: Mapping[str, Any]) -> str:
 
 
 def _optimum(manifest: Mapping[str, Any]) -> str:
-    """How near the answers, before they are made whole, are to the best ones."""
+    """The distance of refined answers, before they are made whole, from the best ones, in words."""
     if (about := manifest.get("refined")) is None:
         return ""
     far = about["standard_errors_from_best"]

@@ -1,8 +1,8 @@
 """Tables of a solution and of its history.
 
-The history of a solution: iterations of its solver, or rounds of a search; as a table and as a frame.
-
-Tables of what was solved: a solution, its checks and slack, its parts beside those of others.
+The history is the iterations of a solver, or the rounds of a search: as a table and as a frame. Further
+tables show a solution, its checks, its slack, its sub-workloads, and solutions for several parts or
+templates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mmopt.symmetry.components import Cells
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.workload import only, subworkloads
 
-ROWS_SHOWN = 20  # of a history
+ROWS_SHOWN = 20  # in a history
 ORDER = ("part", "run", "iteration", "seconds", "objective", "bound", "gap")
 # In a table, which has less room than a file
 HEADS = {"iteration": "iter", "seconds": "sec", "primal residual": "primal", "dual residual": "dual"}
@@ -41,8 +41,8 @@ Row = Mapping[str, float | bool]
 def history_table(solution: Solution) -> Table:
     """The history of a solution, at most ``ROWS_SHOWN`` rows of it.
 
-    Of rounds the best and the last row of each start are kept, then the best of the others; of iterations the
-    certified ones, the first and the last, and others evenly spaced. All are in their order.
+    Among rounds the best and the last row of each start are kept, then the best of the others; among
+    iterations the certified ones, the first and the last, and others evenly spaced. All are in their order.
     """
     history = solution.history
     up = solution.sense == "minimize"
@@ -55,11 +55,12 @@ def history_table(solution: Solution) -> Table:
 
 
 def history_frame(solution: Solution) -> Frame:
-    """Every row of the history, and of those of its steps, in columns (rows,); what a row lacks is NaN.
+    """Every row of the history, and of the histories of its steps, in columns (rows,); NaN where a row has
+    none.
 
     step : the name of the step of a procedure, or of the factor of a product. certified : whether objective
-    and bound are those of a repaired point, by the program file; else they are the solver's own count, not
-    checked. gap : what follows from the two, where it is finite.
+    and bound are those of a repaired point, by the program file; else they are the solver's count, not
+    checked. gap : the gap between the two, where it is finite.
     """
     named = list(_with_steps(solution, ""))
     columns: dict[str, Any] = {}
@@ -72,23 +73,23 @@ def history_frame(solution: Solution) -> Frame:
 
 
 def _columns(rows: Iterable[Mapping[str, object]]) -> list[str]:
-    """The names in rows, but ``certified``: those of iterations in their order, before any other."""
-    known = dict.fromkeys(name for row in rows for name in row if name != "certified")
-    return [*(name for name in ORDER if name in known), *(name for name in known if name not in ORDER)]
+    """The names in rows, without ``certified``: those in ``ORDER`` first, in that order."""
+    names = dict.fromkeys(name for row in rows for name in row if name != "certified")
+    return [*(name for name in ORDER if name in names), *(name for name in names if name not in ORDER)]
 
 
 def _with_steps(solution: Solution, step: str) -> Iterator[tuple[str, dict[str, float | bool]]]:
     for row in solution.history:
-        known = _gap(row, solution.sense)
-        yield step, {**row, **({} if known is None else {"gap": known})}
+        ratio = _gap(row, solution.sense)
+        yield step, {**row, **({} if ratio is None else {"gap": ratio})}
     for name, inner in solution.steps.items():
         yield from _with_steps(inner, f"{step}/{name}" if step else name)
 
 
 def _gap(row: Row, sense: str) -> float | None:
-    """Of a row; None where there is none that is finite."""
-    found = gap_between(row["objective"], row.get("bound"), sense) if "objective" in row else None
-    return None if found is None or not math.isfinite(found) else found
+    """The gap of a row; None where it has none that is finite."""
+    ratio = gap_between(row["objective"], row.get("bound"), sense) if "objective" in row else None
+    return None if ratio is None or not math.isfinite(ratio) else ratio
 
 
 def _iterations(solution: Solution, up: bool) -> Table:
@@ -113,10 +114,10 @@ def _iterations(solution: Solution, up: bool) -> Table:
 def _spread(history: Sequence[Row]) -> list[int]:
     """The places of the iterations to show, ascending."""
     certified = [i for i, row in enumerate(history) if row.get("certified")][-ROWS_SHOWN:]
-    own = [i for i, row in enumerate(history) if not row.get("certified")]
-    count = min(len(own), ROWS_SHOWN - len(certified))
-    chosen = np.linspace(0, len(own) - 1, count).round().astype(int)
-    return sorted([*certified, *(own[place] for place in chosen)])
+    others = [i for i, row in enumerate(history) if not row.get("certified")]
+    count = min(len(others), ROWS_SHOWN - len(certified))
+    chosen = np.linspace(0, len(others) - 1, count).round().astype(int)
+    return sorted([*certified, *(others[place] for place in chosen)])
 
 
 def _part(kept: Sequence[int], history: Sequence[Row]) -> str:
@@ -139,7 +140,7 @@ def _kept(history: Sequence[Row], sign: float) -> list[int]:
 
 
 def _text(name: str, value: float | None, up: bool | None) -> str:
-    """``up``: whether an objective is rounded up, and a bound down; None for plain numbers."""
+    """A value as text. ``up`` rounds an objective up and a bound down; None: plain numbers."""
     if name in ("gap", "residual", "primal residual", "dual residual"):
         return gap(value)
     if name == "seconds":
@@ -150,13 +151,13 @@ def _text(name: str, value: float | None, up: bool | None) -> str:
 
 
 CELLS_SHOWN = 10  # with slack
-AT_UNIT_NOISE = ("total error", "error bound")  # what a plan says otherwise
+AT_UNIT_NOISE = ("total error", "error bound")  # rows that a plan has at its privacy
 UNITS = f"{', '.join(AT_UNIT_NOISE)} and rmse are at unit noise and sensitivity 1, whatever the privacy"
-VALUES_SHOWN = 2  # of an attribute in the name of an orbit
+VALUES_SHOWN = 2  # values of an attribute in the name of an orbit
 
 
 def verification_report(verification: Verification) -> Group:
-    """A row per check, then the verdict and what no check is about."""
+    """A row per check, then the verdict and a list of what is not checked."""
     rows = (
         (
             row.what,
@@ -173,9 +174,9 @@ def verification_report(verification: Verification) -> Group:
 
 
 def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple[str, str]]:
-    """What a reader wants to see first; with a plan errors are those of that release, not at unit noise.
+    """The most important figures; with a plan errors are those of that release, not at unit noise.
 
-    Of a template error and bound are said with a plan, too: what the gap is between, which is not proved.
+    For a template error and bound are shown with a plan, too: the gap is between them, and is not proved.
     """
     rows = solution.rows()
     if plan is None:
@@ -191,7 +192,7 @@ def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple
 def slack_table(solution: Solution, workload: Workload) -> Table | None:
     """The cells that pay less than the largest privacy cost, the most slack first; None when there are none.
 
-    None also of cells that are not listed: only the largest cost is known.
+    None also where cells are not listed: only the largest cost is known.
 
     Measuring the count of cell i with variance v adds 1 / v to its cost and to no other, so a variance of
     1 / slack leaves the privacy cost of the whole as it is (PVLDB 2021, section 4: personalised costs).
@@ -229,8 +230,8 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
     joint = cells.joint
     numbers = np.unravel_index(orbit, joint.shape)
     words = []
-    for a, number, known in zip(domain.attributes, numbers, joint.attributes, strict=True):
-        members = np.flatnonzero(known.orbit_of == number)
+    for a, number, orbits in zip(domain.attributes, numbers, joint.attributes, strict=True):
+        members = np.flatnonzero(orbits.orbit_of == number)
         if len(members) == a.size > 1:
             words.append(f"any {a.name}")
         else:
@@ -243,7 +244,7 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
 
 
 def subworkloads_table(solution: AnySolution, workload: Workload, plan: Plan | None = None) -> Table:
-    """Each sub-workload: how many queries, and their errors: planned, or for unit noise per sensitivity."""
+    """A row for each sub-workload: queries and errors, planned or for unit noise per unit of sensitivity."""
     rows = []
     for name in subworkloads(workload):
         part = only(workload, name)
@@ -252,8 +253,8 @@ def subworkloads_table(solution: AnySolution, workload: Workload, plan: Plan | N
         if plan is not None:
             ends = itertools.accumulate(block.m for block in workload.blocks)
             numbered = zip(workload.products or (), ends, strict=True)
-            own = [np.arange(end - p.m, end) for p, end in numbered if p.subworkload == name]
-            variances = np.square(plan.standard_errors[np.concatenate(own)])
+            places = [np.arange(end - p.m, end) for p, end in numbered if p.subworkload == name]
+            variances = np.square(plan.standard_errors[np.concatenate(places)])
         errors = (figure(float(np.sqrt(v)), 5, up=True) for v in (variances.mean(), variances.max()))
         rows.append((bold(name), f"{part.m:,}", *errors))
     columns = ("queries", "rmse", "largest")
@@ -282,8 +283,8 @@ def templates_table(
 ) -> Table:
     """A row per template and noise, then the bound on total error at unit noise, which holds for all.
 
-    At a privacy rmse is the root mean square of the standard errors of a release there, rounded up; without
-    one it is at unit noise, beside the total error.
+    At a stated privacy rmse is the root mean square of a release's standard errors, rounded up; without one
+    it is at unit noise, beside the total error.
     """
     best = min((place.rmse for place in places), default=math.inf)
 

@@ -1,4 +1,4 @@
-"""How numbers and tables look. Tables fit 80 columns, and stay readable without colours."""
+"""The look of numbers and tables. Tables fit 80 columns, and stay readable without colours."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def rows_table(
 ) -> Table:
     """A table with a ruled header; texts are taken literally.
 
-    right : columns of numbers. whole : columns of names. Neither is ever cut or split: what gives way is the
-        text beside them.
+    right : columns of numbers. whole : columns of names. Neither is ever cut or split: the text beside them
+        is wrapped.
     """
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -129,7 +129,7 @@ def storage(size: float) -> str:
 
 
 def few(texts: Sequence[str], between: str = ", ", most: int = 20) -> str:
-    """Texts side by side; of more than ``most`` the first ones and the last."""
+    """Texts side by side; where there are more than ``most``, the first three and the last."""
     left = texts if len(texts) <= most else (*texts[:3], "…", texts[-1])
     return between.join(left)
 

@@ -1,4 +1,4 @@
-"""A workload file as tables: what the cells are, what is asked."""
+"""A workload file as tables: its cells and its queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUPS_SHOWN = 50
 
 
 def domain_table(domain: Domain) -> Table:
-    """Each attribute, up to ``GROUPS_SHOWN``: its column, its cells in order, where other values go."""
+    """A row for each attribute, up to ``GROUPS_SHOWN``: column, first cells, where other values go."""
     rows: list[tuple[object, ...]] = []
     for a in domain.attributes[:GROUPS_SHOWN]:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
@@ -31,7 +31,7 @@ def domain_table(domain: Domain) -> Table:
 
 
 def queries_table(workload: Workload) -> Table:
-    """Each group of queries, up to ``GROUPS_SHOWN``: how many, weight and target, first queries."""
+    """A row for each group of queries, up to ``GROUPS_SHOWN``: count, weight and target, first queries."""
     labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
     groups = workload.groups()
     rows: list[tuple[Text | str, ...]] = []

@@ -1,13 +1,13 @@
-"""Checks for whoever writes a program, or adds a solver, a kernel or a reduction; problems and known optima.
+"""Checks for authors of a program, a solver, a kernel or a reduction; problems and known optima.
 
-What only mmopt's own tests need stands in tests/, measurements in examples/.
+Code that only mmopt's tests need is in tests/, measurements are in examples/.
 
-- ``conformance/``: whether a solver does what is promised of every one
+- ``conformance/``: whether a solver keeps the promises of every solver
 - ``certificate_trials.py``: trials of certificates: random multipliers against random feasible points; the
   examples of the atoms
 - ``problem_registry.py``: the registry of problems: query matrices by name, and their known optima
 - ``census_workloads.py``: workloads of census size
-- ``script_commands.py``: what scripts in examples/ take of the command line
+- ``script_commands.py``: parts of the command line for scripts in examples/
 """
 
 from mmopt.testing.certificate_trials import Finding, WeakDualityReport, check_program

@@ -1,4 +1,4 @@
-"""Workloads of census size, for checks and benchmarks: marginals, and one in the manner of Summary File 1."""
+"""Workloads of census size, for checks and benchmarks: marginals, and one like Summary File 1."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, query_
 
 
 def domain_of(*sizes: int) -> Domain:
-    """Attributes a0, a1, … with so many values v0, v1, … each."""
+    """Attributes a0, a1, … of these sizes, each with values v0, v1, …."""
     return Domain(
         tuple(Attribute(f"a{i}", tuple(f"v{j}" for j in range(size))) for i, size in enumerate(sizes))
     )
 
 
 def marginals(sizes: Sequence[int], ways: Sequence[int], target: float = math.inf) -> Workload:
-    """All marginals over so many attributes."""
+    """All marginals over sets whose numbers of attributes are in ``ways``."""
     sets = [chosen for way in ways for chosen in itertools.combinations(range(len(sizes)), way)]
     return products_on(sizes, sets, target=target)
 
@@ -73,8 +73,8 @@ def _census_factors() -> list[dict[str, Factor]]:
     return [two, two, race, {"total": f.total(17)}, age]
 
 
-# Products of a census Summary File 1-like workload: sex, Hispanic, race, relationship, age. One named twice
-# counts twice. Relationship (17 values) is summed over everywhere.
+# Products of a workload like the census Summary File 1: sex, Hispanic, race, relationship, age. A line that
+# occurs twice counts twice. Relationship (17 values) is always summed over.
 CENSUS = """
 total total total total
 total total seven total

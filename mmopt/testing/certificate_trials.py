@@ -1,14 +1,11 @@
 """Trials of certificates: random multipliers against random feasible points; the examples of the atoms.
 
-Random workloads, givens, points and multipliers of declared types, from one generator.
+A certificate is its author's claim that for any multipliers >= 0 its value is at most the objective at any
+feasible point (weak duality). A test cannot prove that. It finds most mistakes, because the multipliers and
+the point of a solve leave no room: there the two numbers agree to many digits. Random workloads, givens,
+points and multipliers are of the declared types, from one generator.
 
-The example of each atom: the line of its row in the table, made a program that can be solved.
-
-Whether a program's certificate is a lower bound: random multipliers against random feasible points.
-
-A certificate is its author's claim that for any multipliers >= 0 its value is at most the objective at
-any feasible point (weak duality). A test cannot prove that; it finds most mistakes, because the multipliers
-and the point of a solve leave no room: there the two numbers agree to many digits.
+The example of an atom, the line in its row of the table, becomes a program that can be solved.
 """
 
 from __future__ import annotations
@@ -106,9 +103,9 @@ def draw_value(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int
 
 
 def draw_multiplier(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Nonnegative numbers of very different sizes; in one draw of two most of them are zero.
+    """Nonnegative numbers of very different sizes; in every other draw, on average, most of them are zero.
 
-    Their common size differs from draw to draw too: a certificate may be wrong for small ones only.
+    Their common size differs from draw to draw, too: a certificate may be wrong for small ones only.
     """
     value = np.asarray(10.0 ** (rng.uniform(-4.0, 4.0) + rng.uniform(-2.0, 2.0, size=shape)))
     if not shape or rng.random() < 0.5:
@@ -118,7 +115,7 @@ def draw_multiplier(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.where(kept, value, 0.0)
 
 
-# What the lines name: what is given comes from the workload, the rest is chosen.
+# Names in the lines: givens come from the workload, the others are chosen.
 GIVENS = {
     "W": "matrix[m, n] = workload.matrix",
     "G": "psd[n, n] = workload.gram",
@@ -134,12 +131,12 @@ def example_workload() -> Workload:
 
 
 def example_program(atom: Atom) -> str:
-    """The text of a program: what the line names is declared, its relations and lets become lines.
+    """The text of a program: the names in the line are declared, its relations and lets become lines.
 
     Raises
     ------
     ValueError : the line is not ``minimize … where …; … with …; …`` (the last part may be missing), or
-        names nothing that is chosen.
+        has no name that is chosen.
     """
     form = _FORM.fullmatch(atom.example)
     if form is None:
@@ -173,7 +170,7 @@ def _dims(kind: str) -> set[str]:
 
 POINTS = 6  # random points of each instance, which the program repairs
 MULTIPLIERS = 12
-ATTEMPTS = 20  # to draw givens that keep the program's requirements
+ATTEMPTS = 20  # attempts to draw givens that meet the program's requirements
 UNREPAIRED_POINTS = 100  # points that are tried without the program's repair
 MOST_MISSED = 1e-13  # relative: points that miss a constraint by more are not compared
 # Cells of the instances in turn; None: 4 to 6. A certificate may be false for many cells only.
@@ -207,16 +204,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class WeakDualityReport:
-    """What a check of a certificate saw. ``seed`` repeats it.
+    """The result of a check of a certificate. ``seed`` repeats it.
 
-    cells : of the workloads.
+    cells : the numbers of cells of the workloads.
     instances : random workloads on which pairs of a point and multipliers were compared.
-    pairs : how many pairs.
+    pairs : the number of pairs.
     smallest_slack : least (objective - bound) / objective over all pairs; negative when violated, infinity
         without pairs.
     findings : the worst violated pair of each instance.
     notes : instances that could not be used in full, and why.
-    is_derived : whether a solve reads a bound off the program's lines.
+    is_derived : whether a solve derives a bound from the program's lines.
     """
 
     program: str
@@ -261,12 +258,12 @@ def check_program(
     """Test the certificate of a program on small random workloads.
 
     Every instance is solved once (over 2 to 24 cells); the solver's multipliers and point are compared with
-    each other, with random ones, and with feasible points sought without the program's repair.
+    each other, with random ones, and with feasible points that are found without the program's repair.
 
     Parameters
     ----------
     program : a shipped name, a path, or a parsed Program.
-    seed : of the random numbers; by default fresh, and told in the report.
+    seed : the seed of the random numbers; by default a fresh one, which is in the report.
     instances : number of random workloads. givens : as for ``solve``; others without a source are drawn,
         and in every other instance parameters that are numbers (not those of a procedure).
 
@@ -303,14 +300,14 @@ def _instance(
         note = f"instance {number}: the program took none of {ATTEMPTS} random workloads ({drawn.message})"
         return replace(report, notes=(*report.notes, note))
     instance, givens = drawn
-    points, multipliers, said = _offered(program, instance, givens, rng)
-    notes = (*report.notes, *(f"instance {number}: {text}" for text in said))
+    points, multipliers, remarks = _offered(program, instance, givens, rng)
+    notes = (*report.notes, *(f"instance {number}: {text}" for text in remarks))
     if not points:
         return replace(report, notes=notes)
-    # When the program maximizes, everything is turned round: the certificate bounds from above.
+    # When the program maximizes, signs are reversed: the certificate bounds from above.
     sign = 1.0 if program.sense == "minimize" else -1.0
-    found = [bound_of(_by_name(instance), m) for m in multipliers]
-    bounds = [-np.inf if bound is None else sign * bound for bound in found]
+    values = [bound_of(_by_name(instance), m) for m in multipliers]
+    bounds = [-np.inf if bound is None else sign * bound for bound in values]
     lowest, highest = min(points, key=lambda p: sign * p.objective), int(np.argmax(bounds))
     slack = (sign * lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
     findings = report.findings
@@ -340,7 +337,7 @@ def _instance(
 def _offered(
     program: Program, instance: Instance, givens: Mapping[str, Any], rng: np.random.Generator
 ) -> tuple[list[Candidate], list[dict[str, Array]], list[str]]:
-    """Feasible points and multipliers: random ones, the solver's, and some around; and what is to be said."""
+    """Feasible points and multipliers: random ones, the solver's, and some near them; and remarks."""
     bound = instance.program
     stated, sizes = bound.multipliers, instance.sizes()
     chooses = not program.steps  # the points of a procedure are those of its steps, and it has one result
@@ -349,11 +346,11 @@ def _offered(
     ]
     results: list[Candidate] = []
     multipliers = [_random_multipliers(rng, stated, sizes) for _ in range(MULTIPLIERS)]
-    said = []
+    remarks = []
     try:
         solution = solve(instance.workload, program, givens=givens, reduce=False)
     except SolverError as error:
-        said.append(f"not solved, only random points ({error.message})")
+        remarks.append(f"not solved, only random points ({error.message})")
     except RefutedError as error:
         results.append(error.found)
         multipliers.append(named_multipliers(instance, error.multipliers))
@@ -365,23 +362,23 @@ def _offered(
         for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
             others = _random_multipliers(rng, stated, sizes)
             multipliers.append(others | _near(rng, stated, solution.multipliers, spread))
-        known = {"the solver's": solution.variables} if chooses else {}
-        sought = Sought(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(known)
+        starts = {"the solver's": solution.variables} if chooses else {}
+        sought = Sought(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(starts)
         results += [point for _, point in sought if point.after <= MOST_MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
     if not points:
-        said.append(f"none of {len(values)} points is feasible after the repair")
-    return points, multipliers, said
+        remarks.append(f"none of {len(values)} points is feasible after the repair")
+    return points, multipliers, remarks
 
 
 def _bound_instance(
     program: Program, rng: np.random.Generator, number: int, passed: Mapping[str, Any]
 ) -> tuple[Instance, dict[str, Array]] | OptionError:
-    """A random instance, or the refusal of the last one when none keeps the program's requirements."""
+    """A random instance, or the refusal of the last one when none meets the program's requirements."""
     refusal = OptionError("none drawn")
     size = None if program.klass == "rank" else CELLS[number % len(CELLS)]
     cells = None if size is None else int(rng.integers(*size))
-    columns = [np.shape(v)[1] for v in passed.values() if np.ndim(v) == 2]  # of design queries, say
+    columns = [np.shape(v)[1] for v in passed.values() if np.ndim(v) == 2]  # such as of design queries
     cells = columns[0] if columns else cells
     needs_targets = any(d.source in ("workload.targets", "workload.representation") for d in program.givens)
     for attempt in range(ATTEMPTS):
@@ -410,7 +407,7 @@ def _random_multipliers(
 def _near(
     rng: np.random.Generator, stated: Sequence[Multiplier], duals: Mapping[str, Any], spread: float
 ) -> dict[str, Array]:
-    """The solver's multipliers by the certificate's names, where it has them, or some around."""
+    """The solver's multipliers by the certificate's names, where there are any, or some near them."""
     out = {}
     for m in stated:
         if m.key in duals:
@@ -421,14 +418,14 @@ def _near(
 
 def _repaired(instance: Instance, values: Mapping[str, Array]) -> Candidate | None:
     try:
-        found = candidate(instance, values)
+        repaired = candidate(instance, values)
     except np.linalg.LinAlgError:  # too far off for the repair's arithmetic
         return None
-    return found if found.is_feasible else None
+    return repaired if repaired.is_feasible else None
 
 
 def _by_name(instance: Instance) -> Instance:
-    """The same instance with multipliers looked up by their own names, also those that come from no dual."""
+    """An instance with multipliers looked up by their names, also those that come from no dual."""
     program = instance.program
     assert program.certificate is not None
     named = tuple(replace(m, dual_of="", start=None, block=None) for m in program.certificate.multipliers)

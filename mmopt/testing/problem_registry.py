@@ -1,16 +1,12 @@
 """The registry of problems: query matrices by name, and their known optima.
 
-Query matrices of the registry, a query a row: those of a size, and small ones that are hard in one way.
+The registry has problems by name, for conformance checks and for benchmarks. A problem is a workload of about
+a given number of cells, a query a row, or a small one that is hard in one way. All queries have targets, and
+most programs apply to every problem.
 
-The registry: problems by name, for conformance checks and for benchmarks. All queries have targets.
-
-A problem is a workload of about so many cells; most programs can be asked on every one of them. What is
-known of its optimum stands in ``problem_registry.py``.
-
-What is known of the optimum of a program on a problem of the registry, and what that says of our value.
-
-Published and long computed numbers by problem and size, and two bounds in closed form that any workload has.
-All are on the scale that the formulations of a program share (``Solution.value``).
+Known figures about the optimum of a program on a problem are published and long computed numbers by problem
+and size, and two bounds in closed form that hold for any workload. All are on the scale that the formulations
+of a program share (``Solution.value``).
 """
 
 from __future__ import annotations
@@ -110,7 +106,7 @@ def zero_columns() -> Array:
 
 
 def duplicated_rows() -> Array:
-    """Prefix sums over five cells, two of them asked more than once."""
+    """Prefix sums over five cells, two of them more than once."""
     return np.repeat(np.tri(5), [1, 3, 1, 2, 1], axis=0)
 
 
@@ -124,14 +120,14 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Problem:
-    """One workload of every size, or a fixed one.
+    """A workload for every size, or a fixed one.
 
     name : as ``--problems`` takes it.
-    about : one line.
-    build : from a number of cells n >= 2 and random numbers; what comes back has about n cells (a square or
-        a cube has a whole side), and ``size`` cells when the problem is fixed.
-    size : cells at which conic solvers take about a second: that of conformance checks.
-    tags : what is special about it ("1-D", "rank deficient", …).
+    about : a description in one line.
+    build : makes a workload from a number of cells n >= 2 and random numbers; it has about n cells (a square
+        or a cube has a whole side), and ``size`` cells when the problem is fixed.
+    size : the number of cells at which conic solvers take about a second: that of conformance checks.
+    tags : its special properties ("1-D", "rank deficient", …).
     fixed : whether there is one size only.
     """
 
@@ -157,10 +153,10 @@ class Problem:
 
 def problem(name: str) -> Problem:
     """The problem of this name; OptionError for another."""
-    found = next((p for p in PROBLEMS if p.name == name), None)
-    if found is None:
+    row = next((p for p in PROBLEMS if p.name == name), None)
+    if row is None:
         raise OptionError(f"there is no problem '{name}'", hint=suggest(name, [p.name for p in PROBLEMS]))
-    return found
+    return row
 
 
 def problems_named(names: Sequence[str] | None) -> tuple[Problem, ...]:
@@ -308,7 +304,7 @@ NEAR_SPREAD = 0.02
 
 @dataclass(frozen=True)
 class Figure:
-    """A known number: where it stands, what kind it is, relative tolerance.
+    """A known number: its source, its kind, its value and a relative tolerance.
 
     exact: the value itself; upper: our value is at most it; lower: our value is at least it.
     """
@@ -319,13 +315,13 @@ class Figure:
     tolerance: float
 
 
-def holds(figure: Figure, found: float) -> bool:
-    """Whether our value is what the figure says of it."""
-    return meets(figure, found, found)
+def holds(figure: Figure, value: float) -> bool:
+    """Whether our value agrees with the figure."""
+    return meets(figure, value, value)
 
 
 def meets(figure: Figure, low: float, high: float) -> bool:
-    """Whether a value that lies between ``low`` and ``high`` may be what the figure says of it."""
+    """Whether some value between ``low`` and ``high`` agrees with the figure."""
     room = figure.tolerance * abs(figure.value)
     above = high >= figure.value - room
     below = low <= figure.value + room
@@ -333,7 +329,7 @@ def meets(figure: Figure, low: float, high: float) -> bool:
 
 
 def starred(draws: Sequence[float], printed: float) -> str:
-    """The median of our draws over print, starred where print is outside of them and not near."""
+    """The median of our draws over the printed figure, starred where that is not within or near the draws."""
     is_within = min(draws) * (1 - NEAR_SPREAD) <= printed <= max(draws) * (1 + NEAR_SPREAD)
     return f"{statistics.median(draws) / printed:.3f}{' ' if is_within else '*'}"
 
@@ -343,7 +339,7 @@ Table = Mapping[tuple[str, str], tuple[str, float, Mapping[int, float]]]
 OPTIMUM = "PODS 2010, Program 5.2"
 FIT = "PVLDB 2021, Table 2"
 
-# (program, problem): where it stands, relative tolerance, value by number of cells.
+# (program, problem): source, relative tolerance, value by number of cells.
 EXACT: Table = MappingProxyType(
     {
         ("l2_strategy", "prefix"): (
@@ -392,19 +388,19 @@ EXACT: Table = MappingProxyType(
 
 
 def known_figures(program: Program, problem: str, workload: Workload) -> tuple[Figure, ...]:
-    """What is known of the program's ``value`` there, the closed forms last; perhaps nothing.
+    """The known figures of the program's ``value`` there, the closed forms last; perhaps none.
 
     Parameters
     ----------
-    program : one of its formulations counts as the program itself.
-    problem : the name of the problem that the workload is of; "" for another workload.
+    program : a formulation counts as the program that it restates.
+    problem : the name of the workload's problem; "" for another workload.
     """
     base = program.formulation_of or program.name
-    found: list[Figure] = []
+    figures: list[Figure] = []
     if (base, problem) in EXACT:
         source, tolerance, values = EXACT[base, problem]
         if workload.n in values:
-            found.append(Figure(source, "exact", values[workload.n], tolerance))
+            figures.append(Figure(source, "exact", values[workload.n], tolerance))
     low = high = None
     if base == "l2_strategy":
         low = "PVLDB 2012, singular value bound", singular_value_bound(workload)
@@ -414,11 +410,11 @@ def known_figures(program: Program, problem: str, workload: Workload) -> tuple[F
         low = "the hardest query alone", float(alone.max())
         high = (workload.squared_norms() / workload.targets).max()
     if low is not None and high is not None:
-        found.append(Figure(low[0], "lower", low[1], 1e-9))
-        found.append(Figure("noise on each cell", "upper", float(high), 1e-9))
-    return tuple(found)
+        figures.append(Figure(low[0], "lower", low[1], 1e-9))
+        figures.append(Figure("noise on each cell", "upper", float(high), 1e-9))
+    return tuple(figures)
 
 
 def singular_value_bound(workload: Workload) -> float:
-    """No strategy has less total error: the square of the sum of the singular values, over n (plainly)."""
+    """The square of the sum of the singular values, over n, in plain doubles: no total error is less."""
     return float(np.sqrt(workload.eigenvalues).sum() ** 2 / workload.n)

@@ -1,4 +1,4 @@
-"""What scripts take of mmopt's command line: options, lists, tables, charts, and errors as messages."""
+"""Parts of mmopt's command line for scripts: options, lists, tables, charts, and errors as messages."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def integers_in(text: str | None, option: str) -> list[int]:
 
 def write_columns(columns: Callable[[int], Mapping[str, Any]], rows: int, path: str) -> None:
     """Write made-up columns of so many rows to a CSV file; the command line may name others: ROWS FILE."""
-    asked = sys.argv[1:]
-    count = int(asked[0]) if asked else rows
-    name = asked[1] if len(asked) > 1 else path
+    arguments = sys.argv[1:]
+    count = int(arguments[0]) if arguments else rows
+    name = arguments[1] if len(arguments) > 1 else path
     table = columns(count)
     with open(name, "w", encoding="utf-8") as file:
         file.write(",".join(table) + "\n")

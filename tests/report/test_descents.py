@@ -37,7 +37,7 @@ def test_the_gaps_of_the_program_itself_that_are_finite() -> None:
     )
     (found,) = descents(outcome)
     assert found.certified == [(4.0, 4, 0.5), (5.0, 5, SMALLEST_GAP)]
-    assert not found.own and not found.has_reached
+    assert not found.reported and not found.has_reached
 
 
 def test_those_of_a_comparison_end_at_the_gap_of_the_solution() -> None:
@@ -49,7 +49,7 @@ def test_those_of_a_comparison_end_at_the_gap_of_the_solution() -> None:
         assert gap == outcome.solution.gap and iterations == outcome.solution.iterations
         assert seconds is not None and 0 < seconds <= outcome.seconds
         assert found.has_reached == (gap <= outcome.solution.options["tolerance"])
-        for run in found.own:  # its seconds too count from the start of the process
+        for run in found.reported:  # its seconds too count from the start of the process
             assert all(place[0] is not None and place[0] <= seconds for place in run)
 
 
@@ -66,17 +66,17 @@ def test_its_own_count_is_the_largest_of_gap_and_residuals(solution: Solution) -
     ]
     history = tuple({**row, "certified": False} for row in rows)
     (found,) = descents(replace(solution, history=history))
-    assert [[(p[0], p[1]) for p in run] for run in found.own] == [
+    assert [[(p[0], p[1]) for p in run] for run in found.reported] == [
         [(None, 1), (4.0, 2), (None, 3)], [(None, 6), (None, 7)]
     ]  # fmt: skip
-    assert [place[2] for run in found.own for place in run] == pytest.approx([0.5, 0.2, 0.7, 1.0, 2.0])
+    assert [place[2] for run in found.reported for place in run] == pytest.approx([0.5, 0.2, 0.7, 1.0, 2.0])
 
 
 def test_runs_that_are_told_by_their_ends_are_one_line(solution: Solution) -> None:
     rows = ({"run": i, "iteration": 100 * i, "objective": 1.0 + 0.1**i, "bound": 1.0} for i in (1, 2, 3))
     history = tuple({**row, "certified": False} for row in rows)
     (found,) = descents(replace(solution, history=history))
-    assert [[place[1] for place in run] for run in found.own] == [[100, 200, 300]]
+    assert [[place[1] for place in run] for run in found.reported] == [[100, 200, 300]]
 
 
 @pytest.mark.quick
@@ -84,7 +84,7 @@ def test_of_parts_each_has_its_own_line_and_the_whole_is_certified() -> None:
     blocks = np.kron(np.eye(2), np.tri(5)) * np.repeat([1.0, 2.0], 5)
     found = solve(Workload.from_matrix(blocks), "l2_strategy")
     (one,) = descents(found)
-    assert len(one.own) == 2 and len(one.certified) == 1 and one.certified[0][2] == found.gap
+    assert len(one.reported) == 2 and len(one.certified) == 1 and one.certified[0][2] == found.gap
 
 
 def test_of_a_procedure_each_step_is_drawn_and_of_rounds_nothing() -> None:
@@ -96,4 +96,4 @@ def test_of_a_procedure_each_step_is_drawn_and_of_rounds_nothing() -> None:
     ]
     rounds = solve(PREFIX, "singular_value_bound")
     (one,) = descents(replace(rounds, history=({"start": 1, "round": 1, "objective": 2.0},)))
-    assert not one.own
+    assert not one.reported

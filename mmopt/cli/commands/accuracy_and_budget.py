@@ -1,9 +1,4 @@
-"""``mmopt accuracy`` and ``mmopt budget``.
-
-``mmopt accuracy WORKLOAD``.
-
-``mmopt budget WORKLOAD``.
-"""
+"""``mmopt accuracy WORKLOAD`` and ``mmopt budget WORKLOAD``."""
 
 from __future__ import annotations
 
@@ -81,7 +76,7 @@ def accuracy(
     )
     note_request(request, is_planned=True)
     plan = planned.plan
-    # A row for each query only where one is asked for: there may be millions.
+    # A row for each query only where it is needed: there may be millions.
     errors = planned.errors if as_json or out is not None else None
     summary = {
         "chosen": planned.words,
@@ -136,7 +131,7 @@ def budget(
 def _tables(least: Budget) -> Iterator[object]:
     from mmopt.report import pairs_table, privacy_rows
 
-    said = ("privacy cost", "allowed")  # the budget says the former, and nothing limits it
-    yield pairs_table([*least.rows(), *(row for row in privacy_rows(least.plan) if row[0] not in said)])
+    left_out = ("privacy cost", "allowed")  # the budget contains the former, and has no limit
+    yield pairs_table([*least.rows(), *(row for row in privacy_rows(least.plan) if row[0] not in left_out)])
     for table in least.tables():
         yield from ("", table)

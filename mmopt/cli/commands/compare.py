@@ -136,7 +136,7 @@ def compare(
             check_chart(chart)
         if no_baselines and baselines:
             raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
-        asked = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
+        calls = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
         gaps = numbers_in(tolerance, "--tolerance")
         request = read_request(workload)
         stated = stated_in(request)
@@ -146,7 +146,7 @@ def compare(
             gaps or None,
             formulations=formulations,
         )
-        beside: Sequence[Factors] = []
+        factors: Sequence[Factors] = []
         with live(verbose=verbose) as display, Isolated(verbose, worker=worker) as isolated:
             compared = list(
                 outcomes(
@@ -165,16 +165,16 @@ def compare(
             was_interrupted = isolated.interrupted
             numbers = count(1)
             if solved and not was_interrupted:
-                beside = baseline_factors(
+                factors = baseline_factors(
                     compared,
                     request.workload,
-                    asked,
+                    calls,
                     stated=stated,
                     time_limit=time_limit,
                     memory_limit=memory_limit,
                     isolated=isolated,
                     begin=lambda name: display.begin(
-                        f"baseline {name} ({next(numbers)} of {len(asked)})", awaited=""
+                        f"baseline {name} ({next(numbers)} of {len(calls)})", awaited=""
                     ),
                 )
             is_cut = isolated.interrupted and not was_interrupted
@@ -186,13 +186,13 @@ def compare(
         if is_cut:
             note("interrupted: not all baselines are there")
         note_request(request)
-        ranked = ranking(compared, beside, request.workload, stated)
-        entries: list[Outcome | Factors] = [*compared, *beside]
+        ranked = ranking(compared, factors, request.workload, stated)
+        entries: list[Outcome | Factors] = [*compared, *factors]
         about = {id(place.entry): place for place in ranked.places}
         answer(
             as_json,
             [{**one.summary(), **_placed(about.get(id(one)))} for one in entries],
-            [comparison_report(compared, beside, ranked)],
+            [comparison_report(compared, factors, ranked)],
         )
         if not solved:
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")
@@ -204,12 +204,12 @@ def compare(
 
 
 def _placed(place: Place | None) -> dict[str, Any]:
-    """Where an entry stands, in its JSON object."""
+    """The place of an entry, for its JSON object."""
     return {"rank": None, "rank_factor": None} if place is None else place.summary()
 
 
 def _programs(text: str | None) -> list[str] | None:
-    """The programs named; OptionError for a baseline, which has an option of its own."""
+    """The programs named; OptionError for a baseline, for which there is another option."""
     from mmopt.language import program_names
     from mmopt.strategies.baselines import is_baseline
 

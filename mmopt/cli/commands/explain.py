@@ -88,16 +88,16 @@ def explain(
 
 
 def _form(latex: bool, html: bool, as_json: bool, out: Path | None) -> str:
-    """``text``, ``latex``, ``html`` or ``json``: what is asked for, or what the file is called."""
-    asked = [name for name, wanted in (("latex", latex), ("html", html), ("json", as_json)) if wanted]
-    if len(asked) > 1:
-        raise OptionError(f"--{asked[0]} and --{asked[1]} are two forms", hint="keep one of them")
+    """``text``, ``latex``, ``html`` or ``json``: by an option, or by the ending of the file."""
+    chosen = [name for name, wanted in (("latex", latex), ("html", html), ("json", as_json)) if wanted]
+    if len(chosen) > 1:
+        raise OptionError(f"--{chosen[0]} and --{chosen[1]} are two forms", hint="keep one of them")
     if out is None:
-        return asked[0] if asked else "text"
+        return chosen[0] if chosen else "text"
     suffix = out.suffix.lower()
-    if suffix == ".pdf" or (not asked and suffix not in FORMS):
+    if suffix == ".pdf" or (not chosen and suffix not in FORMS):
         raise OptionError(
             f"an explanation is written to a .html, .tex, .txt or .json file, not to '{out}'",
             hint="a PDF is made from the .tex by pdflatex, or printed from the .html by a browser",
         )
-    return asked[0] if asked else FORMS[suffix]
+    return chosen[0] if chosen else FORMS[suffix]

@@ -1,9 +1,4 @@
-"""``mmopt init`` and ``mmopt check``.
-
-``mmopt init DATA``.
-
-``mmopt check``: a workload file or a program, before anything is solved.
-"""
+"""``mmopt init DATA``, and ``mmopt check`` of a workload file or a program, before anything is solved."""
 
 from __future__ import annotations
 
@@ -32,7 +27,7 @@ from mmopt.errors import (
 )
 
 SKIP = "skip"
-VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")  # more often a value than a name
+VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")  # such a text is more often a value than a name
 QUESTIONS = {
     "values": ("every value that may occur, such as Female, Male", "{{values: [{}]}}"),
     "numbers": ("smallest, largest and width, such as 0, 100, 5", "{{range: [{}, {}], width: {}}}"),
@@ -108,7 +103,7 @@ def init(
     if public:
         given |= _proposed(data, left, table)
     elif sys.stdin.isatty() if ask is None else ask:
-        given |= _asked(left)
+        given |= _entered(left)
     attributes = tuple(
         (name, given.get(name, KINDS[kinds[name]][0]), KINDS[kinds[name]][1])
         for name in kinds
@@ -160,8 +155,8 @@ def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str
     return forms
 
 
-def _asked(left: Mapping[str, str]) -> dict[str, str]:
-    """Answers at the terminal; what is not answered stays open."""
+def _entered(left: Mapping[str, str]) -> dict[str, str]:
+    """Forms from answers at the terminal; a question without an answer stays open."""
     note("Answers must come from what is public, not from the table. Enter leaves a place open.")
     answers = {name: _answer(name, kind) for name, kind in left.items()}
     return {name: form for name, form in answers.items() if form}
@@ -269,15 +264,15 @@ def _check_workload(path: str, cells: bool) -> None:
         return
     ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
     order = ", ".join(f"{_cell(i)} is ({few(domain.cell(i))})" for i in ends)
-    asked = request.privacy
-    warning = asked and privacy_warning(asked.epsilon, asked.delta, asked.rho)
+    privacy = request.privacy
+    warning = privacy and privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
     sizes = workload.implicit(weighted=False).sizes()
     numbers = storage(sizes.implicit)
     held = f"held in {numbers}" if workload.products is None else f"as factors in code, {numbers} of numbers"
     uses = attribute_uses(workload)
     unread = ", ".join(a for a, use in uses.items() if use == "none")
     filters = ", ".join(a for a, use in uses.items() if use == "filter")
-    said = ", ".join(f"{key} '{value}'" for key, value in asdict(request.table).items() if value is not None)
+    keys = ", ".join(f"{key} '{value}'" for key, value in asdict(request.table).items() if value is not None)
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
         "",
@@ -303,7 +298,7 @@ def _check_workload(path: str, cells: bool) -> None:
                     if filters
                     else []
                 ),
-                *([("table", said)] if said else []),
+                *([("table", keys)] if keys else []),
                 ("neighbours", (request.neighbours or ADD_REMOVE).words),
                 *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", default_words(workload, request.privacy)),

@@ -70,8 +70,8 @@ def show(file: LedgerFile, as_json: Json = False) -> None:
     from mmopt.ledger import Ledger
     from mmopt.report import entries_table, pairs_table
 
-    found = Ledger.load(file)
-    answer(as_json, found.summary(), [pairs_table(found.rows()), "", entries_table(found)])
+    ledger = Ledger.load(file)
+    answer(as_json, ledger.summary(), [pairs_table(ledger.rows()), "", entries_table(ledger)])
 
 
 def export(
@@ -85,9 +85,9 @@ def export(
     from mmopt.errors import counted
     from mmopt.ledger import Ledger
 
-    found = Ledger.load(file)
-    written = found.export(out)
-    say(f"{counted(len(found.account.entries), 'release')}: {written}")
+    ledger = Ledger.load(file)
+    written = ledger.export(out)
+    say(f"{counted(len(ledger.account.entries), 'release')}: {written}")
 
 
 def explain(file: LedgerFile) -> None:

@@ -1,11 +1,4 @@
-"""``mmopt programs``, ``mmopt baselines`` and ``mmopt templates``.
-
-``mmopt programs``.
-
-``mmopt baselines [WORKLOAD]``.
-
-``mmopt templates WORKLOAD``.
-"""
+"""``mmopt programs``, ``mmopt baselines [WORKLOAD]`` and ``mmopt templates WORKLOAD``."""
 
 from __future__ import annotations
 
@@ -119,7 +112,7 @@ def baselines(
         evaluated.append(evaluate(call, request.workload))
         each.append(at_privacy(evaluated[-1], request.workload, stated))
     note_request(request)
-    ranked = ranking([], [one for own in each for one in own], request.workload, stated)
+    ranked = ranking([], [one for factors in each for one in factors], request.workload, stated)
     places = {id(place.entry): place.number for place in ranked.places}
     costs = [
         {
@@ -130,20 +123,20 @@ def baselines(
             "costs": [
                 {
                     "norm": cost.norm,
-                    "noise": own.noise,
+                    "noise": factors.noise,
                     "rows": cost.rows,
                     "sensitivity": cost.sensitivity,
                     "error": finite(cost.error),
-                    "rmse": finite(own.errors_rmse),
+                    "rmse": finite(factors.errors_rmse),
                     "unit_rmse": finite(cost.rmse),
                     "privacy_cost": finite(cost.privacy_cost or None),
-                    "rank": places.get(id(own)),
-                    **own.predicted.summary(),
+                    "rank": places.get(id(factors)),
+                    **factors.predicted.summary(),
                 }
-                for cost, own in zip(one.costs, beside, strict=True)
+                for cost, factors in zip(one.costs, by_noise, strict=True)
             ],
         }
-        for one, beside in zip(evaluated, each, strict=True)
+        for one, by_noise in zip(evaluated, each, strict=True)
     ]
     answer(as_json, costs, baseline_costs(evaluated, ranked))
 
@@ -188,13 +181,13 @@ def templates(
     named = None if noise is None else norm_of(noise)
     check_out(out, example="strategy.npz")
     request = read_request(workload)
-    asked, chosen = request.workload, names_in(names, "--templates") or None
+    queries, chosen = request.workload, names_in(names, "--templates") or None
     stated = stated_in(request)
     norms = (named,) if named is not None else (2,) if stated is None else stated.norms
-    known = [TEMPLATES[name] for name in chosen or () if name in TEMPLATES]
-    # First a noise that some template is for: the bound comes with it.
-    norms = tuple(sorted(norms, key=lambda norm: all(one.why_not(norm) for one in known)))
-    found: dict[int, Templates] = {}
+    rows = [TEMPLATES[name] for name in chosen or () if name in TEMPLATES]
+    # First a noise for which there is some template: the bound comes with it.
+    norms = tuple(sorted(norms, key=lambda norm: all(one.why_not(norm) for one in rows)))
+    optimised: dict[int, Templates] = {}
     bound: tuple[float, str] | None = None
     for norm in norms:
         of = f", {noise_for(norm).name} noise" * (len(norms) > 1)
@@ -202,10 +195,10 @@ def templates(
         def report(what: str, of: str = of) -> None:
             note(what if what == "bound" else f"{what}{of}")
 
-        found[norm] = optimise(asked, norm, chosen, seed=seed, report=report, bound=bound)
-        bound = found[norm].bound, found[norm].bound_from
+        optimised[norm] = optimise(queries, norm, chosen, seed=seed, report=report, bound=bound)
+        bound = optimised[norm].bound, optimised[norm].bound_from
     assert bound is not None
-    places = template_places(found, asked, stated)
+    places = template_places(optimised, queries, stated)
     summary = {
         "templates": [place.summary() for place in places],
         "privacy": None if stated is None else stated.summary(),
@@ -215,5 +208,5 @@ def templates(
     answer(as_json, summary, [templates_table(places, *bound, stated)])
     if out is not None:
         best = places[0]
-        saved = found[best.norm].solution(asked, best.candidate).save(out)
+        saved = optimised[best.norm].solution(queries, best.candidate).save(out)
         note(f"saved: {saved} ({best.candidate.template})")

@@ -1,11 +1,4 @@
-"""``mmopt certify``, ``mmopt verify`` and ``mmopt export``.
-
-``mmopt certify WORKLOAD [STRATEGY]``.
-
-``mmopt verify SOLUTION WORKLOAD``.
-
-``mmopt export PROGRAM WORKLOAD``.
-"""
+"""The commands ``mmopt certify``, ``mmopt verify`` and ``mmopt export``."""
 
 from __future__ import annotations
 
@@ -162,9 +155,9 @@ def verify(
     from mmopt.proof import verify as verify_solution
     from mmopt.report import verification_report
 
-    found = verify_solution(solution, read_request(workload).workload, program)
-    answer(as_json, found.summary(), [verification_report(found)])
-    if not found.holds:
+    verification = verify_solution(solution, read_request(workload).workload, program)
+    answer(as_json, verification.summary(), [verification_report(verification)])
+    if not verification.holds:
         raise typer.Exit(REFUTED)
 
 
@@ -203,13 +196,13 @@ def export(
     request = read_request(workload)
     parsed = Program.load(program)
     givens = read_givens(given, parsed, request.workload)
-    found = exported(request.workload, parsed, form, givens=givens)
+    compiled = exported(request.workload, parsed, form, givens=givens)
     note_request(request)
     if out is not None:
-        m, n = found.problem.A.shape
-        note(f"saved: {found.save(out)} ({form}: {n:,} columns, {m:,} rows)")
-    elif isinstance(found.content, str):
-        say(found.content.removesuffix("\n"))
+        m, n = compiled.problem.A.shape
+        note(f"saved: {compiled.save(out)} ({form}: {n:,} columns, {m:,} rows)")
+    elif isinstance(compiled.content, str):
+        say(compiled.content.removesuffix("\n"))
 
 
 def _by_ending(out: Path, formats: Iterable[Format]) -> str:
@@ -217,7 +210,7 @@ def _by_ending(out: Path, formats: Iterable[Format]) -> str:
     for row in formats:
         if out.name.lower().endswith(row.suffixes):
             return row.name
-    known = "; ".join(f"{', '.join(row.suffixes)} ({row.name})" for row in formats)
+    endings = "; ".join(f"{', '.join(row.suffixes)} ({row.name})" for row in formats)
     raise OptionError(
-        f"the ending of '{out.name}' says no format", hint=f"name one with --format; endings: {known}"
+        f"the ending of '{out.name}' says no format", hint=f"name one with --format; endings: {endings}"
     )

@@ -153,7 +153,7 @@ def _planned(
     solver: str | None,
     options: dict[str, Any],
 ) -> tuple[AnySolution, Plan | None]:
-    """The strategy that the page is about, as for ``mmopt solve``, and its release where there can be one."""
+    """The strategy of the page, as for ``mmopt solve``, and its release where one is possible."""
     options = options if strategy is not None else options | {"history": True}
     if strategy is None and (program is not None or given or request.privacy is None):
         parsed = read_program(program, request)

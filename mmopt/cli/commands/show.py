@@ -93,24 +93,24 @@ def _show_solution(path: Path) -> None:
     from mmopt.report import history_table, pairs_table
     from mmopt.results import Solution, load_saved
 
-    found = load_saved(path)
-    put(pairs_table(found.rows()))
-    if isinstance(found, Solution) and found.history:
-        put("", history_table(found))
+    saved = load_saved(path)
+    put(pairs_table(saved.rows()))
+    if isinstance(saved, Solution) and saved.history:
+        put("", history_table(saved))
 
 
 def _show_release(folder: Path) -> None:
     from mmopt.answers import load_release
     from mmopt.report import answers_table, pairs_table
 
-    found = load_release(folder)
-    listed = found.manifest.get("files")
+    loaded = load_release(folder)
+    listed = loaded.manifest.get("files")
     checked = (
         "those of version 0.1.0, whose manifest does not list them"
         if listed is None
         else f"{', '.join(listed)}: as the manifest lists them"
     )
-    rows = [*found.rows(), ("files", checked), ("unchecked", ", ".join(found.unchecked))]
-    put(pairs_table(rows), "", answers_table(found.answers))
-    if warning := found.answers.metadata.get("warning"):
+    rows = [*loaded.rows(), ("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
+    put(pairs_table(rows), "", answers_table(loaded.answers))
+    if warning := loaded.answers.metadata.get("warning"):
         put("", warning)

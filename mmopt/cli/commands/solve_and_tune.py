@@ -1,9 +1,4 @@
-"""``mmopt solve`` and ``mmopt tune``.
-
-``mmopt solve WORKLOAD``.
-
-``mmopt tune WORKLOAD SUBWORKLOAD``.
-"""
+"""``mmopt solve WORKLOAD`` and ``mmopt tune WORKLOAD SUBWORKLOAD``."""
 
 from __future__ import annotations
 
@@ -164,12 +159,12 @@ def solve(
 def _at_privacy(
     request: Request, solver: str | None, options: Mapping[str, Any]
 ) -> tuple[AnySolution | None, Plan | None]:
-    """The default strategy and its release, where a privacy decides and a release can be."""
+    """The default strategy and its release, where the choice is by a privacy and a release is possible."""
     if request.privacy is None:
         return None, None
     try:
         planned = planned_accuracy(request, solver=solver, options=options, keep_interrupted=True)
-    except (PrivacyError, WorkloadError) as error:  # of the plan; what is wrong with a solve comes again
+    except (PrivacyError, WorkloadError) as error:  # of the plan; errors of a solve will occur again
         note(f"errors are at unit noise: {error.message}")
         return None, None
     if planned.plan.rounding:
@@ -298,7 +293,7 @@ def tune(
 
     options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
     request = read_request(workload)
-    asked = request.workload
+    queries = request.workload
     deviation = None
     times = (request.neighbours or ADD_REMOVE).times
     if request.privacy is not None and times is not None:
@@ -316,10 +311,10 @@ def tune(
                 {"--program": program, "--solver": solver, "--tolerance": tolerance},
                 ", whose strategies are products that no program chooses",
             )
-            tuned = list(tune_templates(asked, subworkload, weights, report=display.begin))
+            tuned = list(tune_templates(queries, subworkload, weights, report=display.begin))
         else:
             ways = {"progress": begin, "solver": solver, **options}
-            tuned = list(tune_subworkload(asked, subworkload, weights, program or "l2_strategy", **ways))
+            tuned = list(tune_subworkload(queries, subworkload, weights, program or "l2_strategy", **ways))
     rows = []
     for row in tuned:
         stated = None if deviation is None else {part: deviation * unit for part, unit in row.rmse.items()}

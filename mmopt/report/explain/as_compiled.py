@@ -1,8 +1,7 @@
 """A program as compiled for a workload, and its solution line by line.
 
-What a program becomes with a workload: numbers for its givens, scales, cones, a matrix, a solver.
-
-A solution line by line: which constraints are tight, and what their multipliers say.
+Compiled, a program has numbers for its givens, scales, cones, a matrix and a solver. For a solution, each
+line shows which of its rows are tight, and the largest multipliers.
 """
 
 from __future__ import annotations
@@ -54,22 +53,24 @@ from mmopt.symmetry.components import Cells
 from mmopt.workloads import Workload
 
 MOST_ROWS_SHOWN = 6  # rows and columns of a matrix that is shown whole
-MOST_ENTRIES = 1_000_000  # of a matrix whose rank is computed
-MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
+MOST_ENTRIES = 1_000_000  # in a matrix whose rank is computed
+MOST_ROWS = 100_000  # in a constraint matrix that is built to be counted
 MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
-# Atoms that cvxpy turns into cones of its own when their argument is chosen.
+# Atoms for which cvxpy adds cones when their argument is chosen.
 GRAPH_FORMS = frozenset({"abs", "max", "min", "sqrt", "pow", "nuclear", "div"})
 
 
 def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
-    """The facts of an instance; of what is not handed to a conic solver, only the givens are filled in."""
+    """The facts of an instance; only with the givens filled in where it is not handed to a conic solver."""
     program, dims = surveyed.checked.program, tuple(instance.sizes().items())
-    facts = Compiled(_asked(instance, _rank(instance)), dims, tuple(_givens(instance)), reductions=reductions)
+    facts = Compiled(
+        _workload_words(instance, _rank(instance)), dims, tuple(_givens(instance)), reductions=reductions
+    )
     if not program.choose:
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
     if program.klass == "smooth":
-        found = sizes_at(instance)
-        unknowns, who = counted(found.variables, "unknown"), found.chosen or "no solver here"
+        search = sizes_at(instance)
+        unknowns, who = counted(search.variables, "unknown"), search.chosen or "no solver here"
         refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
         return replace(facts, refusal=refusal)
     bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
@@ -89,24 +90,27 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
 
 
 def compiled_in_factors(plan: SolvePlan) -> Compiled:
-    """The facts of a product, of which nothing is compiled but its factors."""
-    asked = _asked(plan.instance, math.prod(_rank(part.instance) or 0 for part in plan.factors.values()))
-    facts = Compiled(asked, tuple(plan.instance.sizes().items()), (), reductions=plan.lines)
+    """The facts of a product, of which only the factors are compiled."""
+    words = _workload_words(
+        plan.instance, math.prod(_rank(part.instance) or 0 for part in plan.factors.values())
+    )
+    facts = Compiled(words, tuple(plan.instance.sizes().items()), (), reductions=plan.lines)
     return replace(facts, refusal="Its factors, each by itself")
 
 
-def _asked(instance: Instance, rank: int | None) -> str:
+def _workload_words(instance: Instance, rank: int | None) -> str:
     workload = instance.workload
-    asked = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}"
+    words = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}"
     if rank is not None:
-        asked += f", rank {rank:,}"
-    return f"{asked}, rows normalised" if workload.is_normalised else asked
+        words += f", rank {rank:,}"
+    return f"{words}, rows normalised" if workload.is_normalised else words
 
 
 def _rank(instance: Instance) -> int | None:
-    """The rank of the queries; by component a root and a representation have independent rows and columns.
+    """The rank of the queries. By component it is the number of rows of a root or a representation, whose
+    rows are independent.
 
-    None where a family of strategies is looked at, which does not say.
+    None where a given stands for a family of strategies, which does not show it.
     """
     for value in instance.env.values():
         if _is_restricted(value):
@@ -148,7 +152,7 @@ def _givens(instance: Instance) -> Iterator[GivenFacts]:
 
 
 def _by_component(value: Split) -> str:
-    """How a matrix splits; its norm."""
+    """The components of a matrix and its norm, in words."""
     squares = [float(np.sum(np.square(part))) for part in value.parts]
     size = float(np.sqrt(value.multiplicities @ np.array(squares)))
     largest = max(value.columns.largest, value.rows.largest)
@@ -173,7 +177,7 @@ def _figures(array: Array) -> str:
 
 
 def _preview(array: Array) -> Formula | None:
-    """All entries of something small, the first of a long vector."""
+    """All entries of a small array, the first ones of a long vector; None for a large matrix."""
     if array.ndim == 1:
         first = [_entry(x) for x in array[:MOST_ROWS_SHOWN]] + ["…"] * (array.size > MOST_ROWS_SHOWN)
         latex = ",\\,".join(text.replace("…", r"\dots") for text in first)
@@ -192,7 +196,10 @@ def _entry(value: float) -> str:
 
 
 def _scales(instance: Instance) -> tuple[Scale, ...] | None:
-    """How everything chosen grows with the queries (s) and the targets (t); empty where nothing is scaled."""
+    """How the objective and each chosen variable grow with the queries (s) and the targets (t).
+
+    Empty where nothing is scaled; None where the lines agree on no units.
+    """
     if splits(instance.env):
         return ()
     units = units_of(instance)
@@ -216,7 +223,7 @@ def _power(degree: Mapping[str, float]) -> Formula:
 
 
 def _choice(sizes: Sizes) -> str:
-    """Why this solver."""
+    """The reason for the choice of the solver."""
     if sizes.refusal is not None:
         return str(sizes.refusal)
     if sizes.chosen == sizes.conic:
@@ -263,7 +270,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
 
 
 def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]:
-    """The objective, the constraints and what is chosen, each with what is made of it."""
+    """The objective, constraints and chosen variables, each with the form that is handed over."""
     program = checked.program
     shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
     scope = checked.lines
@@ -321,7 +328,7 @@ def _constraint(
 
 
 def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]) -> list[Sentence]:
-    """What becomes of the curved parts of an expression; ``shared`` collects blocks used again."""
+    """The forms of the curved parts of an expression; ``shared`` collects blocks that are used again."""
     traces, nodes = curved_nodes(expr, scope)
     out: list[Sentence] = []
     for inner, _, _ in traces:
@@ -329,9 +336,9 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
         trace = Formula("tr(T)", r"\operatorname{tr}\left(T\right)")
         out.append(("the trace of an inverse as ", trace, " with one psd block ", block))
     for node in nodes:
-        known = next((place for e, place in shared if e == node), None)
-        out.append(_block(node, scope, known))
-        if known is None:
+        earlier = next((place for e, place in shared if e == node), None)
+        out.append(_block(node, scope, earlier))
+        if earlier is None:
             shared.append((node, where))
     calls = [(e, names) for e, names in scoped(expr, scope) if isinstance(e, Apply)]
     formed = [(e, names) for e, names in calls if e.atom in GRAPH_FORMS]
@@ -341,10 +348,10 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
     return out
 
 
-def _block(node: Apply, scope: Scope, known: str | None) -> Sentence:
+def _block(node: Apply, scope: Scope, place: str | None) -> Sentence:
     whole, inner = formula_of(node, scope), formula_of(node.args[0], scope)
-    if known is not None:
-        return whole, f" by the block of '{known}'"
+    if place is not None:
+        return whole, f" by the block of '{place}'"
     if node.atom == "inv":
         return whole, " replaced by Y with one psd block ", _psd("Y", "I", "I", inner)
     return whole, " replaced by S with one psd block ", _psd(inner, "S", "S", "I")
@@ -358,14 +365,14 @@ def _psd(*entries: str | Formula) -> Formula:
     return Formula(plain, rf"\begin{{bmatrix}} {latex} \end{{bmatrix}} \succeq 0")
 
 
-TIGHT_DIFFERENCE = 1e-5  # relative to the sides of the row
+TIGHT_DIFFERENCE = 1e-5  # relative to the larger side of the row
 ZERO_MULTIPLIER = 1e-6  # relative to the largest multiplier of the line
 MULTIPLIERS_SHOWN = 3
 MOST_LABELS = 200_000
 
 
 def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
-    """Figures and constraints; without the instance nothing is known of slack and labels."""
+    """Figures and constraints; without the instance slack and labels are unknown."""
     lines = tuple(_line(checked, c, solution, instance) for c in checked.program.constraints)
     moves = "falls" if checked.program.sense == "minimize" else "rises"
     return SolvedFacts(tuple(solution.rows()), lines, moves)
@@ -396,7 +403,7 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
 def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int | None, int | None, str]:
     """Rows, tight rows, and words on what is not counted by rows."""
     variables = plain(solution.variables)
-    # Those of a file say how they split, and not of which cells.
+    # Variables from a file are split without a record of their cells.
     env: dict[str, Any] = {**instance.env, **(placed_variables(instance, variables) or variables)}
     if splits(env):
         sides = [_sides_by_component(c, env)]
@@ -427,7 +434,7 @@ def _values(sides: Sequence[Expr], env: Mapping[str, Any]) -> list[Any]:
 
 
 def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
-    """The sides of a line by component, which is a number or one vector inequality; fewer where it is not."""
+    """The sides of a line by component, if it is a number or one vector inequality; else fewer."""
     sides = (c.relation.left, c.relation.right)
     if c.family is None:
         return _values(sides, env)
@@ -471,8 +478,8 @@ def _axis(dim: Dim, checked: Checked, instance: Instance | None) -> Sequence[str
     words = {
         word
         for d in checked.program.givens
-        for word, known in zip(AXES.get(d.source, ()), d.dims, strict=False)
-        if known == dim and d.name not in instance.own
+        for word, declared in zip(AXES.get(d.source, ()), d.dims, strict=False)
+        if declared == dim and d.name not in instance.own
     }
     workload = instance.workload
     if "cell" in words and workload.n <= MOST_LABELS:

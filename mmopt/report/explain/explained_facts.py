@@ -1,8 +1,7 @@
-"""The facts of a program as plain data, and those of its own text.
+"""The facts of a program as plain data, and those of its text.
 
-What there is to say of a program: plain frozen data, which the renderers only arrange.
-
-What a program says by itself: its lines typeset, the curvature of every node, its bound in words.
+Facts are plain frozen data, which the renderers only arrange. Those of the text alone are its lines typeset,
+the curvature of every node, its bound in words.
 """
 
 from __future__ import annotations
@@ -54,9 +53,9 @@ class Statement:
 class NodeFacts:
     """A node of an expression.
 
-    ``short`` is the formula with long arguments left out. ``order`` says in which order a matrix is
-    curved ("psd" for the order of psd matrices, "" entry by entry). ``blamed``: here a line stops being
-    convex.
+    ``short`` is the formula with long arguments left out. ``order`` is the order in which a matrix is curved
+    ("psd" for the order of psd matrices, "" entry by entry). ``blamed``: whether a line is not convex because
+    of this node.
     """
 
     formula: Formula
@@ -84,7 +83,7 @@ class Blamed:
 class LineFacts:
     """The objective (named ``minimize`` or ``maximize``) or a constraint, with the trees of its sides.
 
-    ``wanted`` says of each side which curvature it has to have.
+    ``wanted`` is the curvature that each side has to have.
     """
 
     name: str
@@ -96,7 +95,7 @@ class LineFacts:
 
 @dataclass(frozen=True)
 class BoundFacts:
-    """What is proved of the optimum, or claimed: the bound, what it means in words, its proof."""
+    """The bound on the optimum, proved or claimed: its formula, its meaning in words, its proof."""
 
     formula: Formula | None
     sentences: tuple[Sentence, ...]
@@ -106,9 +105,9 @@ class BoundFacts:
 
 @dataclass(frozen=True)
 class GivenFacts:
-    """A given, parameter or let with its numbers: where they come from, their shape, what they look like.
+    """A given, parameter or let with its numbers: their origin, shape and figures.
 
-    ``preview`` has the entries of something small, the first of a long vector.
+    ``preview`` has the entries of a small array, the first ones of a long vector.
     """
 
     name: Formula
@@ -120,7 +119,7 @@ class GivenFacts:
 
 @dataclass(frozen=True)
 class Scale:
-    """How a quantity grows when the queries are multiplied by s and the targets by t; the factor used."""
+    """The growth of a quantity when queries are multiplied by s and targets by t, and the factor used."""
 
     name: Formula
     power: Formula
@@ -150,8 +149,9 @@ class MatrixFacts:
 class Compiled:
     """A program at a workload's sizes.
 
-    ``refusal`` says why there is no compiled problem; ``handed``, ``sizes`` and ``matrix`` are empty then.
-    ``matrix_words`` says why the matrix was not built; ``scaled`` is None when the lines agree on no units.
+    ``refusal`` is the reason why there is no compiled problem; ``handed``, ``sizes`` and ``matrix`` are empty
+    then. ``matrix_words`` is the reason why the matrix was not built; ``scaled`` is None when the lines agree
+    on no units.
     """
 
     workload: str
@@ -172,8 +172,8 @@ class SolvedLine:
     """A constraint at the solution, and its multiplier.
 
     ``count`` rows of which ``tight`` hold with equality (None where the workload is not known);
-    ``multipliers`` of them (0 when none is kept), of which ``zero`` are negligible; the ``largest`` with
-    their labels; ``words`` says what else there is.
+    ``multipliers`` : how many there are (0 when none is kept), of which ``zero`` are negligible; the
+    ``largest`` with their labels; further remarks in ``words``.
     """
 
     name: str
@@ -188,7 +188,7 @@ class SolvedLine:
 
 @dataclass(frozen=True)
 class SolvedFacts:
-    """The figures of a solution, its constraints, and what the optimum does when one is relaxed: "falls"."""
+    """Figures of a solution, its constraints; ``moves``: the optimum falls or rises when one is relaxed."""
 
     rows: tuple[tuple[str, str], ...]
     lines: tuple[SolvedLine, ...]
@@ -197,7 +197,7 @@ class SolvedFacts:
 
 @dataclass(frozen=True)
 class Step:
-    """A program that a procedure solves, in its place, with what is known of it by then."""
+    """A program that a procedure solves, in its place, with the numbers that are known before it."""
 
     name: str
     explanation: Facts
@@ -205,7 +205,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Facts:
-    """All there is to say of a program; the last two with a workload and with a solution."""
+    """All facts of a program; ``compiled`` is there with a workload, ``solved`` with a solution."""
 
     name: str
     title: str
@@ -223,7 +223,7 @@ class Facts:
 
 
 def plain_data(value: Any) -> Any:
-    """Facts as what JSON can hold."""
+    """Facts as values that JSON can hold."""
     if isinstance(value, Sizes):
         return value.summary()
     if dataclasses.is_dataclass(value):
@@ -232,10 +232,10 @@ def plain_data(value: Any) -> Any:
 
 
 DOTS = "…"
-SHORT_ARGUMENT = 6  # an argument of so many characters is not worth leaving out
+SHORT_ARGUMENT = 6  # characters up to which an argument is not left out
 
 
-# -- formulas in both prints, and what a type says in a few characters
+# -- formulas in both prints, and types in a few characters
 
 
 def formula_of(expr: Expr, scope: Scope) -> Formula:
@@ -254,7 +254,7 @@ def name_of(name: str) -> Formula:
 
 
 def _short(expr: Expr, scope: Scope) -> Formula:
-    """The formula with dots for its long arguments: what the node itself does."""
+    """The formula with dots for its long arguments: the operation of the node itself."""
     match expr:
         case Apply(atom, args, span, options):
             expr = Apply(atom, tuple(_elided(a, scope) for a in args), span, options)
@@ -277,13 +277,13 @@ def _dim(dim: Dim) -> str:
     return "some" if "?" in text else text.replace("*", "")
 
 
-def _shape(known: Type) -> str:
-    """``number``, ``vector n``, ``row n``, ``r × n``."""
-    if known.is_scalar:
+def _shape(kind: Type) -> str:
+    """A shape in words: ``number``, ``vector n``, ``row n``, ``r × n``."""
+    if kind.is_scalar:
         return "number"
-    if known.is_vector:
-        return f"{'row' if known.is_row else 'vector'} {_dim(known.dims[0])}"
-    return f"{_dim(known.dims[0])} × {_dim(known.dims[1])}"
+    if kind.is_vector:
+        return f"{'row' if kind.is_row else 'vector'} {_dim(kind.dims[0])}"
+    return f"{_dim(kind.dims[0])} × {_dim(kind.dims[1])}"
 
 
 # -- lines, repair and bound
@@ -325,14 +325,14 @@ def _blamed(line: LineSurvey) -> Blamed | None:
 
 
 def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
-    known = node.known
+    kind = node.known
     return NodeFacts(
         formula_of(node.expr, scope),
         _short(node.expr, scope),
-        _shape(known),
-        "⪰ 0" if known.psd else {1: "≥ 0", -1: "≤ 0"}.get(known.sign, ""),
-        known.curvature.value,
-        "psd" if known.loewner else "",
+        _shape(kind),
+        "⪰ 0" if kind.psd else {1: "≥ 0", -1: "≤ 0"}.get(kind.sign, ""),
+        kind.curvature.value,
+        "psd" if kind.loewner else "",
         node.rule,
         node is blamed,
         tuple(_node(part, scope, blamed) for part in node.parts),
@@ -340,7 +340,7 @@ def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
 
 
 def repair_words(program: Program) -> tuple[Sentence, ...]:
-    """What happens to a solver's point before anything is claimed of it."""
+    """The changes to a solver's point before anything is claimed of it, in words."""
     if not program.choose:
         return ()
     after = (
@@ -363,12 +363,12 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
 
 
 def about_words(checked: Checked) -> Sentence:
-    """What the program says of itself."""
+    """The description in the program's section ``about``."""
     return prose(checked.written.about, checked.scope)[0]
 
 
 def bound_facts(checked: Checked) -> BoundFacts:
-    """The bound and what it says."""
+    """The bound, its meaning and its proof."""
     program = checked.written
     is_claim = bool(program.certificate or program.bound) and not is_shipped(checked)
     _, scope = prose(program.about, checked.scope)  # names of the words above are known in the proof
@@ -422,7 +422,7 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
 
 
 def _quantified(certificate: Certificate) -> Formula:
-    """The multipliers with what is asked of each: ``p ≥ 0, A ⪰ 0, Y``."""
+    """The multipliers with the sign that each must have: ``p ≥ 0, A ⪰ 0, Y``."""
     signs = {True: (" ≥ 0", r" \ge 0"), False: ("", "")}
     plain, latex = [], []
     for m in certificate.multipliers:
@@ -434,7 +434,7 @@ def _quantified(certificate: Certificate) -> Formula:
 
 
 def _multiplier(m: Multiplier, checked: Checked) -> Sentence:
-    """Its size, and where its first value comes from."""
+    """A multiplier's size, and the origin of its first value."""
     d = m.declaration
     sizes = ("a number", "a vector of length {0}", "a matrix {0} × {1}")
     size = sizes[len(d.dims)].format(*d.dims)

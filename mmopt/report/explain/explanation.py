@@ -1,8 +1,7 @@
 """An explanation arranged, and printed in a terminal.
 
-An explanation arranged: sections of paragraphs, tables and trees, the same for every output.
-
-An explanation as text in a terminal, with rich.
+An arranged explanation is sections of paragraphs, tables and trees, the same for every output; rich prints
+them in a terminal.
 """
 
 from __future__ import annotations
@@ -82,14 +81,14 @@ Block = Paragraph | Prose | Excerpt | Listing | Table | Tree
 
 @dataclass(frozen=True)
 class DocumentSection:
-    """``level`` 1 for the whole, 2 for a part of it, more for what is inside."""
+    """A section; its ``level`` is 1 for the whole document, 2 for a part of it, more inside a part."""
 
     title: str
     blocks: tuple[Block, ...]
     level: int
 
 
-# Columns of names and sizes: never broken, what is long gives way.
+# Columns of names and sizes, which are never broken: other columns are wrapped.
 UNBROKEN_COLUMNS = ("line", "given", "asked", "from", "shape", "constraint", "solver", "cone", "quantity")
 LEGEND = (
     "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
@@ -152,12 +151,12 @@ def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
 
 
 def _verdict(node: NodeFacts, wanted: str, line: LineFacts) -> tuple[str, str]:
-    """What a side is, against what it has to be; and the tone in which to say so."""
+    """The curvature of a side compared with the wanted one, in words; and the tone of these words."""
     fits = _fits(node, wanted)
     if fits and node.blamed:
         order = "in the order of psd matrices" if node.order else "entry by entry"
         return f"{node.curvature} {order}, which is not the order of the relation", "loud"
-    if not fits:  # what nobody is blamed for is a fact, not a mistake
+    if not fits:  # without a blamed node it is a fact, not a mistake
         return (f"{node.curvature}; it has to be {wanted}", "loud") if line.blamed else (node.curvature, "")
     so = "" if node.curvature == wanted else f"so {wanted}, "
     return f"{node.curvature}, {so}as it has to be", ""
@@ -283,7 +282,7 @@ def as_text(e: Facts, width: int) -> str:
 
 
 def renderables(e: Facts, width: int) -> Iterator[RenderableType]:
-    """What to print, in order, for a screen of so many columns; strings are wrapped already."""
+    """The parts to print, in order, for a screen of ``width`` columns; strings are wrapped already."""
     width = max(width, LEAST_WIDTH)
     for section in arranged(e):
         if section.level > 1:
@@ -311,7 +310,7 @@ def _block(block: Block, width: int) -> RenderableType:
         case Table():
             return _table(block)
         case Tree(node):
-            # The nodes below each other, what is known of each in columns beside.
+            # The nodes below each other, their types in further columns.
             columns = ("expression", "shape", "sign", "curvature", "rule")
             widest = max(24, (width - 34) // 2)
             rows = (_known(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
@@ -319,7 +318,7 @@ def _block(block: Block, width: int) -> RenderableType:
 
 
 def _words(words: Sentence, style: str, width: int) -> Text:
-    """A sentence; one formula by itself, perhaps after a name, is broken as formulas are."""
+    """A sentence; a formula by itself, or after a name, is broken as formulas are."""
     text = plain_words(words)
     formula = words[-1]
     if not isinstance(formula, str) and len(words) <= 2 and len(text) > width:
@@ -338,14 +337,20 @@ def _table(block: Table) -> RenderableType:
 def _known(prefix: str, node: NodeFacts, room: int) -> tuple[str | Text, ...]:
     label = next((f.plain for f in (node.formula, node.short) if len(f.plain) <= room), "")
     label = label or node.short.plain[: max(1, room - 1)] + "…"
-    known = node.curvature + (" ⪯" if node.order else "")
+    curvature = node.curvature + (" ⪯" if node.order else "")
     if node.curvature not in COLOURS:
-        known = "neither"
+        curvature = "neither"
     if node.blamed:
         bad = "bold red"
         rule = cell(f"<-- HERE: {node.rule}", bad)
-        return cell(prefix + label, bad), node.shape, node.sign, cell(known, bad), rule
-    return prefix + label, node.shape, node.sign, cell(known, COLOURS.get(node.curvature, "red")), node.rule
+        return cell(prefix + label, bad), node.shape, node.sign, cell(curvature, bad), rule
+    return (
+        prefix + label,
+        node.shape,
+        node.sign,
+        cell(curvature, COLOURS.get(node.curvature, "red")),
+        node.rule,
+    )
 
 
 def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeFacts]]:

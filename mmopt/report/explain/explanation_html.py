@@ -1,8 +1,7 @@
 """An explanation as one HTML page, its formulas in MathML.
 
-MathML for the LaTeX that ``typeset`` writes: browsers print it without any help from outside.
-
-An explanation as one HTML page: formulas in MathML, trees that open and close, nothing from elsewhere.
+MathML is made of the LaTeX that ``mmopt.language.print`` writes: browsers print it without any help from
+outside. Trees open and close; the page loads nothing.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class _LatexReader:
         return token
 
     def row(self, ends: tuple[str, ...]) -> str:
-        """Everything up to one of the ends, which is left where it is."""
+        """Everything up to one of the ends, which is not taken."""
         items: list[str] = []
         while self.peek() and self.peek() not in ends:
             if self.peek() in "^_":
@@ -95,14 +94,14 @@ class _LatexReader:
 
     def scripts(self, base: str) -> str:
         """A base with what is below it, above it, or both."""
-        found: dict[str, str] = {}
-        while self.peek() in ("^", "_") and self.peek() not in found:
+        scripts: dict[str, str] = {}
+        while self.peek() in ("^", "_") and self.peek() not in scripts:
             kind = self.take()
-            found[kind] = self.atom()
-        if len(found) == 2:
-            return f"<msubsup>{base}{found['_']}{found['^']}</msubsup>"
-        tag = "msup" if "^" in found else "msub"
-        return f"<{tag}>{base}{next(iter(found.values()))}</{tag}>"
+            scripts[kind] = self.atom()
+        if len(scripts) == 2:
+            return f"<msubsup>{base}{scripts['_']}{scripts['^']}</msubsup>"
+        tag = "msup" if "^" in scripts else "msub"
+        return f"<{tag}>{base}{next(iter(scripts.values()))}</{tag}>"
 
     def atom(self) -> str:
         """One symbol, group or command with its arguments."""
@@ -155,7 +154,7 @@ class _LatexReader:
         inner = self.row((r"\right",))
         self.take()
         fences = (left, self.delimiter())
-        # Browsers give room to fences that may grow, even where they do not.
+        # Browsers leave room around fences that may grow, even where they do not.
         is_tall = "<mfrac>" in inner or "<mtable>" in inner
         written = [
             ("" if f == "." else FENCE + html.escape(f) + "</mo>" if is_tall else _operator(f))
@@ -204,14 +203,14 @@ def _letter(token: str) -> str:
 
 
 def _operator(text: str) -> str:
-    # Brackets that the source does not stretch are not to be stretched either; a colon is no relation here.
+    # Brackets are stretched only where the source stretches them; a colon is no relation here.
     mark = ' stretchy="false" lspace="0em" rspace="0em"' if text in "()[]|‖{}:/" else ""
     return f"<mo{mark}>{html.escape(text)}</mo>"
 
 
-# Text and paper are those of the page around it, a notebook or a browser by day or night; other colours are
-# mixed with that of the text. JupyterLab's rules for tables (to the right, striped) weigh less than a name
-# said three times.
+# Text and background are those of the page around it, a notebook or a browser in light or dark mode; other
+# colours are mixed with that of the text. A class name that is repeated three times has priority over
+# JupyterLab's rules for tables (to the right, striped).
 STYLE = """
 .mmopt-explain { --faint: color-mix(in srgb, currentcolor 68%, transparent);
   --line: color-mix(in srgb, currentcolor 20%, transparent);
@@ -290,7 +289,7 @@ def as_html(e: Facts) -> str:
 
 
 def as_fragment(e: Facts) -> str:
-    """What stands in the page, with its style; for notebooks."""
+    """The contents of the page with its style, for notebooks."""
     parts = []
     for section in arranged(e):
         heading = f"<h{section.level}>{escape(section.title)}</h{section.level}>"
@@ -340,7 +339,7 @@ def _table(block: Table) -> str:
     lines = [f"<thead><tr>{heads}</tr></thead>"] * any(block.header)
     for row in block.rows:
         name, *others = (f"{_side(i, block)}>{_words(words)}" for i, words in enumerate(row))
-        if row[0] and str(row[0][0]).startswith("  "):  # of a group, whose name is above
+        if row[0] and str(row[0][0]).startswith("  "):  # a row of a group, whose name is above
             name = f'<td class="inner">{_words(row[0])}</td>'
         else:
             name = f"<th{name}</th>" if block.is_named else f"<td{name}</td>"
@@ -356,13 +355,13 @@ def _side(position: int, block: Table) -> str:
 
 
 def _node(node: NodeFacts) -> str:
-    """A node with its parts below it; what is constant is closed, what is to blame is marked."""
+    """A node with its parts below it; constant nodes are closed, blamed ones are marked."""
     word = node.curvature.split()[0]
     mark = " ⪯" if node.order else ""
-    known = ", ".join(filter(None, [node.shape, node.sign]))
+    shape = ", ".join(filter(None, [node.shape, node.sign]))
     line = (
         f'{mathml(node.formula.latex)} <span class="badge {word}">{escape(node.curvature)}{mark}</span> '
-        f'<span class="known">{escape(known)}</span> <span class="rule">{escape(node.rule)}</span>'
+        f'<span class="known">{escape(shape)}</span> <span class="rule">{escape(node.rule)}</span>'
     )
     kind = ' class="blamed"' if node.blamed else ""
     if not node.parts:

@@ -32,7 +32,7 @@ HEAD = r"""\documentclass[a4paper,landscape,fleqn]{article}
 """
 TAIL = r"\end{document}"
 
-# Characters that stand in texts and that plain LaTeX has no letter for.
+# Characters of texts for which plain LaTeX has no letter.
 SIGNS = {
     **{letter: rf"\ensuremath{{\{name}}}" for name, letter in GREEK.items()},
     "λ": r"\ensuremath{\lambda}",
@@ -69,7 +69,7 @@ SIGNS = {
     "—": "---",
 }
 TITLES = {1: "section*", 2: "subsection*", 3: "subsubsection*"}
-# Shares of the line by the number of columns: the last one has what is long.
+# Shares of the line by the number of columns: the last one has the long texts.
 WIDTHS = {
     2: ("0.14", "0.8"),
     3: ("0.12", "0.33", "0.47"),
@@ -128,13 +128,13 @@ def _block(block: Block) -> str:
 
 
 def _displayed(formula: Formula) -> str:
-    """A formula in a line of a table, as large as one by itself."""
+    """A formula in a row of a table, as large as a formula on a line of its own."""
     return rf"$\displaystyle {_full_size(formula)}$"
 
 
 def _full_size(formula: Formula) -> str:
-    """With fractions inside fractions as large as those by themselves, and foreign letters as in words."""
-    latex = re.sub("[^\0-\x7f]+", lambda found: rf"\text{{{text(found.group())}}}", formula.latex)
+    """A formula with fractions inside fractions as large as outer ones, and letters beyond ASCII as text."""
+    latex = re.sub("[^\0-\x7f]+", lambda letters: rf"\text{{{text(letters.group())}}}", formula.latex)
     return latex.replace(r"\frac", r"\dfrac")
 
 

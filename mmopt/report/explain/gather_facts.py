@@ -1,4 +1,4 @@
-"""``mmopt.explain``: everything there is to say of a program, with a workload and a solution if there are."""
+"""``mmopt.explain``: all facts of a program, with a workload and a solution where they are given."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def explain(
     ----------
     program : a shipped name, a path, or a parsed Program. Its names and shapes have to fit; a line that
         is not convex is shown with the node that is to blame.
-    workload : as for ``solve``; fills the givens in; then sizes, cones and forecasts are part of it.
+    workload : as for ``solve``; it fills the givens in, and adds sizes, cones and forecasts.
     givens : arrays by name, for givens without a source or in place of one; a baseline's name for its rows.
-    solution : of this program; then multipliers and slack are part of it (slack with a workload only).
+    solution : a solution of this program; it adds multipliers and slack (slack with a workload only).
 
     Raises
     ------
@@ -94,12 +94,12 @@ def explain(
     """
     program = as_program(program)
     parsed = program if isinstance(program, Program) else Program.load(program)
-    asked = None if workload is None else as_workload(workload)
+    queries = None if workload is None else as_workload(workload)
     surveyed = survey(parsed)
     if solution is not None:
-        _belongs(solution, parsed, asked)
+        _belongs(solution, parsed, queries)
         givens = {**solution.givens, **(givens or {})}
-    plan = None if asked is None else _planned(surveyed, asked, givens, solution)
+    plan = None if queries is None else _planned(surveyed, queries, givens, solution)
     return _explained(surveyed, plan, solution)
 
 
@@ -117,7 +117,7 @@ def _planned(
 
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
-    # Words that were mended since, or comments, make no other program.
+    # A program with other words or comments is the same program.
     is_one = solution.program_text == program.text
     if not is_one and Program.parse(solution.program_text, "the saved program") != program:
         if solution.program == program.name:
@@ -165,19 +165,19 @@ def _factors(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None
 
 
 def _steps(program: Program, instance: Instance | None, solution: Solution | None) -> tuple[Step, ...]:
-    """The programs of the steps; with numbers as far as they are known before it (or from the solution)."""
+    """The programs of the steps, with the numbers known before each step (or from the solution)."""
     env: dict[str, Any] = dict(instance.env) if instance else {}
     out: list[Step] = []
     for step in _in_order(program.steps):
         if isinstance(step, Assignment):
             if instance and names_in(step.expr) <= set(env):
                 env[step.name] = evaluate(step.expr, env)
-        elif step.name not in {known.name for known in out}:  # solved again in a block: the same program
-            found = solution.steps.get(step.name) if solution else None
-            out.append(Step(step.name, _step(step, instance, env, found)))
-            if found is not None:
-                env[f"{step.name}.strategy"] = np.asarray(as_dense(found.strategy).matrix)
-                env[f"{step.name}.objective"] = found.objective
+        elif step.name not in {earlier.name for earlier in out}:  # a block solves the same program again
+            solved = solution.steps.get(step.name) if solution else None
+            out.append(Step(step.name, _step(step, instance, env, solved)))
+            if solved is not None:
+                env[f"{step.name}.strategy"] = np.asarray(as_dense(solved.strategy).matrix)
+                env[f"{step.name}.objective"] = solved.objective
     return tuple(out)
 
 
@@ -193,7 +193,7 @@ def _in_order(steps: Sequence[AnyStep]) -> Iterator[Assignment | SubProgram]:
 def _step(
     step: SubProgram, instance: Instance | None, env: Mapping[str, Any], solution: Solution | None
 ) -> Explanation:
-    """The program of a step, with numbers when those of its arguments are known."""
+    """The program of a step, with numbers where those of its arguments are known."""
     surveyed = survey(Program.load(step.program))
     inner: SolvePlan | None = None
     if instance and all(names_in(expr) <= set(env) for _, expr in step.arguments):

@@ -1,6 +1,7 @@
-"""Whether a solver, a kernel or a reduction does what mmopt promises of every one: see :func:`conform`.
+"""Whether a solver, a kernel or a reduction keeps the promises that mmopt makes of every one:
+:func:`conform`.
 
-Checks that a user may run on a solver of his own; what only our tests need stands in tests/.
+Users may run these checks on their solvers; code that only our tests need is in tests/.
 
 - ``every_problem.py``: every problem of the registry put to a solver, with workloads transformed
 - ``__main__.py``: the same as ``python -m mmopt.testing.conformance --solver NAME``

@@ -1,11 +1,9 @@
 """Every problem of the registry put to a solver, with workloads transformed.
 
-Metamorphic cases: workloads that say the same in another way, and how the optimum follows.
-
-What holds for which program is a table of the shipped ones, by what their papers' problems depend on: a
-program that is not in it (one of a user's own) is not put to these tests.
-
-One call that puts a solver, a kernel or a reduction to every problem of the registry.
+One call, ``conform``, tries a solver, a kernel or a reduction on every problem of the registry. Metamorphic
+cases are the same workload written in another way, whose optimum follows. A table of the shipped programs has
+the rules for them, by what the problems of their papers depend on: a program that is not in it, such as a
+user's, is not tested in this way.
 """
 
 from __future__ import annotations
@@ -28,11 +26,11 @@ from mmopt.language.check.section_checks import alternates, solved_programs
 from mmopt.numerics.arrays import Array
 from mmopt.results import Solution
 from mmopt.testing.conformance.solution_checks import (
-    Asked,
     Duals,
     Failure,
     Report,
     Skip,
+    Trial,
     Wrong,
     check_dual,
     closeness,
@@ -53,12 +51,13 @@ EIGENVALUES_APART = 1e-6
 
 @dataclass(frozen=True)
 class Rule:
-    """What the optimum of a program depends on.
+    """The dependence of a program's optimum on the workload.
 
-    gram : on the weighted Gram matrix alone.
-    every : it is over all strategies, so that cells that no query tells apart, or touches, change nothing.
-    eigen : on the eigenvectors of the Gram matrix, so these must be unique.
-    twice : its factor when every query is asked twice.
+    gram : whether it depends on the weighted Gram matrix alone.
+    every : whether it is over all strategies, so that cells that no query tells apart, or touches, change
+        nothing.
+    eigen : whether it depends on the eigenvectors of the Gram matrix, so that these must be unique.
+    twice : its factor when every query is there twice.
     """
 
     gram: bool = True
@@ -88,13 +87,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Twist:
-    """``turn`` writes the workload in another way; the optimum is then ``factor`` times what it was."""
+    """A case: ``turn`` writes the workload in another way, which multiplies the optimum by ``factor``."""
 
     name: str
     turn: Callable[[Workload, Random], Workload]
     factor: Callable[[Rule], float] = lambda rule: 1.0
     needs: Callable[[Rule], bool] = lambda rule: True
-    reason: str = ""  # when it lacks what the twist needs
+    reason: str = ""  # where the twist does not apply
 
 
 SCALE = 1e3
@@ -152,12 +151,12 @@ TWISTS: tuple[Twist, ...] = (
 
 
 def rule_of(program: Program) -> Rule | None:
-    """What its optimum depends on; that of a formulation on what the program's does."""
+    """The rule of a program; a formulation has that of the program that it restates."""
     return RULES.get(program.formulation_of or program.name)
 
 
 def why_not(twist: Twist, program: Program, workload: Workload) -> str:
-    """Why the case says nothing about this program and workload; "" when it does."""
+    """The reason why the case does not apply to this program and workload; "" when it does."""
     rule = rule_of(program)
     if rule is None:
         return f"nothing is known of how '{program.name}' depends on its workload"
@@ -170,13 +169,13 @@ def why_not(twist: Twist, program: Program, workload: Workload) -> str:
 
 
 Solver = Callable[..., Solution]
-# What is wrong; a text says why it was not checked.
+# The faults; a text is a reason why something was not checked.
 Verdict = Iterator[Wrong | str]
 
 OF_SOLUTION = {"file": of_file, "bound": of_bound, "gap": of_gap}
 CHECKS = (*OF_SOLUTION, "known", "conic route", "metamorphic", "derivatives")
 
-# The conic route at small size: by whom, up to how many cells.
+# The conic route at small size: solvers, and the most cells for each.
 CONIC = (("clarabel", 40), ("scs", 100))
 
 
@@ -194,32 +193,33 @@ def conform(
     reference: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Run it over the problems and check what mmopt promises of every solution.
+    """Run a solver over the problems and check what mmopt promises of every solution.
 
     file : feasible, and objective, bound, value, error, strategy as recomputed from the program file.
     bound : there is one where the program has a certificate, and it does not cross the objective.
-    gap : "gap reached" is said exactly when it is. known : the known optimum lies in [bound, objective].
-    conic route : so does that of another, conic solver, up to 100 cells; of a formulation with the program
-        that it restates.
+    gap : the status is "gap reached" if and only if the gap is reached.
+    known : the known optimum lies in [bound, objective].
+    conic route : so does the optimum by another, conic solver, up to 100 cells; for a formulation that of the
+        program that it restates.
     metamorphic : the same workload written in another way has the same optimum, up to a known factor.
-    derivatives : those of the dual function against finite differences.
+    derivatives : those of the dual function agree with finite differences.
 
-    What cannot be checked is skipped, with its reason: the solver lacks a cone or does not claim the program,
-    the program does not apply to the workload, a case says nothing about the program.
+    A check that cannot be made is skipped, with its reason: the solver lacks a cone or does not claim the
+    program, the program does not apply to the workload, a case does not apply to the program.
 
     Parameters
     ----------
-    solver : a name for ``mmopt.solve``; None for its own choice; or a function that is called in place of
+    solver : a name for ``mmopt.solve``; None for its choice; or a function that is called in place of
         ``solve``, as ``function(workload, program, **options)``.
     programs : names, paths or Programs; by default all that are shipped.
     problems : names from the registry; by default all.
-    n : number of cells, of problems that are not fixed; by default a few, so that conic solvers are quick.
-    seed : of random workloads and cases.
+    n : number of cells of problems that are not fixed; by default a few, so that conic solvers are quick.
+    seed : the seed of random workloads and cases.
     twists : metamorphic cases per problem and program, taken in turn; None for all.
     duals : gives the dual function of a program on a workload; a result of None skips. None: those of the
         kernel that ``solver`` names, if it names one.
-    options : further keywords of ``solve`` for what is checked (``{"reduce": False}``).
-    reference : those of the conic route.
+    options : further keywords of ``solve`` for the solver (``{"reduce": False}``).
+    reference : those for the conic route.
     progress : called with a line before each problem.
 
     Raises
@@ -231,8 +231,8 @@ def conform(
         if name not in CHECKS:
             raise OptionError(f"there is no check '{name}'", hint=suggest(name, CHECKS))
     chosen = program_names() if programs is None else programs
-    found = duals or kernel_duals(solver)
-    work = Work(solver, seed, tuple(checks), twists, found, dict(options or {}), dict(reference or {}))
+    dual_of = duals or kernel_duals(solver)
+    work = Work(solver, seed, tuple(checks), twists, dual_of, dict(options or {}), dict(reference or {}))
     tried = problems_named(problems)
     if not callable(solver):
         check_solver(solver, **work.options)
@@ -249,7 +249,7 @@ def conform(
 
 
 def _has_no_one_result(program: Program) -> str:
-    """Why a program is no matter for conformance; "" when it is."""
+    """The reason why conformance is not defined for a program; "" when it is."""
     steps = [Program.load(name) for name in solved_programs(program.steps)]
     searched = {p.klass for p in (program, *steps)} & {"rank", "smooth"}
     if searched:
@@ -264,7 +264,7 @@ def _has_no_one_result(program: Program) -> str:
 
 
 def check_solver(solver: str | None, **options: Any) -> None:
-    """Solve for two cells with it. A solver that does not take that program is a known one too.
+    """Solve for two cells with a solver. A solver that does not take that program is a known one, too.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def check_solver(solver: str | None, **options: Any) -> None:
 
 @dataclass
 class Work:
-    """One conformance check: the arguments of ``conform``, solutions by the conic route, what came out."""
+    """One conformance check: the arguments of ``conform``, solutions by the conic route, and results."""
 
     solver: str | Solver | None
     seed: int
@@ -286,7 +286,7 @@ class Work:
     options: dict[str, Any]
     reference: dict[str, Any]
     references: dict[tuple[str, str, int], Solution | Error] = field(default_factory=dict)
-    turn: int = 0  # of the metamorphic cases
+    turn: int = 0  # the number of the next metamorphic case
     solves: int = 0
     passed: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
@@ -294,7 +294,7 @@ class Work:
     notes: list[str] = field(default_factory=list)
 
     def report(self) -> Report:
-        """What came out."""
+        """The results so far."""
         subject = self.solver or "automatic"
         if not isinstance(subject, str):
             subject = getattr(subject, "__name__", type(subject).__name__)
@@ -304,34 +304,34 @@ class Work:
     def problem(self, program: Program, problem: Problem, n: int | None) -> None:
         """All checks of one program on one problem."""
         workload = problem.workload(problem.size if problem.fixed else n, self.seed)
-        asked = Asked(program, workload, problem.name)
+        trial = Trial(program, workload, problem.name)
         try:
             bind(program, workload)
         except Error as error:
-            self.judge(asked, "solved", [f"does not apply: {error.message}"])
+            self.judge(trial, "solved", [f"does not apply: {error.message}"])
             return
         if "derivatives" in self.checks:
-            self.judge(asked, "derivatives", self.derivatives(asked))
-        solution = self.solved(asked)
+            self.judge(trial, "derivatives", self.derivatives(trial))
+        solution = self.solved(trial)
         if solution is None:
             return
         of_others = {"known": self.known_figures, "conic route": self.conic_route}
         for name, check in (OF_SOLUTION | of_others).items():
             if name in self.checks:
-                self.judge(asked, name, check(asked, solution))
+                self.judge(trial, name, check(trial, solution))
         if "metamorphic" in self.checks:
-            self.metamorphic(asked, solution)
+            self.metamorphic(trial, solution)
 
-    def solved(self, asked: Asked) -> Solution | None:
-        """The solution of what is checked; None when that is a skip or a failure, which is noted."""
+    def solved(self, trial: Trial) -> Solution | None:
+        """The solution of a trial; None when it is a skip or a failure, which is noted."""
         self.solves += 1
-        found: Solution | None = None
+        solution: Solution | None = None
         skipped = words = ""
         try:
             if callable(self.solver):
-                found = self.solver(asked.workload, asked.program, **self.options)
+                solution = self.solver(trial.workload, trial.program, **self.options)
             else:
-                found = solve(asked.workload, asked.program, solver=self.solver, **self.options)
+                solution = solve(trial.workload, trial.program, solver=self.solver, **self.options)
         except (UnsuitableError, TooLargeError) as error:
             skipped = error.message
         except OptionError as error:  # a step of a procedure may require more of its givens
@@ -340,76 +340,76 @@ class Work:
             words = error.message
         except Exception as error:  # noqa: BLE001 - what is checked may be broken in any way
             words = f"{type(error).__name__}: {error}"
-        if found is None:
-            self.judge(asked, "solved", [skipped or ("solve", "a solution", words)])
-        if found is None or found.steps or found.gap is None:
-            return found
-        tolerance = found.options.get("tolerance")
-        if isinstance(tolerance, float) and found.gap > tolerance:
+        if solution is None:
+            self.judge(trial, "solved", [skipped or ("solve", "a solution", words)])
+        if solution is None or solution.steps or solution.gap is None:
+            return solution
+        tolerance = solution.options.get("tolerance")
+        if isinstance(tolerance, float) and solution.gap > tolerance:
             self.notes.append(
-                f"{asked.program.name} on {asked.place}: gap {found.gap:.1e}, '{found.status.stop}'"
+                f"{trial.program.name} on {trial.place}: gap {solution.gap:.1e}, '{solution.status.stop}'"
             )
-        return found
+        return solution
 
-    def known_figures(self, asked: Asked, solution: Solution) -> Verdict:
-        """Against published numbers and closed forms."""
-        figures = known_figures(asked.program, asked.problem, asked.workload)
+    def known_figures(self, trial: Trial, solution: Solution) -> Verdict:
+        """Compare with published numbers and closed forms."""
+        figures = known_figures(trial.program, trial.problem, trial.workload)
         if not figures:
             yield "nothing is known of the optimum"
-        yield from of_known(asked.interval(solution), figures)
+        yield from of_known(trial.interval(solution), figures)
 
-    def conic_route(self, asked: Asked, solution: Solution) -> Verdict:
-        """Against the program itself (not its formulation), solved by a conic solver."""
-        base = Program.load(asked.program.formulation_of) if asked.program.formulation_of else asked.program
-        able = [name for name, cells in CONIC if asked.workload.n <= cells and name != self.solver]
+    def conic_route(self, trial: Trial, solution: Solution) -> Verdict:
+        """Compare with the program itself (not its formulation), solved by a conic solver."""
+        base = Program.load(trial.program.formulation_of) if trial.program.formulation_of else trial.program
+        able = [name for name, cells in CONIC if trial.workload.n <= cells and name != self.solver]
         if not able:
             yield f"more than {CONIC[-1][1]} cells"
             return
-        key = (base.text, asked.problem, asked.workload.n)
+        key = (base.text, trial.problem, trial.workload.n)
         if key not in self.references:
             try:
-                self.references[key] = solve(asked.workload, base, **{"solver": able[0], **self.reference})
+                self.references[key] = solve(trial.workload, base, **{"solver": able[0], **self.reference})
             except Error as error:
                 self.references[key] = error
         reference = self.references[key]
         if isinstance(reference, Error):
             yield f"{able[0]}: {reference.message}"
             return
-        expected = Asked(base, asked.workload, asked.problem).interval(reference)
-        yield from closeness(asked.program, expected, asked.interval(solution))
+        expected = Trial(base, trial.workload, trial.problem).interval(reference)
+        yield from closeness(trial.program, expected, trial.interval(solution))
 
-    def metamorphic(self, asked: Asked, solution: Solution) -> None:
-        """The next few cases that say something, and all reasons of those that do not."""
-        rule = rule_of(asked.program)
-        reasons = {twist: why_not(twist, asked.program, asked.workload) for twist in TWISTS}
+    def metamorphic(self, trial: Trial, solution: Solution) -> None:
+        """Try the next few cases that apply, and note the reasons of all that do not."""
+        rule = rule_of(trial.program)
+        reasons = {twist: why_not(twist, trial.program, trial.workload) for twist in TWISTS}
         for reason in dict.fromkeys(filter(None, reasons.values())):
-            self.judge(asked, "metamorphic", [reason])
+            self.judge(trial, "metamorphic", [reason])
         able = [twist for twist, reason in reasons.items() if not reason]
         count = len(able) if self.twists is None else min(self.twists, len(able))
         for _ in range(count):
             twist = able[self.turn % len(able)]
             rng = np.random.default_rng([self.seed, self.turn])
             self.turn += 1
-            turned = Asked(asked.program, twist.turn(asked.workload, rng), asked.problem, twist.name)
-            found = self.solved(turned)
-            if found is not None and rule is not None:
-                expected = asked.interval(solution).times(twist.factor(rule))
-                self.judge(turned, "metamorphic", closeness(asked.program, expected, turned.interval(found)))
+            turned = Trial(trial.program, twist.turn(trial.workload, rng), trial.problem, twist.name)
+            other = self.solved(turned)
+            if other is not None and rule is not None:
+                expected = trial.interval(solution).times(twist.factor(rule))
+                self.judge(turned, "metamorphic", closeness(trial.program, expected, turned.interval(other)))
 
-    def derivatives(self, asked: Asked) -> Verdict:
-        """The dual function's, where there is one to be had."""
-        dual = None if self.duals is None else self.duals(asked.workload, asked.program)
+    def derivatives(self, trial: Trial) -> Verdict:
+        """Compare the derivatives of the dual function, if there is one, with finite differences."""
+        dual = None if self.duals is None else self.duals(trial.workload, trial.program)
         if dual is None:
             yield "no dual function was passed for it"
             return
-        for what, expected, found in check_dual(dual, np.random.default_rng(self.seed)):
-            yield what, f"{expected:.10g}", f"{found:.10g}"
+        for what, expected, computed in check_dual(dual, np.random.default_rng(self.seed)):
+            yield what, f"{expected:.10g}", f"{computed:.10g}"
 
-    def judge(self, asked: Asked, check: str, verdict: Iterable[Wrong | str]) -> None:
-        """Count a check that holds; or note what is wrong, or why it was not made."""
-        place = asked.program.name, asked.place, check
-        found = list(verdict)
-        self.failures += [Failure(*place, *wrong) for wrong in found if not isinstance(wrong, str)]
-        self.skips += [Skip(*place, reason) for reason in found if isinstance(reason, str)]
-        if not found:
+    def judge(self, trial: Trial, check: str, verdict: Iterable[Wrong | str]) -> None:
+        """Count a check that holds; or note its faults, or the reason why it was not made."""
+        place = trial.program.name, trial.place, check
+        results = list(verdict)
+        self.failures += [Failure(*place, *wrong) for wrong in results if not isinstance(wrong, str)]
+        self.skips += [Skip(*place, reason) for reason in results if isinstance(reason, str)]
+        if not results:
             self.passed[check] += 1

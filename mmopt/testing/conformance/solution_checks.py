@@ -1,12 +1,9 @@
 """The checks of one solution and of the functions that kernels climb, and the report of all.
 
-What a conformance check found: failures one by one, skips by their reason, the rest counted.
-
-The functions that kernels climb, mostly dual ones: our own, and derivatives against finite differences.
-
-The checks of one solution: from what was asked and what came back, what is wrong.
-
-A solution claims its optimum to lie in an interval; two intervals of one optimum have a point in common.
+The report lists failures one by one and skips by their reason, and counts the checks that hold. The checks of
+a solution compare it with its program and workload. A solution claims that its optimum lies in an interval;
+two intervals of one optimum have a point in common. The functions that kernels climb are mostly dual ones;
+their derivatives are compared with finite differences.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ NOTES_SHOWN = 20  # notes that are listed
 
 @dataclass(frozen=True)
 class Failure:
-    """One thing that is not as it must be: where, which check, what was expected and what was found."""
+    """A check that failed: its place, what was checked, the expected and the found value."""
 
     program: str
     problem: str
@@ -66,12 +63,12 @@ class Skip:
 
 @dataclass(frozen=True)
 class Report:
-    """What was checked.
+    """The results of a conformance check.
 
-    subject : name of the solver, or of the function, that was checked. seed : of the random workloads.
-    solves : how often it solved something.
+    subject : name of the solver, or of the function, that was checked. seed : that of the random workloads.
+    solves : number of solves.
     passed : number of checks that hold, by name.
-    notes : gaps that were not reached, where the solution says so.
+    notes : gaps that were not reached, by the status of the solution itself.
     """
 
     subject: str
@@ -120,7 +117,7 @@ def _by_reason(skips: Sequence[Skip]) -> list[str]:
     ]
 
 
-DIFFERENCE_STEP = 1e-3  # of each entry of the point, so that no entry changes its sign
+DIFFERENCE_STEP = 1e-3  # relative to each entry of the point, so that no entry changes its sign
 DIRECTIONS = 4
 SAME_DERIVATIVE = (
     1e-6  # of the derivative along a direction, relative to the lengths of derivative and direction
@@ -133,7 +130,7 @@ class Dual:
 
     value : from a point (k,) to a number.
     gradient : from a point to the derivative (k,).
-    at : (k,) where it is tried, in the coordinates that the kernel uses.
+    at : (k,) the point where it is tried, in the coordinates of the kernel.
     hessian : from a point to the second derivative (k, k); None when the kernel has none.
     """
 
@@ -144,10 +141,10 @@ class Dual:
 
 
 def check_dual(dual: Dual, rng: np.random.Generator) -> list[tuple[str, float, float]]:
-    """The derivatives along random directions that finite differences contradict: what, expected, found.
+    """The derivatives along random directions that finite differences contradict: name, expected, computed.
 
-    Central differences with two steps, extrapolated (Richardson), so right to about 1e-9 where the function
-    is smooth within a thousandth of the point.
+    They are central differences with two steps, extrapolated (Richardson), so right to about 1e-9 where the
+    function is smooth within a thousandth of the point.
     """
     gradient = np.asarray(dual.gradient(dual.at))
     wrong = list(_contradicted("derivative", dual.value, gradient, dual.at, rng))
@@ -167,12 +164,12 @@ def _contradicted(
     rounding = 1e-6 * float(np.linalg.norm(function(at)))
     for number, direction in enumerate(_directions(at, rng)):
         expected = np.atleast_1d(_difference(function, at, direction))
-        found = np.atleast_1d(derivative @ direction)
+        computed = np.atleast_1d(derivative @ direction)
         size = float(np.linalg.norm(derivative) * np.linalg.norm(direction))
-        if not float(np.linalg.norm(found - expected)) <= SAME_DERIVATIVE * (size + rounding):
-            worst = int(np.argmax(np.abs(found - expected)))
+        if not float(np.linalg.norm(computed - expected)) <= SAME_DERIVATIVE * (size + rounding):
+            worst = int(np.argmax(np.abs(computed - expected)))
             entry = f", entry {worst}" if derivative.ndim == 2 else ""
-            yield f"{what} along direction {number}{entry}", float(expected[worst]), float(found[worst])
+            yield f"{what} along direction {number}{entry}", float(expected[worst]), float(computed[worst])
 
 
 def _directions(at: Array, rng: np.random.Generator) -> Iterator[Array]:
@@ -188,7 +185,7 @@ def _difference(function: Callable[[Array], Any], at: Array, direction: Array) -
     return np.asarray((4.0 * central(DIFFERENCE_STEP / 2) - central(DIFFERENCE_STEP)) / 3.0)
 
 
-# -- those of our own kernels, as they compute them
+# -- functions of our kernels, as they compute them
 
 Duals = Callable[[Workload, Program], Dual | None]
 
@@ -209,7 +206,7 @@ def kernel_duals(solver: object) -> Duals | None:
 
 
 def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
-    """2 N by the logarithms of the shares, of queries before cells."""
+    """2 N by the logarithms of the shares, those of queries before those of cells."""
     problem = FORMS[claim.program].problem(givens)
     ranks = [problem.parts[number].rank for number in problem.others]
     t = 0 if problem.targets is None else len(problem.targets)
@@ -218,14 +215,14 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
         return iterate(problem, ranks, np.exp(x[t:]), np.exp(x[:t]) if t else None)
 
     def gradient(x: Array) -> Array:
-        found = at(x)
-        parts = [found.cost] if found.variance is None else [found.variance, found.cost]
-        return found.norm * np.concatenate(parts)
+        point = at(x)
+        parts = [point.cost] if point.variance is None else [point.variance, point.cost]
+        return point.norm * np.concatenate(parts)
 
     def hessian(x: Array) -> Array:
-        found = at(x)
-        q = curvature(problem, found, np.arange(len(x)), many_exponentials).dense()
-        return np.asarray(np.diag(gradient(x)) - found.norm * q)
+        point = at(x)
+        q = curvature(problem, point, np.arange(len(x)), many_exponentials).dense()
+        return np.asarray(np.diag(gradient(x)) - point.norm * q)
 
     return Dual(lambda x: 2.0 * at(x).norm, gradient, _logs(t + len(problem.cells)), hessian)
 
@@ -261,11 +258,11 @@ DUALS: Mapping[str, Callable[[Claim, Mapping[str, Any]], Dual]] = MappingProxyTy
 )
 
 
-# What is wrong, what was expected, what was found.
+# What is wrong, the expected value, the value found.
 Wrong = tuple[str, str, str]
 
-# Two results of a procedure agree to this, relatively: each step stops at its own gap, and no bound of its
-# own tells how good the result is.
+# Relative: two results of a procedure agree so far. Each step stops at a different gap, and no bound shows
+# how good the result is.
 SAME_RESULT = 1e-3
 
 ROUNDING = 1e-9  # the same workload written in another way rounds in another way
@@ -273,7 +270,7 @@ ROUNDING = 1e-9  # the same workload written in another way rounds in another wa
 
 @dataclass(frozen=True)
 class Interval:
-    """On the scale that the formulations of a program share; ``low`` is minus infinity without a bound."""
+    """An optimum's interval, on the scale that a program's formulations share; ``low`` may be -infinity."""
 
     low: float
     high: float
@@ -292,8 +289,8 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A program on a workload: that of a problem, or the same written in another way, the ``case``."""
+class Trial:
+    """A program on a workload: that of a problem, or the same one written in another way, the ``case``."""
 
     program: Program
     workload: Workload
@@ -313,18 +310,18 @@ class Asked:
         return Interval(min(values), max(values))
 
 
-def of_file(asked: Asked, solution: Solution) -> Iterator[Wrong]:
-    """Feasible, and every figure as the program file has it at the point and the multipliers."""
+def of_file(trial: Trial, solution: Solution) -> Iterator[Wrong]:
+    """Whether the point is feasible, and every figure is that of the program file at it."""
     if not solution.status.feasible:
         yield "the point", "feasible", "not feasible, by its own status"
-    for row in verify(solution, asked.workload, asked.program).failures:
+    for row in verify(solution, trial.workload, trial.program).failures:
         yield row.what, f"{_shown(row.recomputed)} (recomputed)", f"{_shown(row.stated)} (stated)"
 
 
-def of_bound(asked: Asked, solution: Solution) -> Iterator[Wrong]:
-    """There is a bound where the program has one, and it is on its side of the objective."""
+def of_bound(trial: Trial, solution: Solution) -> Iterator[Wrong]:
+    """Whether there is a bound where the program has one, and it is on its side of the objective."""
     if solution.bound is None:
-        if asked.program.certificate is not None or asked.program.bound:
+        if trial.program.certificate is not None or trial.program.bound:
             yield "bound", "a number: the program has a certificate", "none"
         return
     low, high = solution.bound, solution.objective
@@ -334,28 +331,28 @@ def of_bound(asked: Asked, solution: Solution) -> Iterator[Wrong]:
         yield "bound and objective", "not to cross", f"{solution.bound:.17g} and {solution.objective:.17g}"
 
 
-def of_gap(asked: Asked, solution: Solution) -> Iterator[Wrong]:
-    """ "gap reached" is said exactly when the gap is at most the tolerance."""
+def of_gap(trial: Trial, solution: Solution) -> Iterator[Wrong]:
+    """Whether the status is "gap reached" if and only if the gap is at most the tolerance."""
     for part in (solution, *solution.steps.values()):
         tolerance = part.options.get("tolerance")
         if part.gap is None or not isinstance(tolerance, float) or part.steps:
             continue
-        said, reached = part.status.stop == "gap reached", part.gap <= tolerance
-        if said != reached:
+        is_stated, reached = part.status.stop == "gap reached", part.gap <= tolerance
+        if is_stated != reached:
             words = f"gap {part.gap:.1e} at tolerance {tolerance:.1e}, '{part.status.stop}'"
             yield f"gap of {part.program}", "'gap reached' if and only if it is", words
 
 
-def of_known(found: Interval, figures: Sequence[Figure]) -> Iterator[Wrong]:
-    """What is known of the optimum does not contradict the interval."""
+def of_known(interval: Interval, figures: Sequence[Figure]) -> Iterator[Wrong]:
+    """Whether the known figures of the optimum agree with the interval."""
     for figure in figures:
-        if not meets(figure, found.low, found.high):
+        if not meets(figure, interval.low, interval.high):
             what = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}[figure.kind]
-            yield figure.source, f"{what} {figure.value:.10g}", str(found)
+            yield figure.source, f"{what} {figure.value:.10g}", str(interval)
 
 
 def closeness(program: Program, one: Interval, other: Interval) -> Iterator[Wrong]:
-    """Two intervals of one optimum have a point in common; of a procedure, the results are close too."""
+    """Whether intervals of one optimum have a common point; results of a procedure are close, too."""
     if not one.meets(other):
         yield "optimum", f"in {one}", f"in {other}"
     elif program.klass == "procedure" and abs(other.high - one.high) > SAME_RESULT * abs(one.high):
