@@ -64,7 +64,7 @@ PrivacyLike = Privacy | Mapping[str, float] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class WorkloadAtPrivacy:
     """A workload at a privacy. ``file``: name and sha256 of the workload file, where there is one.
 
     neighbours : None where none are stated: those of the program.
@@ -77,12 +77,12 @@ class Asked:
     file: Mapping[str, str] | None = None
 
 
-def asked(
+def at_privacy(
     workload: WorkloadLike,
     privacy: PrivacyLike = None,
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
-) -> Asked:
+) -> WorkloadAtPrivacy:
     """Resolve a workload, a privacy and neighbours; a Request or workload file may state the latter two.
 
     Raises
@@ -108,8 +108,8 @@ def asked(
     protected = None if neighbours is None else Neighbours.of(neighbours)
     protected = protected if unit is None else unit_of(unit)
     if request is None:
-        return Asked(as_workload(workload), stated, protected)
-    return Asked(
+        return WorkloadAtPrivacy(as_workload(workload), stated, protected)
+    return WorkloadAtPrivacy(
         request.workload,
         stated or request.privacy,
         protected or request.neighbours,
@@ -190,12 +190,16 @@ def accuracy(
     PrivacyError : neither privacy nor targets. mmopt.Error : as ``solve`` and ``plan``.
     """
     check_confidence(confidence)
-    what = asked(workload, privacy, neighbours, unit)
+    request = at_privacy(workload, privacy, neighbours, unit)
     if solution is not None:
-        one, missed = allowed_offer(what.workload, solution, what.privacy, what.neighbours, refuse=refuse)
+        one, missed = allowed_offer(
+            request.workload, solution, request.privacy, request.neighbours, refuse=refuse
+        )
         words = "; ".join([f"{one.words}: {one.figure}", *missed])
         return Accuracy(one.plan, solution, confidence, words)
-    choice = default_strategy(what.workload, what.privacy, what.neighbours, solved, say, refuse=refuse)
+    choice = default_strategy(
+        request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
+    )
     return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words)
 
 
@@ -355,10 +359,10 @@ def budget(
     """
     if pure and delta is not None:
         raise OptionError("delta and pure are two kinds of budget", hint="leave one of them out")
-    what = asked(workload, None, neighbours, unit)
-    if what.privacy is not None and delta is None and not pure:
-        delta, pure = what.privacy.delta, what.privacy.is_pure
-    targeted, neighbours = _targeted(what.workload), what.neighbours or ADD_REMOVE
+    request = at_privacy(workload, None, neighbours, unit)
+    if request.privacy is not None and delta is None and not pure:
+        delta, pure = request.privacy.delta, request.privacy.is_pure
+    targeted, neighbours = _targeted(request.workload), request.neighbours or ADD_REMOVE
     privacy = Privacy(epsilon=MOST_COST, delta=delta) if pure or delta is not None else None
     try:
         choice = default_strategy(targeted, privacy, neighbours, solved, say)
@@ -380,7 +384,7 @@ def budget(
         delta=delta,
         bound=_bound(choice, fitness, delta, neighbours),
         shares=shares / shares.sum(),
-        left_out=what.workload.m - targeted.m,
+        left_out=request.workload.m - targeted.m,
     )
 
 

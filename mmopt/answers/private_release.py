@@ -1,12 +1,8 @@
 """``mmopt.release`` and its result: counts, charge and noise in their order; answers, charts, folder.
 
-The rows of a table, counted as a planned release needs them: by cells, or by few attributes.
-
-A release that is charged to a ledger: the name of its data set, and what its plan spends.
-
-What a release gives back: answers in any frame, a picture, the covariance of errors, a folder.
-
-``mmopt.release``: from data and a workload to private answers.
+``prepare`` has the order of every release up to the rows of its table, ``PreparedRelease.measure`` the rest:
+rows are counted by cells, or by few attributes where that is all that the strategy measures; a ledger is
+charged; noise is drawn. A ``Release`` gives the answers as a frame, a chart, a page and a folder.
 """
 
 from __future__ import annotations
@@ -23,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.accuracy_and_budget import Accuracy, Asked, PrivacyLike, accuracy, asked
+from mmopt.answers.accuracy_and_budget import (
+    Accuracy,
+    PrivacyLike,
+    WorkloadAtPrivacy,
+    accuracy,
+    at_privacy,
+)
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.read_folder import derived, read_answers, read_manifest
 from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
@@ -85,7 +87,7 @@ def counted_data(
     options = {"table": table, "weight": weight, "delimiter": delimiter}
     workload, tables = plan.workload, plan.integer.tables
     if tables is None or workload.n <= max(
-        MOST_CELLS, *(_entries(own, workload.domain.shape) for own in tables)
+        MOST_CELLS, *(_entries(attributes, workload.domain.shape) for attributes in tables)
     ):
         return data_vector(
             data, workload.domain, workload=workload, part=part, unit=plan.neighbours, **options
@@ -94,7 +96,7 @@ def counted_data(
 
 
 def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part | None) -> str:
-    """How many rows were read, dropped, and left out of those of a person: for who holds the table alone."""
+    """Say in confidence how many rows were read, dropped, and left out of those of a person."""
     dropped = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
     beyond = f", {rows.beyond:,} beyond what is counted of a person" if plan.neighbours.column else ""
     return (
@@ -134,7 +136,7 @@ def billed(
 
 
 def data_set_name(data: object, table: str | None) -> str:
-    """By default: of a database the table asked for, of a file its name up to the first dot.
+    """Name a data set by its table in a database, or by its file up to the first dot.
 
     Raises
     ------
@@ -249,11 +251,11 @@ class Release(Tabular):
         OptionError : matplotlib is not installed.
         ResultError : the file cannot be written.
         """
-        said = self.manifest.get("workload_file", {})
+        file = self.manifest.get("workload_file", {})
         contents = Contents(
-            said.get("name") or "A release",
+            file.get("name") or "A release",
             workload=None if self.plan is None else self.plan.workload,
-            file_hash=said.get("sha256", ""),
+            file_hash=file.get("sha256", ""),
             solution=self.solution,
             plan=self.plan,
             manifest=self.manifest,
@@ -292,7 +294,7 @@ class Release(Tabular):
         tolerance: float | None = None,
         time_limit: float | None = None,
     ) -> Release:
-        """The same release with answers that counts can have beside its own: the column ``refined``.
+        """Add a column ``refined`` to the answers: nearby answers that counts of rows can have.
 
         Non-negative, with known totals, whole if asked for; as near to the released answers as can be, which
         is proved. They spend no privacy, and are biased. Arguments and errors: ``refined_answers.refine``.
@@ -364,7 +366,7 @@ class Release(Tabular):
         return load_release(folder, workload)
 
     def rows(self) -> list[tuple[str, str]]:
-        """What was asked, spent and measured, as (name, text)."""
+        """Rows (name, text) on the queries, the privacy spent and the measurement."""
         return release_rows(self.manifest)
 
     def __repr__(self) -> str:
@@ -373,9 +375,9 @@ class Release(Tabular):
         of = self.manifest["privacy"]["neighbours"]
         to = "" if of == "add-remove" else f" for {of}"
         spent = f"{name} {rounded(str(cost), 6, up=True)}{to}"
-        said = spent if self.private else "SIMULATED NOISE, not private"
+        cost_words = spent if self.private else "SIMULATED NOISE, not private"
         rmse = rounded(float(self.manifest["accuracy"]["rmse"]), 6, up=True)
-        return f"Release({len(self):,} answers, {said}, rmse {rmse})"
+        return f"Release({len(self):,} answers, {cost_words}, rmse {rmse})"
 
     def _repr_html_(self) -> str:
         return display(self.rows(), answers_table(self.answers))
@@ -399,8 +401,8 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     answers = read_answers(path, manifest)
     strategy = path / STRATEGY_FILE
     solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
-    asked = None if workload is None else as_workload(workload)
-    plan, unchecked = derived(path, manifest, answers, asked, solution)
+    queries = None if workload is None else as_workload(workload)
+    plan, unchecked = derived(path, manifest, answers, queries, solution)
     release = Release(answers, manifest, plan, solution, unchecked=unchecked)
     if plan is not None and "refined" in manifest:
         from mmopt.answers.refined_answers import check_refined  # which solves
@@ -487,7 +489,7 @@ def release(
     """
     refuse_workload(data)
     check_confidence(confidence)
-    request = asked(workload, privacy, neighbours, unit)
+    request = at_privacy(workload, privacy, neighbours, unit)
     given = {"table": table, "weight": weight, "delimiter": delimiter}
 
     def plan() -> Accuracy:
@@ -548,7 +550,7 @@ class PreparedRelease:
 
 def prepare(
     data: object,
-    request: Asked,
+    request: WorkloadAtPrivacy,
     plan: Callable[[], Accuracy],
     *,
     options: Mapping[str, Any],

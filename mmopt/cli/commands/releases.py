@@ -107,7 +107,7 @@ def release(
 
     Everything that can be refused is refused before the rows of the table are read.
     """
-    from mmopt.answers.accuracy_and_budget import asked
+    from mmopt.answers.accuracy_and_budget import at_privacy
     from mmopt.answers.private_release import prepare
     from mmopt.mechanism.accuracy import check_confidence
     from mmopt.mechanism.release_folder import (
@@ -132,7 +132,7 @@ def release(
     request = read_request(workload, table)
     prepared = prepare(
         data,
-        asked(request),
+        at_privacy(request),
         partial(
             planned_accuracy,
             request,
@@ -224,24 +224,26 @@ def refine(
     check_folder(out)
     totals = _totals(total or [])
     release = load_release(folder, read_request(workload))
-    found = release.refine(whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
-    written = found.save(out)
-    if as_json and not found.private:
-        note(found.answers.metadata["warning"])
+    refined = release.refine(whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
+    written = refined.save(out)
+    if as_json and not refined.private:
+        note(refined.answers.metadata["warning"])
     parts = [
-        pairs_table(row for row in found.rows() if row[0] in ("not private", "asked", "refined", "optimum")),
+        pairs_table(
+            row for row in refined.rows() if row[0] in ("not private", "asked", "refined", "optimum")
+        ),
         "",
-        answers_table(found.answers),
+        answers_table(refined.answers),
         "",
-        f"{len(found):,} answers: {written / ANSWERS_FILE}",
+        f"{len(refined):,} answers: {written / ANSWERS_FILE}",
         f"read it back:   mmopt show {written}",
     ]
-    answer(as_json, {"out": str(written), **found.manifest}, parts)
+    answer(as_json, {"out": str(written), **refined.manifest}, parts)
 
 
 def _totals(texts: list[str]) -> dict[str | int | None, float]:
     """The values by label, None for all rows; OptionError for what is no number, or stands twice."""
-    found: dict[str | int | None, float] = {}
+    totals: dict[str | int | None, float] = {}
     for text in texts:
         label, equals, value = text.rpartition("=")
         try:
@@ -254,13 +256,13 @@ def _totals(texts: list[str]) -> dict[str | int | None, float]:
                 hint="for example --total 29501 --total 'education = high school=9500'",
             )
         query = label.strip() if equals else None
-        if query in found:
+        if query in totals:
             raise OptionError(
                 f"--total is given twice for {'all rows' if query is None else repr(query)}",
                 hint="keep one of them",
             )
-        found[query] = number
-    return found
+        totals[query] = number
+    return totals
 
 
 def simulate(
@@ -413,10 +415,10 @@ def _solved(
             yield planned.solution.program, planned.solution
             continue
         program = read_program(name, request)
-        asked = [(program.name, request.workload)]
+        workloads = [(program.name, request.workload)]
         if both:
-            asked.append((f"{program.name}, normalised", request.workload.normalised()))
-        for label, workload in asked:
+            workloads.append((f"{program.name}, normalised", request.workload.normalised()))
+        for label, workload in workloads:
             solution = run_solve(workload, program, None, None, options)
             if solution.status.is_interrupted:
                 raise KeyboardInterrupt
