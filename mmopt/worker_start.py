@@ -2,9 +2,9 @@
 
 It imports little, so that a command starts that process before it loads the same libraries itself.
 
-It is no server of multiprocessing's: a program has one such server, with the environment (threads of algebra,
-licences of solvers) of its first use, that lives as long as the program and runs a script again that has no
-``if __name__ == "__main__"``. This one does none of that, and forks for each task with multiprocessing.
+It takes the place of multiprocessing's fork server. A program has only one of those: it keeps the environment
+of its first use (threads of algebra, licences of solvers), it lives as long as the program, and its children
+run a script again that has no ``if __name__ == "__main__"``. This one belongs to one comparison.
 """
 
 from __future__ import annotations

@@ -250,7 +250,7 @@ def _preload() -> None:
 
 
 def _be_child(task: Task, outlet: Connection, *others: BinaryIO) -> None:
-    """Do a task, without the files of the parent: once that one has died, nobody may wait for this child."""
+    """Do a task. ``others`` are closed first: the end of the answers means that the parent has died."""
     for other in others:
         other.close()
     if task.needs_conic:
