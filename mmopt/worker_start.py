@@ -1,90 +1,102 @@
-"""The start of the process that does the tasks of a comparison.
+"""The process that does the tasks of a comparison, started.
 
-This file imports little, so that a command starts that process before it loads the same libraries itself.
+It imports little, so that a command starts that process before it loads the same libraries itself.
+
+It takes the place of multiprocessing's fork server. A program has only one of those: it keeps the environment
+of its first use (threads of algebra, licences of solvers), it lives as long as the program, and its children
+run a script again that has no ``if __name__ == "__main__"``. This one belongs to one comparison.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import pickle
+import queue
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
 from dataclasses import dataclass
-from typing import IO
+from typing import Any
 
 from mmopt.errors import SolverError
 
-FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py has the reason
-# Dense algebra in one thread by default: the times of different runs are comparable, and no thread from
-# before the fork can make a child hang (OpenBLAS did, in one run of three).
+FORKS = sys.platform == "linux"  # mmopt/comparison/worker.py says why
+# Dense algebra in one thread by default: the times of different runs compare, and nothing that was threaded
+# before the fork can hang in a child (OpenBLAS did, in one run of three).
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
-class WorkerProcess:
-    """process : with pipes for tasks and answers. said : its (and its children's) output; None: not kept."""
+class Ended:
+    """The process of a task is gone: its exit status, or minus the signal that ended it."""
 
-    process: subprocess.Popen[bytes]
-    said: IO[bytes] | None
+    status: int
 
-    def end(self) -> None:
-        """Kill it and its children, and wait for it."""
+
+class Worker(subprocess.Popen[bytes]):
+    """The process that does the tasks, with pickles over its pipes; the end of the block kills it.
+
+    ``messages`` of the tasks, at last its own end; ``words``: what it and its children write.
+
+    verbose : they write to this process's standard error instead.
+    forks, threads : as ``mmopt.comparison.Isolated`` has them.
+
+    Raises
+    ------
+    SolverError : no process can be started.
+    """
+
+    def __init__(self, verbose: bool = False, forks: bool = FORKS, threads: int = 1) -> None:
+        self.words = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the block
+        command = [sys.executable, "-P", "-m", "mmopt.comparison.worker", *["--fork"] * forks]
+        # The modules that this process would find, wherever it runs.
+        path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        try:
+            super().__init__(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if verbose else self.words,
+                env={**os.environ, **dict.fromkeys(THREADS, str(threads)), "PYTHONPATH": path},
+                start_new_session=True,  # so that Ctrl-C reaches this process only, which passes it on
+            )
+        except OSError as error:
+            self.words.close()
+            message = f"the process that solves cannot be started: {error.strerror}"
+            raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
+        self.messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.stdout is not None
+        with contextlib.suppress(EOFError, pickle.UnpicklingError):  # it died, perhaps in mid-message
+            while True:
+                self.messages.put(pickle.load(self.stdout))
+        self.messages.put(Ended(self.wait()))
+
+    def send(self, task: object) -> None:
+        """Give it a task; if it has died, its end is among the messages."""
+        assert self.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            pickle.dump(task, self.stdin)
+            self.stdin.flush()
+
+    def kill(self) -> None:
+        """Kill it and its children."""
         if sys.platform == "win32":
-            self.process.kill()
+            super().kill()
         else:
             # The group, of which it is the first. On macOS a group of ended processes is not permitted.
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
 
-    def close(self) -> None:
-        """Close the pipes to it, after it has ended and nothing reads from them."""
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(BrokenPipeError):
-                if pipe is not None:
-                    pipe.close()
-
-
-def said_file(verbose: bool) -> IO[bytes] | None:
-    """A file for the output of processes; None where they write to this one's standard error."""
-    return None if verbose else tempfile.TemporaryFile(buffering=0)
-
-
-def start_worker(output: IO[bytes] | None, forks: bool = FORKS, threads: int = 1) -> WorkerProcess:
-    """Start the process; SolverError where none can be started.
-
-    forks, threads : as ``mmopt.comparison.Isolated`` has them.
-    """
-    command = [sys.executable, "-P", "-m", "mmopt.comparison.worker", *["--fork"] * forks]
-    # The modules that this process would find, wherever it runs.
-    path = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), "PYTHONPATH": path}
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=output,
-            env=environment,
-            start_new_session=True,  # so that Ctrl-C reaches this process only, which passes it on
-        )
-    except OSError as error:
-        message = f"the process that solves cannot be started: {error.strerror}"
-        raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
-    return WorkerProcess(process, output)
-
-
-@contextlib.contextmanager
-def starting_worker(verbose: bool = False) -> Iterator[WorkerProcess]:
-    """A process for ``Isolated(verbose, worker=...)``, which ends with the block, if not before."""
-    output = said_file(verbose)
-    with contextlib.nullcontext() if output is None else output:
-        worker = start_worker(output)
-        try:
-            yield worker
-        finally:
-            worker.end()
-            worker.close()
+    def __exit__(self, *_: object) -> None:
+        if not self.words.closed:
+            self.kill()
+            self._reader.join()
+            with contextlib.suppress(BrokenPipeError), self.words:
+                super().__exit__(None, None, None)

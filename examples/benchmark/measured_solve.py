@@ -23,7 +23,7 @@ from called_solvers import CALLED
 from dimacs_errors import dimacs_errors
 
 from mmopt import Program, SolverError, Workload, solve
-from mmopt.comparison.worker_processes import Solving
+from mmopt.comparison.worker import Solving
 from mmopt.compiler import bind
 from mmopt.driver.solve_plan import Progress, Report
 from mmopt.errors import Error, TimeLimitError, UnsuitableError

@@ -12,26 +12,22 @@ import math
 import os
 import queue
 import signal
-import subprocess
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any
+from functools import partial
+from typing import Any
 
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted
-from mmopt.comparison.worker_processes import (
+from mmopt.comparison.worker import (
     Costing,
     Done,
-    Ended,
     Failed,
     Predictions,
     Solving,
     Started,
     Task,
     peak_above,
-    receive,
-    send,
 )
 from mmopt.driver.solve_plan import Progress, Report
 from mmopt.errors import ResultError, SolverError
@@ -42,7 +38,7 @@ from mmopt.privacy.table_of_noises import noise_for
 from mmopt.results import Solution
 from mmopt.results.rows_and_json import finite
 from mmopt.strategies.baselines import Evaluated, read
-from mmopt.worker_start import FORKS, WorkerProcess, said_file, start_worker
+from mmopt.worker_start import FORKS, Ended, Worker
 
 
 @dataclass(frozen=True)
@@ -272,7 +268,8 @@ def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
     if run.task.memory_limit is not None and not last:
         last = f"a solver may end so for want of memory; the limit was {_gib(run.task.memory_limit)}"
     if status < 0:
-        return Stop.CRASHED, f"the process ended with signal {-status}{_name(-status)}", last
+        names = {number.value: f" ({number.name})" for number in signal.Signals}
+        return Stop.CRASHED, f"the process ended with signal {-status}{names.get(-status, '')}", last
     return Stop.CRASHED, f"the process ended with status {status} and no result", last
 
 
@@ -299,13 +296,6 @@ def _gib(size: int) -> str:
     return f"{size / 2**30:.3g} GiB"
 
 
-def _name(number: int) -> str:
-    try:
-        return f" ({signal.Signals(number).name})"
-    except ValueError:
-        return ""
-
-
 LOADING_SECONDS = 300.0  # seconds for a process to load the solvers
 HANDOVER_SECONDS = 3.0  # seconds after Ctrl-C to hand over what there is
 MOST_BYTES_READ = 10_000  # bytes of what a process wrote that are looked at
@@ -326,30 +316,18 @@ class Isolated:
     """
 
     def __init__(
-        self,
-        verbose: bool = False,
-        forks: bool = FORKS,
-        threads: int = 1,
-        worker: WorkerProcess | None = None,
+        self, verbose: bool = False, forks: bool = FORKS, threads: int = 1, worker: Worker | None = None
     ) -> None:
         self.interrupted = False
-        self._forks = forks
-        self._threads = threads
-        self._verbose = verbose
-        self._waiting = worker
-        self._server: WorkerProcess | None = None
-        self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._reader: threading.Thread | None = None
-        self._said: IO[bytes] | None = None
+        self._start = partial(Worker, verbose, forks, threads)
+        self._worker = worker
 
     def __enter__(self) -> Isolated:
-        self._said = said_file(self._verbose) if self._waiting is None else self._waiting.said
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._kill()
-        if self._said is not None:
-            self._said.close()
+        with self._worker or contextlib.nullcontext():
+            self._worker = None
 
     def run(self, task: Solving, report: Report | None = None) -> Outcome:
         """Solve a combination; ``report`` is called with each certified point.
@@ -375,99 +353,59 @@ class Isolated:
 
     def _follow(self, run: Run, limit: float) -> tuple[int, str]:
         """Do a task, for ``limit`` seconds at most: how its process ended, and what it wrote."""
-        written = 0 if self._said is None else os.fstat(self._said.fileno()).st_size
         try:
-            self._begin(run.task)
+            written = 0 if self._worker is None else os.fstat(self._worker.words.fileno()).st_size
+            worker = self._worker = self._worker or self._start()
+            worker.send(run.task)
         except KeyboardInterrupt:
-            self.interrupted = True
-            self._kill(run, Stop.INTERRUPTED)
+            self.interrupted, run.killed = True, Stop.INTERRUPTED
+            self.__exit__()
             return 0, ""
-        deadline = time.monotonic() + LOADING_SECONDS
-        while True:
+        deadline, message = time.monotonic() + LOADING_SECONDS, None
+        while not isinstance(message, Ended):
             try:
-                message = self._next(deadline)
+                message = self._next(worker, deadline)
                 run.take(message)
-                if isinstance(message, Ended):
-                    break
                 if isinstance(message, Started):
                     deadline = run.started + limit
                 if message is None:
-                    self._kill(run, run.killed or Stop.TIME)
-                    deadline = math.inf
+                    deadline = self._kill(run, worker, run.killed or Stop.TIME)
             except KeyboardInterrupt:
-                deadline = self._interrupt(run, deadline)
-        if message.whole:
-            self._kill()
-        said = self._said_since(written)
+                deadline = self._interrupt(run, worker, deadline)
+        # The end of what was written during the task.
+        worker.words.seek(max(written, os.fstat(worker.words.fileno()).st_size - MOST_BYTES_READ))
+        words = worker.words.read().decode("utf-8", errors="replace")
+        if worker.returncode is not None:
+            self.__exit__()
         if run.process is None and not run.killed:
-            words = said.strip().splitlines()
+            lines = words.strip().splitlines()
             raise SolverError(
                 f"the process that solves ended with status {message.status} before it began",
-                hint=words[-1].strip() if words else "",
+                hint=lines[-1].strip() if lines else "",
             )
-        return message.status, said
+        return message.status, words
 
-    def _begin(self, task: Task) -> None:
-        """Send the task to the process that waits for one, or to a new one."""
-        if self._server is None:
-            waiting, self._waiting = self._waiting, None
-            self._server = waiting or start_worker(self._said, self._forks, self._threads)
-            self._messages = queue.SimpleQueue()
-            process = self._server.process
-            self._reader = threading.Thread(target=_read, args=(process, self._messages), daemon=True)
-            self._reader.start()
-        orders = self._server.process.stdin
-        assert orders is not None
-        with contextlib.suppress(BrokenPipeError):  # it died; its end is among the messages
-            send(orders, task)
-
-    def _next(self, deadline: float) -> Any:
+    def _next(self, worker: Worker, deadline: float) -> Any:
         """The next message, or None when there is none before the deadline."""
-        while True:
-            left = deadline - time.monotonic()
-            try:
-                return self._messages.get(timeout=min(max(left, 0.0), WAIT_SECONDS))
-            except queue.Empty:
-                if left <= 0:
-                    return None
+        while (left := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(queue.Empty):
+                return worker.messages.get(timeout=min(left, WAIT_SECONDS))
+        return None
 
-    def _interrupt(self, run: Run, deadline: float) -> float:
+    def _interrupt(self, run: Run, worker: Worker, deadline: float) -> float:
         """Ask the process for what it has, once; the deadline from now on."""
-        if self.interrupted or run.process is None:
-            self.interrupted = True
-            self._kill(run, Stop.INTERRUPTED)
-            return math.inf
-        self.interrupted = True
+        is_second, self.interrupted = self.interrupted, True
+        if is_second or run.process is None:
+            return self._kill(run, worker, Stop.INTERRUPTED)
         run.killed = Stop.INTERRUPTED
         with contextlib.suppress(ProcessLookupError):
             os.kill(run.process.pid, signal.SIGINT)
         return min(deadline, time.monotonic() + HANDOVER_SECONDS)
 
-    def _kill(self, run: Run | None = None, why: str = "") -> None:
-        """End all processes, and note in the run why."""
-        if run is not None:
-            run.killed, run.ended = why, time.monotonic()
-            if run.process is not None:
-                run.memory = peak_above(run.process.memory, run.process.pid)
-        server, self._server = self._server, None
-        if server is None:
-            return
-        server.end()
-        assert self._reader is not None
-        self._reader.join()
-        server.close()
-
-    def _said_since(self, position: int) -> str:
-        """The end of what the processes wrote since then."""
-        if self._said is None:
-            return ""
-        self._said.seek(max(position, os.fstat(self._said.fileno()).st_size - MOST_BYTES_READ))
-        return self._said.read().decode("utf-8", errors="replace")
-
-
-def _read(process: subprocess.Popen[bytes], messages: queue.SimpleQueue[Any]) -> None:
-    """Put what the process says, and at last its end, into the queue."""
-    assert process.stdout is not None
-    while (message := receive(process.stdout)) is not None:
-        messages.put(message)
-    messages.put(Ended(process.wait(), whole=True))
+    def _kill(self, run: Run, worker: Worker, why: str) -> float:
+        """End all processes, and note in the run why; the deadline from now on: their end is certain."""
+        run.killed, run.ended = why, time.monotonic()
+        if run.process is not None:
+            run.memory = peak_above(run.process.memory, run.process.pid)
+        worker.kill()
+        return math.inf

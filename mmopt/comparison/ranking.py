@@ -20,7 +20,7 @@ from typing import Any
 from mmopt.comparison.compare import TIME_LIMIT, Rows
 from mmopt.comparison.isolate import Costed, Isolated, Outcome
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
-from mmopt.comparison.worker_processes import Costing, allowed
+from mmopt.comparison.worker import Costing, allowed
 from mmopt.driver.templates import Candidate, Templates
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped

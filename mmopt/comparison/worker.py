@@ -1,62 +1,62 @@
-"""``python -m mmopt.comparison.worker``: the process that does the tasks of a comparison.
+"""The process that does the tasks of a comparison: solves combinations, and evaluates baselines.
 
-It solves combinations and evaluates baselines. With ``--fork`` it loads the solvers once, before the first
-task that needs one, and forks for each task that arrives on standard input, passes on what the child says,
-and tells how it ended; without, it does one task itself and exits. It never sees the user's main module, so
-a script needs no ``if __name__ == "__main__"``.
+``python -m mmopt.comparison.worker`` starts a child for each task that arrives on standard input, passes on
+what that one says, and tells how it ended. With ``--fork`` it loads the solvers once, before the first task
+that needs one, and the children are forked. It never sees the user's main module, so a script needs no
+``if __name__ == "__main__"``. Linux forks. macOS does not: its Accelerate framework, which numpy may use,
+breaks in forked children.
 
-Linux forks. macOS does not: its Accelerate framework, which numpy may use, breaks in forked children.
+Messages are pickles over private pipes. Both ends are this program, so nothing that is unpickled comes from
+elsewhere; what is saved for others (``Solution.save``) is never pickled. Of memory: what a process holds, its
+peak, and a limit. Where the system cannot say: None.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import multiprocessing
 import os
-import select
+import pickle
 import signal
 import sys
-import threading
 import time
-import warnings
-from collections.abc import Iterator
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from types import FrameType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from mmopt.comparison.worker_processes import (
-    Done,
-    Ended,
-    Failed,
-    Predictions,
-    Solving,
-    Started,
-    Task,
-    frames,
-    held,
-    limited,
-    peak_above,
-    receive,
-    send,
-)
+from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
 from mmopt.compiler import bind, lower
-from mmopt.driver.solve_plan import Progress
+from mmopt.driver.accepted_inputs import named_givens, reads
+from mmopt.driver.rank_search import predicted_search
+from mmopt.driver.solve import solve
+from mmopt.driver.solve_plan import FEW_CELLS, Progress, Report, plan_solve
 from mmopt.errors import (
     Error,
+    OptionError,
     SolverError,
     TimeLimitError,
     TooLargeError,
     UnsuitableError,
     WorkloadError,
 )
-from mmopt.language import program_names, shipped
+from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import Stop
-from mmopt.solvers import SOLVERS
+from mmopt.results import Solution
+from mmopt.solvers import KERNELS, SOLVERS, memory_limit
 from mmopt.solvers.conic_solvers import hand_over
+from mmopt.strategies.baselines import Evaluated, evaluate
+from mmopt.worker_start import Ended
 from mmopt.workloads import Workload
 
+PATIENCE_SHARE = 3  # of its time limit, one over: what a search that nobody named may be predicted to take
 # One vocabulary for what did not get as far as a status; the first class that fits.
 STOP_WORDS = (
     (WorkloadError, Stop.UNSUITABLE),
@@ -67,38 +67,179 @@ STOP_WORDS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """Something to be done for a workload in a process of its own.
+
+    ``time_limit`` in seconds, a solver's where there is one; ``memory_limit`` counts bytes above the start of
+    the process. ``stated``: the privacy that errors are predicted for.
+    """
+
+    workload: Workload
+    time_limit: float
+    memory_limit: int | None = None
+    stated: Stated | None = None
+
+    @abstractmethod
+    def result(self, report: Report) -> Any:
+        """Do it there, and report each certified point on the way."""
+
+    @abstractmethod
+    def predictions(self, found: Any) -> dict[int, Predicted]:
+        """What a release would be like, by norm, for the result."""
+
+    @property
+    def needs_conic(self) -> bool:
+        """Whether a conic solver is to be loaded for it: that is done once for all tasks."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(Task):
+    """One combination; ``options`` are further keywords of ``solve``, of which it takes those that it reads.
+
+    was_named : by the caller; else a search is left out that is predicted to take more than its share of the
+        time limit: forecasts are right to a factor of about three.
+    """
+
+    program: Program
+    solver: str | None
+    tolerance: float | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    was_named: bool = True
+
+    @property
+    def needs_conic(self) -> bool:
+        """Unless the program is solved by a kernel, or in closed form."""
+        kernels = {name for kernel in KERNELS for name in kernel.programs}
+        name, text = self.program.name, self.program.text
+        is_plain = self.program.klass == "closed form" or (
+            name in kernels and text == Program.load(name).text
+        )
+        return not (self.solver in (None, *(kernel.name for kernel in KERNELS)) and is_plain)
+
+    def result(self, report: Report) -> dict[str, Any]:
+        """``Solution.fields()``: plain numbers, texts and arrays.
+
+        Raises
+        ------
+        TooLargeError : a search that was not named is predicted to take too long.
+        mmopt.Error : as ``solve``.
+        """
+        checked = check(self.program)
+        if not self.was_named and self.program.klass == "rank":
+            named = named_givens(self.options.get("givens"), checked.written, self.workload)
+            seconds = predicted_search(plan_solve(checked, self.workload, named).instance, self.solver)
+            if seconds * PATIENCE_SHARE > self.time_limit:
+                raise TooLargeError(
+                    f"a search that may take {seconds:.0f} s over {self.workload.n} cells, as predicted",
+                    hint=f"it is tried where it is named (--programs {self.program.name}), or where every "
+                    f"combination may take {PATIENCE_SHARE * seconds:.0f} s (--time-limit)",
+                )
+        return solve(
+            self.workload,
+            self.program,
+            solver=self.solver,
+            tolerance=self.tolerance,
+            time_limit=self.time_limit,
+            progress=report,
+            # What is compared are the forms of a problem at the same size, where that can be solved.
+            reduce=self.workload.n > FEW_CELLS,
+            **{name: value for name, value in self.options.items() if reads(checked, name, self.solver)},
+        ).fields()
+
+    def predictions(self, found: Mapping[str, Any]) -> dict[int, Predicted]:
+        """One, for the norm of the strategy."""
+        solution = Solution.from_fields(found)
+        return {solution.strategy.norm: predicted(self.workload, solution, self.stated)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costing(Task):
+    """One baseline, to be evaluated for noise of these norms."""
+
+    baseline: str
+    norms: tuple[int, ...]
+
+    def result(self, report: Report) -> Evaluated:
+        """What the baseline costs."""
+        return evaluate(self.baseline, self.workload, self.norms)
+
+    def predictions(self, found: Evaluated) -> dict[int, Predicted]:
+        """One for each norm that it was evaluated for."""
+        return {
+            cost.norm: predicted_baseline(self.workload, self.baseline, cost, self.stated)
+            for cost in found.costs
+        }
+
+
+@dataclass(frozen=True)
+class Started:
+    """The process that works on the task, and its memory in bytes before it began."""
+
+    pid: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was found: the ``result`` of the task.
+
+    ``memory`` is the peak above the start, ``cpu`` the CPU seconds of all threads since the task began.
+    """
+
+    found: Any
+    memory: int | None
+    cpu: float | None = None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What comes after ``Done``: what releases would be like, by norm."""
+
+    by_norm: Mapping[int, Predicted]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """No solution: ``stop`` in one or two words, ``reason`` in a sentence, ``problem`` in full."""
+
+    stop: str
+    reason: str
+    problem: str
+    memory: int | None
+
+
 def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the child that solves, not for this one
-    with _streams() as (orders, answers):
-        if "--fork" in sys.argv:
-            is_loaded = False
-            for name in program_names():  # kernels and searches know a program by comparing it with these
-                shipped(name)
-            while (task := receive(orders)) is not None:
-                if task.needs_conic and not is_loaded:
-                    _preload()
-                    is_loaded = True
-                send(answers, Ended(_in_child(task, orders, answers)))
-        elif (task := receive(orders)) is not None:
-            threading.Thread(target=_end_with, args=(orders,), daemon=True).start()
-            if task.needs_conic:
+    # Standard input and output for ourselves; what libraries print goes to standard error.
+    orders, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    forks = "--fork" in sys.argv
+    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    if forks:
+        for name in program_names():  # kernels and searches know a program by comparing it with these
+            shipped(name)
+    with contextlib.suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):
+        while True:
+            task = pickle.load(orders)
+            if forks and task.needs_conic:
                 _preload()
-            perform(task, answers)
+            inlet, outlet = context.Pipe(duplex=False)
+            child = context.Process(target=_be_child, args=(task, outlet, *[answers] * forks))
+            child.start()
+            outlet.close()
+            pass_on(inlet, orders.fileno(), answers)
+            child.join()
+            pickle.dump(Ended(child.exitcode), answers)
+            answers.flush()
+    if sys.platform != "win32":
+        os.killpg(0, signal.SIGKILL)  # our parent is gone: end this process, and the child if there is one
 
 
-@contextlib.contextmanager
-def _streams() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Standard input and output for ourselves; what libraries print goes to standard error."""
-    sys.stdout.flush()
-    with os.fdopen(os.dup(0), "rb") as orders, os.fdopen(os.dup(1), "wb") as answers:
-        nowhere = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nowhere, 0)
-        os.close(nowhere)
-        os.dup2(2, 1)
-        yield orders, answers
-
-
+@functools.cache
 def _preload() -> None:
     """Import what solving imports. Nothing is solved: a solver's threads would not survive a fork."""
     for row in SOLVERS:
@@ -108,8 +249,34 @@ def _preload() -> None:
     hand_over(lower(bind(shipped("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def perform(task: Task, answers: BinaryIO) -> None:
-    """Do one task; say that it started, each certified point, how it went, and what that predicts.
+def _be_child(task: Task, outlet: Connection, *others: BinaryIO) -> None:
+    """Do a task. ``others`` are closed first: the end of the answers means that the parent has died."""
+    for other in others:
+        other.close()
+    if task.needs_conic:
+        _preload()
+    perform(task, outlet.send)
+
+
+def pass_on(inlet: Connection, orders: int, answers: BinaryIO) -> None:
+    """Pass on whole messages, so that a child that dies in the middle of one spoils nothing.
+
+    Raises
+    ------
+    EOFError, BrokenPipeError : our parent is gone (nothing else arrives during a task).
+    """
+    while sys.platform == "win32" or orders not in wait([inlet, orders]):
+        try:
+            message = inlet.recv_bytes()
+        except (EOFError, OSError):
+            return
+        answers.write(message)
+        answers.flush()
+    raise EOFError
+
+
+def perform(task: Task, send: Callable[[object], None]) -> None:
+    """Do one task; send that it started, each certified point, how it went, and what that predicts.
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
     """
@@ -127,16 +294,16 @@ def perform(task: Task, answers: BinaryIO) -> None:
         nonlocal certified
         certified = certified or point.certified
         # Seconds since the start of the process: those of the solver begin anew with each step.
-        send(answers, replace(point, seconds=time.monotonic() - started))
+        send(replace(point, seconds=time.monotonic() - started))
 
-    answer: Done | Failed | Predictions
+    answer: Failed | Predictions
     signal.signal(signal.SIGINT, pressed)  # before our parent knows whom to interrupt
-    send(answers, Started(pid, start))
+    send(Started(pid, start))
     try:
         with limited(task.memory_limit):
             found = task.result(report)
             certified = True
-            send(answers, Done(found, peak_above(start, pid), time.process_time() - cpu))
+            send(Done(found, peak_above(start, pid), time.process_time() - cpu))
             answer = Predictions(task.predictions(found))
     except Error as error:
         word = next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
@@ -150,69 +317,73 @@ def perform(task: Task, answers: BinaryIO) -> None:
     except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/command_output.py
         reason = f"a bug in mmopt ({type(error).__name__}: {error})"
         answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
-    send(answers, answer)
+    send(answer)
 
 
-def _in_child(task: Task, orders: BinaryIO, answers: BinaryIO) -> int:
-    """Do a task in a forked child; its exit status, or minus the signal that ended it."""
-    inlet, outlet = os.pipe()
-    with warnings.catch_warnings():
-        # Threads that algebra libraries hold at rest; OpenBLAS ends and restarts its own around a fork.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        _be_child(task, inlet, outlet, (orders, answers))
-    os.close(outlet)
+KEEPS_LIMITS = sys.platform == "linux"  # macOS accepts these limits and ignores them
+
+
+def allowed(gib: float | None) -> int | None:
+    """A limit in bytes, by default three quarters of the machine's memory; None where none can be kept.
+
+    Raises
+    ------
+    OptionError : a limit that is not positive, or that this system cannot keep.
+    """
+    if gib is None:
+        return int(memory_limit()) if KEEPS_LIMITS else None
+    if not gib > 0:
+        raise OptionError(f"a memory limit is a positive number of GiB, not {gib}")
+    if not KEEPS_LIMITS:
+        raise OptionError("a memory limit can be kept on Linux only", hint="leave it out")
+    return int(gib * 2**30)
+
+
+def held(pid: int) -> int:
+    """Bytes of its own (not of files mapped into it) that a process holds; 0 where it cannot be read."""
+    return _status(pid).get("RssAnon", 0)
+
+
+def peak_above(start: int, pid: int) -> int | None:
+    """The largest number of bytes that a running process has held of its own, above ``start``.
+
+    The kernel keeps the peak of all that is resident; what is mapped from files now is taken off it.
+    """
+    found = _status(pid)
+    return max(0, found["VmHWM"] - found["RssFile"] - start) if "VmHWM" in found else None
+
+
+@contextlib.contextmanager
+def limited(size: int | None) -> Iterator[None]:
+    """Allocations beyond ``size`` bytes above what is allocated now fail, until the end of the block."""
+    if size is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = _status("self")["VmData"] + size
+    if before[1] != resource.RLIM_INFINITY:
+        limit = min(limit, before[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
     try:
-        _pass_on(inlet, orders, answers)
+        yield
     finally:
-        os.close(inlet)
-        # It has closed its pipe, so it is about to exit; or our parent is gone, so it has to.
-        if _is_over(orders):
-            os.kill(pid, signal.SIGKILL)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return status
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _be_child(task: Task, inlet: int, outlet: int, others: tuple[BinaryIO, BinaryIO]) -> None:
-    status = 1
+def _status(pid: int | str) -> dict[str, int]:
+    """The sizes in /proc/PID/status, in bytes; nothing where there is none or the process is gone."""
     try:
-        os.close(inlet)
-        for other in others:
-            os.close(other.fileno())
-        with os.fdopen(outlet, "wb") as answers:
-            perform(task, answers)
-        status = 0
-    finally:
-        sys.stderr.flush()
-        os._exit(status)  # the parent's buffers and exit handlers are not the child's to run
-
-
-def _pass_on(inlet: int, orders: BinaryIO, answers: BinaryIO) -> None:
-    """Pass on whole messages, so that a child that dies in the middle of one spoils nothing."""
-    buffer = bytearray()
-    while not _is_over(orders, inlet):
-        chunk = os.read(inlet, 1 << 16)
-        if not chunk:
-            return
-        buffer += chunk
-        for frame in frames(buffer):
-            answers.write(frame)
-        answers.flush()
-
-
-def _is_over(orders: BinaryIO, inlet: int | None = None) -> bool:
-    """Whether our parent is gone (nothing else arrives during a task); waits for ``inlet`` if given."""
-    descriptors = [orders.fileno(), *([] if inlet is None else [inlet])]
-    ready, _, _ = select.select(descriptors, [], [], 0 if inlet is None else None)
-    return orders.fileno() in ready
-
-
-def _end_with(orders: BinaryIO) -> None:
-    """End this process when its parent has gone. (A buffered read would keep the file from being closed.)"""
-    os.read(orders.fileno(), 1)
-    os._exit(1)
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in text.splitlines() if line.endswith(" kB"))
+    return {name: int(value.split()[0]) * 1024 for name, value in pairs}
 
 
 if __name__ == "__main__":
-    main()
+    # Under its name, so that the other end knows the classes of what is sent.
+    from mmopt.comparison.worker import main as serve
+
+    serve()

@@ -1,25 +1,10 @@
 """Tasks of a comparison done in this process (tests/comparison has their own), and Ctrl-C in others."""
 
-import io
-import pickle
 import signal
 
 from mmopt.comparison import Isolated
 from mmopt.comparison.isolate import Run
-from mmopt.comparison.worker import perform
-from mmopt.comparison.worker_processes import LENGTH_BYTES, Task
-
-
-class Taken(io.BytesIO):
-    """Messages that the process of a task would send, kept in order."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__()
-        self.run = run
-
-    def write(self, message: bytes) -> int:  # type: ignore[override]
-        self.run.take(pickle.loads(message[LENGTH_BYTES:]))
-        return len(message)
+from mmopt.comparison.worker import Task, perform
 
 
 class Here(Isolated):
@@ -33,7 +18,7 @@ class Here(Isolated):
         self.done.append(run.task)
         before = signal.getsignal(signal.SIGINT)
         try:
-            perform(run.task, Taken(run))
+            perform(run.task, run.take)
         finally:
             signal.signal(signal.SIGINT, before)
         return 0, ""

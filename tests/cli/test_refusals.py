@@ -24,8 +24,8 @@ def test_every_refusal(
     monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
-    monkeypatch.setattr(Isolated, "_begin", None)  # nothing is solved
-    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
+    monkeypatch.setattr(Isolated, "_follow", None)  # nothing is solved
+    monkeypatch.setattr(worker_start, "Worker", lambda verbose: contextlib.nullcontext())
     shutil.copy(saved, files / "saved.npz")
     total = (files / "total.yaml").read_text(encoding="utf-8")
     for name, text in {

@@ -17,7 +17,7 @@ from mmopt import ContradictionError, OptionError, ResultError, Workload, baseli
 from mmopt.comparison import Isolated, Outcome, standards
 from mmopt.comparison.isolate import Costed
 from mmopt.comparison.ranking import PrivacyFactors, least_costs
-from mmopt.comparison.worker_processes import Costing
+from mmopt.comparison.worker import Costing
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
 from mmopt.workloads import query_product as f

@@ -10,12 +10,13 @@ import pytest
 
 from mmopt.comparison import Outcome, Predicted, Stated
 from mmopt.comparison.isolate import Costed, Run, costs_of, outcome_of
-from mmopt.comparison.worker_processes import Costing, Done, Ended, Failed, Predictions, Solving, Started
+from mmopt.comparison.worker import Costing, Done, Failed, Predictions, Solving, Started
 from mmopt.driver import Progress
 from mmopt.driver.solve import solve
 from mmopt.language import Program
 from mmopt.privacy import Privacy
 from mmopt.strategies.baselines import evaluate
+from mmopt.worker_start import Ended
 from mmopt.workloads import Workload
 
 TASK = Solving(

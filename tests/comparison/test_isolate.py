@@ -4,8 +4,8 @@ Guards worker.py, numerics/arrays.py, worker_start.py.
 """
 
 import contextlib
-import io
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -23,9 +23,10 @@ from processes import Marked, linux_only, wait_for
 from mmopt import Program, SolverError, Workload, compare, solve
 from mmopt.comparison import Outcome, combinations, isolate, outcomes
 from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.worker_processes import Solving, send
+from mmopt.comparison.worker import Solving
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
+from mmopt.worker_start import Worker
 
 pytestmark = linux_only
 
@@ -202,11 +203,11 @@ def test_a_second_ctrl_c_does_not_wait_at_all(
         os.kill(found.solving()[0], signal.SIGSTOP)
         signal.raise_signal(signal.SIGINT)
 
-    def press_again(deadline: float) -> Any:
+    def press_again(worker: Worker, deadline: float) -> Any:
         if isolated.interrupted and not pressed:
             pressed.append(2)
             signal.raise_signal(signal.SIGINT)
-        return Isolated._next(isolated, deadline)
+        return Isolated._next(isolated, worker, deadline)
 
     monkeypatch.setattr(isolated, "_next", press_again)
     (outcome,) = compared(GOES_ON, progress=press)
@@ -216,22 +217,21 @@ def test_a_second_ctrl_c_does_not_wait_at_all(
 
 PARENT = """
 import sys, time
-from mmopt.worker_start import start_worker
-worker = start_worker(None)
-worker.process.stdin.write(sys.stdin.buffer.read())
-worker.process.stdin.flush()
+from mmopt.worker_start import Worker
+worker = Worker()
+worker.stdin.write(sys.stdin.buffer.read())
+worker.stdin.flush()
 time.sleep(1000)
 """
 
 
 def test_nothing_outlives_a_parent_that_is_killed(marked: Marked) -> None:
-    task = io.BytesIO()
-    send(task, replace(TASK, time_limit=1000.0))
+    task = pickle.dumps(replace(TASK, time_limit=1000.0))
     # The modules that this process would find: the solver is among them.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, env=environment) as parent:
         assert parent.stdin is not None
-        parent.stdin.write(task.getvalue())
+        parent.stdin.write(task)
         parent.stdin.close()
         assert wait_for(lambda: [p for p in marked.solving() if marked.alive().get(p) != parent.pid])
         parent.kill()

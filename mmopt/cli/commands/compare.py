@@ -120,9 +120,9 @@ def compare(
     Every program with every solver at every tolerance, each in a process of its own. What cannot be solved
     is listed with the reason. Ctrl-C ends the comparison with what there is.
     """
-    from mmopt.worker_start import starting_worker
+    from mmopt.worker_start import Worker
 
-    with starting_worker(verbose) as worker:  # loads while this process does
+    with Worker(verbose) as worker:  # loads while this process does
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.errors import counted
         from mmopt.report import check_chart, comparison_report, write_chart

@@ -15,7 +15,7 @@ from processes import Marked, linux_only, wait_for
 from mmopt import comparison, worker_start
 from mmopt.comparison import Isolated, Outcome
 from mmopt.comparison.isolate import Costed
-from mmopt.comparison.worker_processes import Costing, Solving
+from mmopt.comparison.worker import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
 from tests.cli.tasks_here import Here, heed_ctrl_c
@@ -32,7 +32,7 @@ LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: pref
 def here(monkeypatch: pytest.MonkeyPatch) -> Here:
     """The tasks of ``mmopt compare``, done in this process."""
     here = Here()
-    monkeypatch.setattr(worker_start, "starting_worker", lambda verbose: contextlib.nullcontext())
+    monkeypatch.setattr(worker_start, "Worker", lambda verbose: contextlib.nullcontext())
     monkeypatch.setattr(comparison, "Isolated", lambda verbose, worker: contextlib.nullcontext(here))
     return here
 
@@ -234,15 +234,15 @@ def test_a_chart_without_matplotlib(refused: Any, here: Here, monkeypatch: pytes
 def test_no_process_is_left_where_a_file_is_refused(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked(monkeypatch)
     begun = []
-    start = worker_start.start_worker
+    start = worker_start.Worker
 
     def started(*arguments: Any) -> Any:
         begun.append(start(*arguments))
         return begun[-1]
 
-    monkeypatch.setattr(worker_start, "start_worker", started)
+    monkeypatch.setattr(worker_start, "Worker", started)
     assert refused("compare", "nowhere.yaml").startswith("error: ")
-    assert [worker.process.returncode for worker in begun] == [-signal.SIGKILL]
+    assert [worker.returncode for worker in begun] == [-signal.SIGKILL]
     assert wait_for(lambda: not marked.alive())
 
 

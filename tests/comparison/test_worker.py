@@ -1,0 +1,71 @@
+"""Messages from a child are whole, or none; memory of a process has a peak and a limit."""
+
+import io
+import os
+import pickle
+from multiprocessing import Pipe
+
+import numpy as np
+import pytest
+from processes import linux_only
+
+from mmopt.comparison import worker as memory
+from mmopt.comparison.worker import allowed, held, limited, pass_on, peak_above
+from mmopt.errors import OptionError
+from mmopt.solvers import memory_limit
+
+
+@linux_only
+def test_a_message_that_breaks_off_is_not_passed_on() -> None:
+    inlet, outlet = Pipe(duplex=False)
+    answers, (reading, writing) = io.BytesIO(), os.pipe()
+    with open(reading, "rb"), inlet:
+        outlet.send("whole")
+        os.write(outlet.fileno(), (100).to_bytes(4, "big") + b"a part")
+        outlet.close()
+        pass_on(inlet, reading, answers)
+        assert answers.getvalue() == pickle.dumps("whole")
+        os.close(writing)
+        with pytest.raises(EOFError):
+            pass_on(inlet, reading, answers)
+
+
+MIB = 2**20
+
+
+def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "KEEPS_LIMITS", False)
+    assert allowed(None) is None
+    with pytest.raises(OptionError) as error:
+        allowed(1.0)
+    assert str(error.value) == "a memory limit can be kept on Linux only\n  leave it out"
+
+
+def test_a_limit_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "KEEPS_LIMITS", True)
+    assert allowed(0.5) == 2**29
+    assert allowed(None) == int(memory_limit())
+    with pytest.raises(OptionError):
+        allowed(0.0)
+
+
+@linux_only
+def test_the_limit_holds_inside_its_block_only() -> None:
+    with limited(50 * MIB), pytest.raises(MemoryError):
+        np.ones(100 * MIB // 8)
+    with limited(None):
+        assert np.ones(100 * MIB // 8).all()
+
+
+@linux_only
+def test_the_peak_is_remembered() -> None:
+    start = held(os.getpid())
+    block = np.ones(100 * MIB // 8)
+    assert held(os.getpid()) >= start + 90 * MIB
+    del block
+    peak = peak_above(start, os.getpid())
+    assert peak is not None and peak >= 90 * MIB
+
+
+def test_a_process_that_is_gone() -> None:
+    assert (held(2**22 + 1), peak_above(0, 2**22 + 1)) == (0, None)
