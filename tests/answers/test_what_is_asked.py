@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import mmopt
-from mmopt.answers.accuracy_and_budget import asked
+from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.errors import OptionError
 from mmopt.privacy import Privacy
 from mmopt.request import TableOptions, WorkloadLike
@@ -41,15 +41,15 @@ def test_a_file_says_all_of_it(tmp_path: Path, subtests: pytest.Subtests) -> Non
                 workload.write_text(TEXT)
             if form == "request":
                 workload = mmopt.load_request(workload)
-            what = asked(workload)
+            what = at_privacy(workload)
             assert what.privacy == Privacy(rho=0.5) and str(what.neighbours) == "replace-one"
             assert what.table == TableOptions(table="people")
-            other = asked(workload, {"epsilon": 1}, "add-remove")
+            other = at_privacy(workload, {"epsilon": 1}, "add-remove")
             assert other.privacy == Privacy(epsilon=1.0) and other.neighbours == ADD_REMOVE
 
 
 def test_a_workload_says_neither() -> None:
-    what = asked(mmopt.Domain.of(sex=["F", "M"]).marginal("sex"))
+    what = at_privacy(mmopt.Domain.of(sex=["F", "M"]).marginal("sex"))
     assert (what.privacy, what.neighbours, what.file) == (None, None, None)
     assert what.table == TableOptions()
 

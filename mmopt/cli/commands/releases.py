@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from mmopt.request import Request
     from mmopt.results import AnySolution
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
+REFINED_ROWS = ("not private", "asked", "refined", "optimum")
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
 
 
@@ -229,9 +230,7 @@ def refine(
     if as_json and not refined.private:
         note(refined.answers.metadata["warning"])
     parts = [
-        pairs_table(
-            row for row in refined.rows() if row[0] in ("not private", "asked", "refined", "optimum")
-        ),
+        pairs_table(row for row in refined.rows() if row[0] in REFINED_ROWS),
         "",
         answers_table(refined.answers),
         "",
