@@ -423,8 +423,8 @@ class Saved(Displayed, ABC):
     """A frozen dataclass that is shown as rows, and equal after ``save`` and ``load``.
 
     KIND : the kind of its file. WHAT : its name in messages. HINT : how to get such a file. COMMAND : the
-    command that makes one. Every kind also has ``strategy``, ``workload_hash``, ``error``, ``error_bound`` and
-    ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
+    command that makes one. Every kind also has ``strategy``, ``workload_hash``, ``error``, ``error_bound``
+    and ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
     ``own_sensitivity`` and ``steps`` are empty where there are none.
     """
 
