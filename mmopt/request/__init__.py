@@ -120,7 +120,7 @@ Files here:
 
 - ``workload_file.py``: a workload file as a whole, read and drafted
 - ``domain_keys.py``: the keys ``domain`` and ``data``
-- ``attribute_keys.py``: the cells of one attribute, and words of queries on it, as a workload file says them
+- ``attribute_keys.py``: the cells of one attribute, and words of queries on it
 - ``query_keys.py``: the queries of a workload file: blocks, products, marginals
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``accepted_workloads.py``: workloads as callers pass them, and the program solved when none is named
