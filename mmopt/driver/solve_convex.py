@@ -285,7 +285,7 @@ class Parts:
     leaves: list[Ending] = field(default_factory=list)
     ends: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
-    tolerance: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
+    tolerance: float = 0.0  # of the whole: the caller's, or the largest default of the solvers
 
     def solved(self, plan: SolvePlan, share: float) -> SolvedPart:
         """The result of a plan, within its share of the gap: a solver's point, or the lift of its parts."""

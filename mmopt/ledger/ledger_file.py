@@ -237,7 +237,7 @@ def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account
         added = replace(entry, number=len(account.entries) + 1, time=now(), workload=workload)
         after = Account(account.terms, (*account.entries, added))
         _write(connection, after, added.number)
-        if _read(connection, path) != after:  # before anything is said to be spent
+        if _read(connection, path) != after:  # before the entry counts as spent
             raise LedgerError(
                 f"'{path}' does not hold what was written to it; nothing was spent", hint=DAMAGED
             )

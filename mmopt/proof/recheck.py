@@ -308,7 +308,7 @@ class Recheck:
         self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
 
     def status(self) -> None:
-        """Check that a solve can end in this way, and that a gap that is said to be reached is."""
+        """Check that a solve can end in this way, and that a gap stated as reached is so."""
         s = self.solution
         tolerance = s.options.get("tolerance")
         if s.status.stop == Stop.REACHED:
@@ -432,7 +432,7 @@ class Recheck:
 
 
 def same_arrays(stated: Mapping[str, Value], actual: Mapping[str, Value]) -> bool:
-    """Whether the same names stand for the same arrays."""
+    """Whether both have the same names, each with the same array."""
     return stated.keys() == actual.keys() and all(same_array(stated[n], actual[n]) for n in actual)
 
 

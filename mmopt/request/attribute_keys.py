@@ -109,7 +109,7 @@ def check_count(node: YamlNode, count: int, what: str) -> None:
 
 
 def _open(node: YamlNode, place: int, count: int, what: str) -> float | None:
-    """The infinity that an open edge stands for, None for another edge."""
+    """The infinity of an open edge; None for another edge."""
     value = node.value if isinstance(node, Scalar) else None
     ends = {0: -math.inf, count - 1: math.inf}
     if value == "open" and place not in ends:

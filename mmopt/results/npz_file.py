@@ -104,7 +104,7 @@ UNREADABLE = (
 
 
 def _encode(value: Any) -> Any:
-    """JSON has no infinity; a text stands for it."""
+    """Replace infinities and NaN, which JSON does not have, by texts."""
     if isinstance(value, dict):
         return {k: _encode(v) for k, v in value.items()}
     if isinstance(value, list):

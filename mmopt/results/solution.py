@@ -89,33 +89,33 @@ OF_FACTORS = ("strategy", "variables", "multipliers", "error_multipliers", "cova
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Saved, Charted, Reported):
-    """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
+    """A certified solution: frozen data that need no solver, equal after ``save`` and ``load``.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
     covariance and basis ``Split`` and ``Level`` (``numerics.split_arrays``): nothing has the size of the
-    cells. One in factors has a certified solution per attribute in ``steps``; its strategy is a
-    ``ProductStrategy``, and the others are ``Kronecker``, made of those of the factors.
+    cells. A solution in factors has a certified solution for each attribute in ``steps``; its strategy is a
+    ``ProductStrategy``, and its other values are ``Kronecker``, made of those of the factors.
 
     program, title, cite : which program, and its source.
     objective, bound, gap : of the program as stated (for its given design set, say). The objective is
         recomputed from the repaired point and rounded up, the bound from the multipliers and rounded
         down; gap = objective / bound - 1 (``gap_between``). Without a certificate bound and gap are None.
         Where the point misses a line by rounding (1e-10, relatively), the objective is its value there plus
-        the miss times the line's multiplier, which is what the miss may be worth; a warning says so where
-        that is more than the tolerance.
+        the miss times the line's multiplier, the most that the miss can gain; with a warning where that is
+        more than the tolerance.
     error, error_bound, error_gap : total error of the strategy (‖A‖² ‖W A⁺‖²_F, weighted), and a bound
         over *all* strategies, from ``l2_strategy``'s certificate at ``error_multipliers``.
-    objective_grade, bound_grade, error_grade, error_bound_grade : what each of these rests on (``Grade``); a
-        gap rests on the weaker of its two. survived : feasible points that did not refute a claimed bound.
+    objective_grade, bound_grade, error_grade, error_bound_grade : the ``Grade`` of each; that of a gap is the
+        weaker of its two. survived : the number of feasible points that did not refute a claimed bound.
     derived_bound, derived_grade : a bound read off the program's own lines, without a certificate; the bound
         itself where the program has no other. derived_from : the multipliers and slopes that it follows from.
     own_sensitivity : sensitivity of the strategy as the author's program means it, to its neighbours, where
-        that is not 1: then its lines bound something else, and total error, rmse and sensitivity are not
-        theirs.
+        that is not 1: then its lines bound something else, and total error, rmse and sensitivity are those of
+        the strategy scaled to 1.
     strategy : A, with the program's neighbours, scaled to sensitivity at most 1; for a covariance program the
         A = Σ^(-1/2) B whose unit noise has exactly the covariance Σ.
-    has_strategy : False where the program says neither strategy nor covariance: then the strategy is that of
-        the cells one by one, its figures mean nothing, and nothing is released.
+    has_strategy : False where the program has neither strategy nor covariance: then the strategy measures the
+        cells one by one, its figures mean nothing, and nothing is released.
     covariance, basis : Σ (k, k) and B (k, n), for covariance programs.
     multipliers : by the names of the constraints (not of psd blocks, whose parts scale differently).
     variables : the repaired point.
@@ -124,16 +124,16 @@ class Solution(Saved, Charted, Reported):
     steps : the solutions of the convex steps of a procedure, or of the factors of a product by attribute,
         each with its own bound.
     givens : those that the caller passed.
-    bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
-        determine them uniquely and another machine may find other ones.
+    bases : ``basis`` and ``eigenqueries`` of the workload as used, where the workload does not determine them
+        uniquely and another machine may compute others.
     sense : of the program; when it maximizes, the bound is an upper one. is_logarithmic : whether the
         objective is a logarithm by its form, so that its gap is absolute.
-    reductions : what was made smaller before it was solved, and lifted again; a line each with the sizes.
-    history : one row per iteration: its number, seconds since the start, objective, bound, primal and dual
-        residual, the number of the run, as far as these are there. ``certified`` is True where objective and
-        bound are those of the best repaired point so far, by the program file; False where they are the
-        solver's own count, which is not checked. Of a search (classes rank and smooth) one row per round:
-        start, round, objective, and what the class reports besides.
+    reductions : a line for each reduction before the solve, with the sizes.
+    history : a row for each iteration: its number, seconds since the start, objective, bound, primal and dual
+        residual, the number of the run, as far as the solver has these. ``certified`` is True where objective
+        and bound are those of the best repaired point so far, by the program file; False where they are the
+        solver's own count, which is not checked. For a search (classes rank and smooth) a row for each round:
+        start, round, objective, and further columns of the class.
     """
 
     WHAT = "solution"
@@ -172,7 +172,7 @@ class Solution(Saved, Charted, Reported):
     reductions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     steps: Mapping[str, Solution] = field(default_factory=dict)
-    # Of a file of version 0.1.0 nothing is known to be proved before ``verify`` has looked.
+    # Nothing in a file of version 0.1.0 counts as proved before ``verify``.
     objective_grade: Grade = "estimated"
     bound_grade: Grade | None = None
     error_grade: Grade = "estimated"

@@ -127,8 +127,8 @@ def starting(start: Any, program: Program, workload: Workload, overrides: Mappin
 
     Raises
     ------
-    OptionError : a program that has no 'from strategy'; ``starts`` or ``seed`` besides; a strategy of another
-        norm or number of cells, or that does not support the workload.
+    OptionError : a program without 'from strategy'; ``starts`` or ``seed`` with ``start``; a strategy of
+        another norm or number of cells, or that does not support the workload.
     """
     for option in ("starts", "seed"):
         if option in overrides:
