@@ -2,16 +2,9 @@
 
 - ``compare.py``: ``mmopt.compare`` and its result: programs, solvers and tolerances on one workload
 - ``isolate.py``: tasks of a comparison, each in a process of its own, and their outcomes
-<<<<<<< HEAD
-- ``worker.py``: the process that does these tasks
-- ``worker_processes.py``: what the two say to each other, and limits of memory
+- ``worker.py``: the process that does these tasks, what the two say to each other, and limits of memory
 - ``predicted_errors.py``: predictions for a release of a strategy at a stated privacy
 - ``ranking.py``: programs, templates and baselines in one order, and the factors by which they differ
-=======
-- ``worker.py``: the process that does these tasks, what the two say to each other, and limits of memory
-- ``predicted_errors.py``: what a release of a strategy would be like at a stated privacy
-- ``ranking.py``: programs, templates and baselines in one order, and by which factors they differ
->>>>>>> hE
 """
 
 from mmopt.comparison.compare import (

@@ -1,4 +1,4 @@
-"""From a workload and a program to a judged solution: solvers, searches, judgement. Never data or privacy.
+"""From a workload and a program to a judged solution: solvers, searches, judgement. No data, no privacy.
 
 - ``solve.py``: ``mmopt.solve`` and ``mmopt.tune``: the plan made and carried out, once or for growing weights
 - ``accepted_inputs.py``: arguments of the public functions: workload, program, givens, options, checked
@@ -10,8 +10,8 @@
 - ``solve_procedure.py``: closed forms, and procedures whose steps solve other programs
 - ``smooth_search.py``: searches by gradients, for programs that are not convex
 - ``rank_search.py``: the trace heuristic, for programs with a rank constraint
-- ``free_vector.py``: what a smooth program chooses, as one vector of numbers
-- ``judge/``: what a point is worth
+- ``free_vector.py``: the chosen variables of a smooth program as one vector of numbers
+- ``judge/``: the worth of a point
 - ``diagnosis/``: why a program has no solution
 - ``templates/``: strategies kept in factors
 """

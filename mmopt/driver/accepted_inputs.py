@@ -1,11 +1,8 @@
 """Arguments of the public functions: workload, program, givens, options, checked before work.
 
-Which options the way to a program's solution reads; one that nothing reads is refused before any work.
-
-A procedure reads what a step of it reads. Read of every program are the limit of time, the threads (of the
-linear algebra), and what only asks to see or to leave out something: verbose, history, progress, reduce.
-
-What a caller passes, taken or refused: workload, default program, baseline names, foreign strategies.
+An option that nothing on the way to the solution reads is refused. A procedure reads the options of its
+steps. Every program reads the time limit, the threads (of the linear algebra), and options that only show or
+leave out something: verbose, history, progress, reduce.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ from mmopt.workloads import Workload
 from mmopt.workloads.python_forms import SUFFIXES, read_array
 
 CONIC, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")
-# The other options, with the classes that read them.
+# The other options, with the classes of programs that read them.
 CLASSES: Mapping[str, tuple[str, ...]] = {
     "solver": SOLVED,
     "tolerance": SOLVED,
@@ -58,33 +55,33 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "derive": ("convex",),
 }
 OF_THE_WHOLE = ("start", "derive")  # not handed on to the steps of a procedure
-OF_SOLVERS = ("arrays", "starts", "seed", "max_iterations")  # which a solver reads if its row says so
+OF_SOLVERS = ("arrays", "starts", "seed", "max_iterations")  # a solver reads those that its row lists
 ALL: tuple[Kernel | SolverRow, ...] = (*KERNELS, *SOLVERS, LBFGS)
 
 
-def refuse_unread(checked: Checked, solver: str | SolverRow | None, asked: Mapping[str, Any]) -> None:
-    """Refuse a solver that does not solve the program, and options that its way does not read.
+def refuse_unread(checked: Checked, solver: str | SolverRow | None, options: Mapping[str, Any]) -> None:
+    """Refuse a solver that does not solve the program, and options that nothing reads.
 
-    ``asked`` by name; None and False ask for nothing.
+    ``options`` by name; None and False leave one out.
 
     Raises
     ------
     OptionError, SolverError : an unknown solver, as ``solver_row``; an option that is not read.
-    UnsuitableError : the solver solves other programs; which do this one is said.
+    UnsuitableError : the solver solves other programs; the hint lists those that solve this one.
     """
-    # Of a conic solver for a program of its class the cones are seen with the sizes.
+    # Whether a conic solver has the cones for a program of its class shows with the sizes.
     if solver is not None and not (takes(checked, solver) or _is_conic(_row(solver), checked)):
         words = f"the kernel '{solver}' does not know" if is_kernel(solver) else f"{solver} does not solve"
         able = ", ".join(row.name for row in ALL if takes(checked, row))
         hint = f"these do: {able}" if able else "it is a closed form: leave out the solver"
         raise UnsuitableError(f"{words} '{checked.program.name}'", hint=hint)
-    for option, value in asked.items():
+    for option, value in options.items():
         if value is not None and value is not False and not reads(checked, option, solver):
             raise unread(option, checked, solver)
 
 
 def reads(checked: Checked, option: str, solver: str | SolverRow | None = None) -> bool:
-    """Whether the way to the program's solution, by a solver if one is named, reads an option."""
+    """Whether something reads an option on the way to the program's solution, by a solver if one is named."""
     is_whole = checked.program.klass == "procedure" and option in OF_THE_WHOLE
     return option not in CLASSES or (
         not is_whole and any(_reads(one, option, solver) for one in _solved(checked))
@@ -97,7 +94,7 @@ def takes(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
 
 
 def unread(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
-    """The error for an option that the program's class does not read, or whoever solves it."""
+    """The error for an option that the program's class, or its solver, does not read."""
     program, classes = checked.program, CLASSES[option]
     who = [str(by or row.name) for row in ALL if program.klass in classes and _does(checked, row)]
     who += [f"what '{program.name}' solves"] * (program.klass == "procedure" and option not in OF_THE_WHOLE)
@@ -112,11 +109,11 @@ def unread(option: str, checked: Checked, by: str | SolverRow | None) -> OptionE
 
 
 def _reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:
-    klass = one.program.klass
-    if klass not in CLASSES[option] or option not in OF_SOLVERS or klass == "rank":
-        return klass in CLASSES[option]
+    program_class = one.program.klass
+    if program_class not in CLASSES[option] or option not in OF_SOLVERS or program_class == "rank":
+        return program_class in CLASSES[option]
     able = [row for row in (ALL if solver is None else [_row(solver)]) if _does(one, row)]
-    return any(option in row.reads for row in (able[:1] if klass == "smooth" else able))
+    return any(option in row.reads for row in (able[:1] if program_class == "smooth" else able))
 
 
 def _row(solver: str | SolverRow | Kernel) -> Kernel | SolverRow:
@@ -128,11 +125,11 @@ def _row(solver: str | SolverRow | Kernel) -> Kernel | SolverRow:
 
 
 def _does(one: Checked, row: Kernel | SolverRow) -> bool:
-    """Whether a kernel knows what is solved by its lines, or a conic solver has the kinds of cone for it."""
+    """Whether a kernel claims the program by its lines, or a conic solver has its kinds of cones."""
     if isinstance(row, Kernel):
         return known_as(row, one) is not None
     if _is_conic(row, one):
-        return not missing_cones(row, cones(one, defaultdict(lambda: 3)))  # the kinds hang on no size
+        return not missing_cones(row, cones(one, defaultdict(lambda: 3)))  # the same kinds at any size
     return row is LBFGS and one.program.klass == "smooth"
 
 
@@ -141,20 +138,20 @@ def _is_conic(row: Kernel | SolverRow, one: Checked) -> TypeGuard[SolverRow]:
 
 
 def _solved(checked: Checked) -> list[Checked]:
-    """What is solved: the program, or what the steps of a procedure solve."""
-    found: list[Checked] = []
+    """The programs to solve: this one, or those of the steps of a procedure."""
+    sub_programs: list[Checked] = []
     steps = list(checked.program.steps)
     for step in steps:
         if isinstance(step, Repeat):
             steps += step.steps
         elif isinstance(step, SubProgram):
-            found += _solved(shipped(step.program))
-    return found if checked.program.klass == "procedure" else [checked]
+            sub_programs += _solved(shipped(step.program))
+    return sub_programs if checked.program.klass == "procedure" else [checked]
 
 
 @contextmanager
 def within_range() -> Iterator[None]:
-    """SolverError where arithmetic breaks down below: beyond the range of doubles, or not convergent."""
+    """Raise SolverError where arithmetic breaks down within: beyond doubles, or without convergence."""
     try:
         yield
     except (ArithmeticError, np.linalg.LinAlgError) as error:
@@ -165,11 +162,11 @@ def within_range() -> Iterator[None]:
 
 
 def as_program(value: object) -> str | Path | Program:
-    """A name, a path or a Program as it is.
+    """The value, if it is a name, a path or a Program.
 
     Raises
     ------
-    OptionError : anything else, with what to write.
+    OptionError : anything else, with a hint.
     """
     if isinstance(value, str | Path | Program):
         return value
@@ -184,7 +181,7 @@ def as_program(value: object) -> str | Path | Program:
 
 
 def workload_for(value: WorkloadLike | None, program: str | Path | Program | None) -> Workload:
-    """The workload; for None one query over one cell, where the program asks nothing of a workload.
+    """The workload; for None one query over one cell, where the program needs no workload.
 
     Raises
     ------
@@ -221,10 +218,9 @@ SAVED = ".npz"
 
 
 def opened(given: Any, workload: Workload, norm: int | None) -> Any:
-    """What a path or the name of a baseline stands for, a solution's strategy; anything else as it is.
+    """The strategy of a path, of the name of a baseline or of a solution; anything else as it is.
 
-    A baseline is an array, to be a strategy of whatever norm: what it measures may depend on ``norm``, by
-    default 2.
+    A baseline is an array, for a strategy of any norm; its rows may depend on ``norm``, by default 2.
     """
     if isinstance(given, Solution):
         return given.strategy
@@ -244,16 +240,16 @@ def opened(given: Any, workload: Workload, norm: int | None) -> Any:
 
 
 def norm_of(given: Any) -> int | None:
-    """The norm that a strategy brings along."""
+    """The norm of a strategy; None for other values."""
     return given.norm if isinstance(given, AnyStrategy) else None
 
 
 def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
-    """The strategy that was given, or Σ^(-1/2) B of a covariance Σ on a basis B.
+    """The given strategy, or Σ^(-1/2) B of a covariance Σ on a basis B.
 
     Raises
     ------
-    OptionError : neither or both are given, they are no numbers, or beyond 1e100 or below 1e-100, have
+    OptionError : neither or both are given, they are not numbers, or beyond 1e100 or below 1e-100, have
         another number of cells, or do not support the workload.
     """
     if (given is None) == (covariance is None):
@@ -272,7 +268,7 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
         strategy = Strategy(_numbers(given, "the strategy"), norm)
     if strategy.n != workload.n:
         raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
-    # Squares of entries, and what is divided by them, have to be numbers.
+    # Squares of entries, and quotients by them, have to be finite.
     if 0 < (size := float(np.abs(strategy.matrix).max(initial=0.0))) < 1e-100 or size > 1e100:
         raise OptionError(
             f"the strategy's largest entry is {size:.3g}, expected 1e-100 to 1e+100",
@@ -296,7 +292,7 @@ def _numbers(given: Any, what: str) -> Array:
 
 
 def _check_support(strategy: Strategy, workload: Workload) -> None:
-    """Refuse a strategy from whose answers the workload's cannot be derived."""
+    """Refuse a strategy whose answers do not determine those of the workload."""
     outside = strategy.unsupported(workload)
     worst = int(np.argmax(outside))
     if strategy.supports(workload) and outside[worst] <= SUPPORT_TOLERANCE:

@@ -1,8 +1,8 @@
 """A proved bound for any convex program: a second problem is solved for multipliers and slopes, then judged.
 
-The solver's word counts for nothing: whatever it gives is read as ``bound_claims.py`` says. The multipliers
-that the program's own solve ended with are tried before. Where the first perturbation leaves too much, or
-makes the problem unbounded, others follow. The same problem, with room in its lines, gives a point inside.
+The solver is not trusted: ``bound_claims.py`` reads a bound at any multipliers and slopes. The multipliers at
+the end of the solve of the program are tried first. Where the first perturbation leaves too much, or makes
+the problem unbounded, others follow. The same problem, with room in its lines, gives a point inside.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_kernel, predicted, run
 
-# Of the objective: what is taken off for what lies in cones, so that residuals are inside the dual ones.
+# Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.
 SHARES = (1e-7, 1e-9, 1e-5, 0.0)
-SMALL = 1e-3  # an objective below it may be next to nothing: it is also taken as it stands
-TOLERANCE = 1e-7  # of the first run; later ones ask for less
-# A problem that is predicted to take longer, in seconds, is not tried where no time limit says more.
+SMALL = 1e-3  # an objective below it may be next to nothing: it is also tried unscaled
+TOLERANCE = 1e-7  # of the runs
+# A problem that is predicted to take longer, in seconds, is not tried without a time limit.
 MOST_SECONDS, LEAST_SECONDS = 60.0, 1e-3
-MOST_HALVES = 40  # of the way to a point inside: the least part that is tried, as a power of a half
-MAY_COST = 0.1  # of the gap asked for: what a proof may cost that the objective is not below the optimum
+MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
+MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
 SECONDS_INSIDE = 10.0  # for a point inside
 
 
@@ -50,14 +50,14 @@ def derive(
     multipliers: Mapping[str, Any] = MappingProxyType({}),
     points: list[Mapping[str, Array]] | None = None,
 ) -> Derived:
-    """The best bound found within the time; ``started`` (``time.monotonic``) is when the task began.
+    """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
 
-    ``multipliers``: by constraint, of any origin, that are tried before a problem is solved for some.
-    ``points`` takes those of the problems, in which numbers are near one.
-    Nothing is raised for want of a bound: ``Derived.why`` says why there is none.
+    ``multipliers``: by constraint, of any origin, tried before a problem is solved for others.
+    ``points`` collects the points of the problems, in which numbers are near one.
+    The lack of a bound raises nothing: ``Derived.why`` gives the reason.
     """
-    instance, tolerance = task.instance, task.asked.get("tolerance") or Options().tolerance
-    limit = task.asked.get("time_limit", np.inf) - (time.monotonic() - started)
+    instance, tolerance = task.instance, task.overrides.get("tolerance") or Options().tolerance
+    limit = task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)
     if splits(instance.env):
         return Derived(None, why="it is by component")
     best = Derived(None, why=unknown_errors(instance) or "the time is over")
@@ -66,10 +66,10 @@ def derive(
         seconds = predicted(instance, row).seconds
         if seconds > (limit if np.isfinite(limit) else MOST_SECONDS):
             return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
-        with Clock(limit) as clock:  # Ctrl-C ends it with what there is
+        with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
             read = reader(instance, point, level_above(instance, objective))
-            for found in _tried(task, read, row, clock, multipliers, [] if points is None else points):
-                best = _better(best, found, instance)
+            for derived in _tried(task, read, row, clock, multipliers, [] if points is None else points):
+                best = _better(best, derived, instance)
                 gap = gap_of(instance.checked, objective, best.bound)
                 if clock.is_over or (gap is not None and gap <= tolerance):
                     break
@@ -81,7 +81,7 @@ def derive(
 
 
 def unknown_errors(instance: Instance) -> str:
-    """Which lets of its lines nothing is proved of, so that multipliers of such lines prove little; or ''."""
+    """In words, the lets without an error bound, so that multipliers of their lines prove little; or ''."""
     program = instance.program
     sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
     taken = set[str]().union(*map(names_in, [program.objective, *sides]))
@@ -90,15 +90,15 @@ def unknown_errors(instance: Instance) -> str:
     return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
 
 
-def _better(known: Derived, found: Derived, instance: Instance) -> Derived:
-    if found.bound is None or known.bound is None:
-        return known if found.bound is None and known.bound is not None else found
-    return found if improves(known.bound, found.bound, instance.program.sense) else known
+def _better(best: Derived, derived: Derived, instance: Instance) -> Derived:
+    if derived.bound is None or best.bound is None:
+        return best if derived.bound is None and best.bound is not None else derived
+    return derived if improves(best.bound, derived.bound, instance.program.sense) else best
 
 
 def _solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
-    """The conic solver named, else Clarabel, or what is chosen where that lacks a cone."""
-    # A function may be anyone's first attempt: the bound need not suffer from it.
+    """The conic solver named, else Clarabel, or the default where Clarabel lacks a cone."""
+    # A function may be a first attempt: the bound need not suffer from it.
     if isinstance(name, str) and not is_kernel(name):
         return conic_solver(instance, name)
     try:
@@ -115,11 +115,11 @@ def _tried(
     multipliers: Mapping[str, Any],
     ends: list[Mapping[str, Array]],
 ) -> Iterator[Derived]:
-    """What the solver's points prove, one perturbation after the other; where lines cancel, scaled twice."""
-    yield read.derived({}, {})  # what the declarations say alone
+    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice."""
+    yield read.derived({}, {})  # by the declarations alone
     if multipliers:
         yield read.derived(multipliers, {})
-    threads = task.asked.get("threads")
+    threads = task.overrides.get("threads")
     objective = abs(float(read.nodes.all[read.nodes.objective].value))
     tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (objective < SMALL)
     for (share, size), by_parts in product(tried, (False, True)):
@@ -136,12 +136,12 @@ def _tried(
 
 
 def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:
-    """The point with all lines held; as it is where there is no way, or none to a proof at that price.
+    """A nearby point at which all lines hold; the same point without one, or where a proof costs too much.
 
-    In a second problem, lines that are no equations have room, and the objective is not far off. On the way
-    to its point lines hold from somewhere on; as little of it is gone as will do. ``tolerance``: the gap
-    asked for, of which a proof may cost a part; with equations, or without an error bound of the objective,
-    none is to be had.
+    In a second problem, lines that are not equations have room, and the objective is near. Somewhere on the
+    way to its point all lines hold; the point is moved by the least part of the way that suffices.
+    ``tolerance``: a proof may cost a part of it; with equations, or without an error bound of the objective,
+    there is no proof.
     """
     if point.is_feasible:
         has_equations = any(c.relation.op == "==" for c in instance.program.constraints)
@@ -166,8 +166,8 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
 
 @np.errstate(all="ignore")
 def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
-    """A point inside of all lines that are no equations; nothing without one, or where it would take long."""
-    found: dict[str, Array] = {}
+    """A point inside all lines that are not equations; nothing where there is none, or it would take long."""
+    inner: dict[str, Array] = {}
     try:
         row, limit = _solver(instance, None), min(SECONDS_INSIDE, clock.left)
         if predicted(instance, row).seconds > limit:
@@ -177,7 +177,7 @@ def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[
         options = Options(time_limit=max(limit, LEAST_SECONDS))
         with closing(run(row, apart.lowered, options, clock)) as points:
             for _ in points:
-                found = apart.point() or found
+                inner = apart.point() or inner
     except (Error, ArithmeticError, np.linalg.LinAlgError):
         return {}
-    return found
+    return inner

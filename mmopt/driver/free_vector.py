@@ -1,8 +1,8 @@
-"""What a smooth program chooses as one vector of free (or nonnegative) numbers, and back.
+"""The chosen variables of a smooth program as one vector of free (or nonnegative) numbers, and back.
 
-A psd matrix is LᵀL with L triangular, so that it is psd wherever the search goes (Burer & Monteiro 2003,
-A nonlinear programming algorithm for solving semidefinite programs via low-rank factorization); a
-symmetric one is its triangle.
+A psd matrix is LᵀL with L triangular, so that every vector gives one (Burer & Monteiro 2003, A nonlinear
+programming algorithm for solving semidefinite programs via low-rank factorization); a symmetric one is its
+triangle.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The declarations of what is chosen, with the sizes of the dimensions."""
+    """The declarations of the chosen variables, with the sizes of the dimensions."""
 
     declarations: Sequence[Declaration]
     sizes: Mapping[str, int]
@@ -29,7 +29,7 @@ class Coordinates:
         return shape[0] * (shape[0] + 1) // 2 if d.kind in ("psd", "symmetric") else int(np.prod(shape))
 
     def lower(self) -> Array:
-        """The least value of each number: of ``> 0`` a little above zero, -infinity where it is free."""
+        """The least value of each number: a little above zero for ``> 0``, -infinity where it is free."""
         least = {"": -np.inf, ">=": 0.0, ">": EIGENVALUE_FLOOR}
         each = [np.full(self.length(d), least[d.sign if d.kind != "psd" else ""]) for d in self.declarations]
         return np.concatenate(each)
@@ -90,7 +90,7 @@ class Coordinates:
 
 
 def draw(rng: np.random.Generator, d: Declaration, shape: tuple[int, ...]) -> Array:
-    """A random value of a declared kind: standard normal entries, their size where a sign is declared."""
+    """A random value of a declared kind: standard normal entries, without sign where a sign is declared."""
     value = rng.normal(size=shape)
     if d.kind == "psd":
         return np.asarray(value.T @ value / len(value) + 0.1 * np.eye(len(value)))

@@ -1,14 +1,12 @@
 """The trace heuristic for programs with a rank constraint.
 
-Programs with a rank constraint, by the trace heuristic.
-
 The constraint rank(Z) == p is left out and <Z, D> added to the objective, with D the projector on the
-eigenvectors of Z's smallest eigenvalues: zero exactly when the rank is reached. Solving and taking D anew
-take turns (Dattorro, Convex Optimization and Euclidean Distance Geometry, chapter 4, "convex iteration").
-The first D of each start is a random projector, or the one at a start that is given.
+eigenvectors of Z's smallest eigenvalues: zero exactly when the rank is reached. Solves and updates of D take
+turns (Dattorro, Convex Optimization and Euclidean Distance Geometry, chapter 4, "convex iteration"). The
+first D of each start is a random projector, or the one at a given start.
 
-A large weight on <Z, D> reaches the rank soon, wherever it is near; a small one finds good points and
-seldom reaches the rank. So the weight is small at first and raised whenever the residual falls no more.
+A large weight on <Z, D> reaches the rank soon, at any nearby point; a small one finds good points and
+seldom reaches the rank. So the weight is small at first and raised whenever the residual stops falling.
 Every round's point is repaired and scored. It is a heuristic: the status says whether the rank was reached.
 """
 
@@ -45,7 +43,7 @@ PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 
 
 @dataclass(frozen=True)
 class Penalised:
-    """What every round solves, compiled once: only the direction D changes."""
+    """The problem of every round, compiled once: only the direction D changes."""
 
     scaled: Instance
     scaling: Scaling
@@ -55,19 +53,19 @@ class Penalised:
     side: int
     rank: int
 
-    def matrix(self, found: Mapping[str, Array]) -> Array:
-        """Z in the scale in which it is solved: there it does not depend on the units of the queries."""
-        env = {**self.scaled.env, **{n: v if v.ndim else float(v) for n, v in found.items()}}
+    def matrix(self, variables: Mapping[str, Array]) -> Array:
+        """Z in the scale of the solve, where it does not depend on the units of the queries."""
+        env = {**self.scaled.env, **{n: v if v.ndim else float(v) for n, v in variables.items()}}
         return np.asarray(evaluate(self.z, env), dtype=float)
 
     def projector(self, z: Array) -> Array:
-        """On the eigenvectors of all but the ``rank`` largest eigenvalues."""
+        """The projector on the eigenvectors of all but the ``rank`` largest eigenvalues."""
         _, vectors = np.linalg.eigh((z + z.T) / 2)
         small = vectors[:, : self.side - self.rank]
         return np.asarray(small @ small.T)
 
     def first(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
-        """The projector at a start, given in the program's own scale; else a random one of the same rank."""
+        """The projector at a start in the scale of the program; without one a random one of the same rank."""
         if start is not None:
             scale_of = self.scaling.variables
             return self.projector(self.matrix({n: np.asarray(v) / scale_of[n] for n, v in start.items()}))
@@ -102,8 +100,8 @@ def penalised(instance: Instance) -> Penalised:
     penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)
     sign = "add" if program.sense == "minimize" else "sub"
     changed = replace(program, objective=Apply(sign, (program.objective, penalty), z.span))
-    known = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)
-    lines = instance.checked.lines.with_types(**{DIRECTION: known})
+    direction_type = matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)
+    lines = instance.checked.lines.with_types(**{DIRECTION: direction_type})
     checked = replace(instance.checked, program=changed, lines=lines)
     bound = replace(scaled, checked=checked, env={**scaled.env, DIRECTION: direction})
     return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
@@ -112,14 +110,14 @@ def penalised(instance: Instance) -> Penalised:
 STARTS = 10
 ROUNDS = 40  # of one start
 # The first weight of <Z, D>, relative to the scaled objective. On prefix sums over 2 to 6 cells, 1 ends at
-# the best strategies known in half of the starts and near singular ones in the others; 3 ends up to a fifth
+# the best known strategies in half of the starts and near singular ones in the others; 3 ends up to a fifth
 # above them in nearly all, 10 up to a half. So every second start begins with LARGER times as much.
 PENALTY = 1.0
 LARGER = 3.0
 HALVED = 0.5  # where the residual does not fall below this part of the one before,
 RAISED = 1.5  # the weight is multiplied by this
 REACHED = 1e-6  # a residual below this is the solver's rounding
-# What a solver is asked for in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
+# The tolerance of a solver in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
 ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
 NO_BETTER = ("no round of the search is better than measuring every cell (the identity), which this is",)
 # Predicted seconds beyond which a search is refused without a time limit.
@@ -128,7 +126,7 @@ PATIENCE = 600.0
 
 @dataclass
 class _Search:
-    """The state of a search: the best point so far, and what each round came to."""
+    """The state of a search: the best point so far, and a row for each round."""
 
     task: Task
     problem: Penalised
@@ -168,19 +166,19 @@ class _Search:
         """One round: Z at the solver's point, None when there is no point."""
         problem, scaling = self.problem, self.problem.scaling
         problem.direction.value = (direction + direction.T) / 2
-        asked = replace(self.options, tolerance=ACCURACY[self.row.method], max_iterations=None)
-        with closing(run(self.row, problem.lowered, asked, self.clock)) as points:
+        options = replace(self.options, tolerance=ACCURACY[self.row.method], max_iterations=None)
+        with closing(run(self.row, problem.lowered, options, self.clock)) as points:
             for point in points:
                 self.last = point
                 if self.row.method == "interior point":
-                    break  # the first is as accurate as asked for
-        found = self.last
-        row |= {} if found.iterations is None else {"iterations": found.iterations}
+                    break  # the first has the accuracy
+        last = self.last
+        row |= {} if last.iterations is None else {"iterations": last.iterations}
         self.history.append(row)
-        if len(found.variables) < len(self.task.program.choose):
+        if len(last.variables) < len(self.task.program.choose):
             return None
-        repaired = self.best.offer(*scaling.undone(found.variables, found.multipliers))
-        z = problem.matrix(found.variables)
+        repaired = self.best.offer(*scaling.undone(last.variables, last.multipliers))
+        z = problem.matrix(last.variables)
         row["residual"] = rank_residual(z, problem.rank)
         if repaired is not None and repaired.is_feasible:
             row["objective"] = repaired.objective
@@ -188,7 +186,7 @@ class _Search:
         return z
 
     def stop(self, limited: bool) -> str:
-        """Why it ended, and whether the rank was reached; ``limited`` when the caller set the rounds."""
+        """The reason for the end, and whether the rank was reached; ``limited``: rounds set by the caller."""
         stop = self.best.stop(self.options, self.clock)
         if stop == Stop.REACHED:
             return stop
@@ -196,14 +194,14 @@ class _Search:
             rank = f"{Stop.RANK} in {reached} of {self.history[-1]['start']} starts"
         else:
             smallest = min((row["residual"] for row in self.history if "residual" in row), default=np.inf)
-            known = f"(residual {smallest:.1e})" if smallest > REACHED else "at a feasible point"
-            rank = f"{Stop.NO_RANK} {known}"
+            residual = f"(residual {smallest:.1e})" if smallest > REACHED else "at a feasible point"
+            rank = f"{Stop.NO_RANK} {residual}"
             stop = stop or (Stop.ITERATIONS if limited else None)
         return f"{stop}, {rank}" if stop else rank
 
 
 def predicted_search(instance: Instance, solver: str | SolverRow | None = None) -> float:
-    """Seconds that all rounds of all starts would take, each predicted as the first; most need fewer.
+    """Seconds for all rounds of all starts, each predicted as the first; most need fewer.
 
     Errors as ``conic_solver``.
     """
@@ -211,7 +209,7 @@ def predicted_search(instance: Instance, solver: str | SolverRow | None = None) 
 
 
 def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:
-    """Refuse a search of which not even one solve, or without a time limit not all of them, would end."""
+    """Refuse a search without time for one solve, or, without a time limit, with too many solves."""
     once = predicted(instance, row).seconds
     if once > limit:
         cells = instance.workload.n
@@ -231,10 +229,10 @@ def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: floa
 
 
 def solve_rank(task: Task) -> Solution:
-    """Search a point of the rank asked for, from several starts; the best repaired point of all rounds.
+    """Search a point of the given rank, from several starts; the best repaired point of all rounds.
 
-    With a ``start`` it starts from there alone, and ends there unless it finds something better; without one
-    it ends at the identity unless it does.
+    With a ``start`` the search starts from there alone, and returns it unless it finds a better point;
+    without one it returns the identity unless it finds a better point.
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
     first singular value of Z beyond the rank, relative to the largest, before the repair) and
@@ -242,7 +240,7 @@ def solve_rank(task: Task) -> Solution:
 
     Raises
     ------
-    OptionError : the rank is none that the matrix can have.
+    OptionError : the matrix cannot have the rank.
     TooLargeError : it is predicted to take too long, and no time limit is given.
     SolverError : no round gave a point that could be made feasible.
     """
@@ -256,7 +254,7 @@ def solve_rank(task: Task) -> Solution:
     _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
     problem = penalised(instance)
     first = start
-    with suppress(OptionError):  # of a program that takes no strategy, or one of another number of rows
+    with suppress(OptionError):  # a program that takes no strategy, or one with another number of rows
         first = start or adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
     with Clock(chosen.time_limit) as clock:
         search = _Search(task, problem, row, chosen, clock, Best(instance))

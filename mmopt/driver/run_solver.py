@@ -1,14 +1,9 @@
 """A run of a solver: its points scored, the best kept, its end explained.
 
-Run a solver on a convex instance, score each of its points, keep the best, and say how it ended.
-
-A solver of another method goes on where the one that was chosen got no further, near the gap asked for.
-
-An interior point method may end with an exact objective at a point that is off by about the square root of
-that error; then a certificate that takes slopes at the point is short. On small programs a first order method
-ends at a point that is nearer.
-
-What is said of an objective beside its value: what misses are charged to it, and why it is estimated.
+Where the chosen solver stops improving near the tolerance, a solver of another method goes on: an interior
+point method may end with an exact objective at a point that is off by about the square root of that error,
+and then a certificate that takes slopes at the point is short; on small programs a first order method ends at
+a nearer point. Remarks on an objective say which misses are charged to it, and why it is estimated.
 """
 
 from __future__ import annotations
@@ -82,35 +77,37 @@ class Best:
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
     ) -> Candidate | None:
-        """Repair and score a point (in the program's own scale); None for one that is not kept: no repair
-        exists, or its strategy does worse than it says."""
+        """Repair and score a point (in the scale of the program).
+
+        None for one that is not kept: no repair exists, or its strategy has more error than its objective.
+        """
         sense = self.instance.program.sense
         try:
-            found = candidate(self.instance, values)
+            repaired = candidate(self.instance, values)
         except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
             return None
-        if self.instance.program.klass == "rank" and understates(self.instance, found):
+        if self.instance.program.klass == "rank" and understates(self.instance, repaired):
             return None
         # Feasible before infeasible, then by the objective.
-        known = self.plain
-        if known is None or (
-            improves(found.objective, known.objective, sense)
-            if found.is_feasible == known.is_feasible
-            else found.is_feasible
+        best = self.plain
+        if best is None or (
+            improves(repaired.objective, best.objective, sense)
+            if repaired.is_feasible == best.is_feasible
+            else repaired.is_feasible
         ):
-            known, self.values = found, values
-        self.plain = known
-        multipliers = {**multipliers, **starts_from(self.instance, found.env)}
+            best, self.values = repaired, values
+        self.plain = best
+        multipliers = {**multipliers, **starts_from(self.instance, repaired.env)}
         bound = bound_of(self.instance, multipliers, polar)
         if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
             self.bound, self.multipliers = bound, multipliers
         if self.multipliers is None:
             self.multipliers = multipliers
-        self.point = charged(self.instance, known, self.multipliers)
-        return found
+        self.point = charged(self.instance, best, self.multipliers)
+        return repaired
 
     def move_inside(self, clock: Clock, tolerance: float) -> None:
-        """Of one's own program the point with all lines held, where it misses some."""
+        """Move the point of a user's program, where it misses lines, to one at which they hold."""
         if self.point is not None and may_move(self.instance) and not clock.is_over:
             from mmopt.driver.derive import moved_inside  # off the usual way
 
@@ -119,29 +116,29 @@ class Best:
                 self.plain = self.point = moved
 
     def offer_baselines(self) -> str:
-        """Offer what people measure without optimising; the name of the one that is the best point now."""
+        """Offer the baselines, which need no optimisation; the name of the one that is the best point now."""
         instance, best, end = self.instance, "", time.monotonic() + BASELINE_SECONDS
         takes = instance.program.adoption is not None and not splits(instance.env)
         for name in baseline_names() if takes else ():
-            with suppress(Error):  # it does not apply, or there is no time at all
+            with suppress(Error):  # it does not apply, or the time is over
                 form = baseline(name, instance.workload, instance.program.meaning.norm)
-                # Repaired before it is offered: what a solver's point missed is told.
-                found = candidate(instance, adopt(instance, form))
-                offered = self.offer(found.variables, {})
+                # Repaired before it is offered: misses are reported of the solver's point only.
+                repaired = candidate(instance, adopt(instance, form))
+                offered = self.offer(repaired.variables, {})
                 best = name if offered is not None and offered is self.plain else best
             if time.monotonic() > end:
                 break
         return best
 
     def settle(self) -> None:
-        """Let go of what only another point, or a failure, would ask for: it may be large."""
+        """Drop what only another point, or a failure, would need: it may be large."""
         if is_shipped(self.instance.checked):  # another bound is tested with it
             self.values = None
         if self.point is not None:
             self.plain = self.point = replace(self.point, memo=Memo())
 
     def stop(self, options: Options, clock: Clock) -> Stop | None:
-        """Why work ends on this: the gap is reached, Ctrl-C, or the time is over; None for another reason."""
+        """The reason for the end: the gap is reached, Ctrl-C, or the time is over; None for another one."""
         if self.gap <= options.tolerance:
             return Stop.REACHED
         return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if clock.is_over else None
@@ -152,13 +149,13 @@ class Best:
             task.tell(solver, seconds, iterations, self.point.objective, self.bound)
 
     def iteration(self, last: Point, seconds: float) -> Iteration | None:
-        """The best point and bound so far, as of a solver's last point; None where it is not feasible."""
+        """The best point and bound so far, at a solver's last point; None where the point is not feasible."""
         if self.point is None or not self.point.is_feasible:
             return None
         return Iteration(last.iterations, seconds, self.point.objective, self.bound, run=last.run)
 
     def ending(self, point: Candidate, **how: Any) -> Ending:
-        """The best ``point``, which is feasible, and the best bound; ``how`` they came about."""
+        """The ending with the best ``point``, a feasible one, and the best bound; ``how``: other fields."""
         return Ending(
             objective=point.objective,
             proved=point.proved,
@@ -172,7 +169,7 @@ class Best:
     def feasible(self, clock: Clock, failure: Callable[[], SolverError], is_named: bool = True) -> Candidate:
         """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure.
 
-        A point that a diagnosis finds is taken, unless the caller named the solver: it is not that solver's.
+        A point from a diagnosis is taken, unless the caller named the solver: it is not that solver's.
         """
         if self.point is not None and self.point.is_feasible:
             return self.point
@@ -193,23 +190,23 @@ class Best:
         return float("inf") if gap is None else gap
 
 
-# The caller hears of a solve that is predicted to take longer, in seconds, before it begins.
+# A solve that is predicted to take longer, in seconds, is announced before it begins.
 SECONDS_TO_ANNOUNCE = 60.0
 BASELINE_SECONDS = 0.5  # after which no further baseline is offered
-SECONDS_BETWEEN = 0.1  # from one report of a kernel's own count to the next
+SECONDS_BETWEEN = 0.1  # between two reports of a kernel's own count
 
 
 def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -> tuple[Candidate, Ending]:
     """Score the solver's points until the gap is reached, the time is over, or it has no more.
 
-    Returns the best point, which is feasible, and how it came about. ``best`` does the scoring; ``started``
+    Returns the best point, which is feasible, and its ending. ``best`` does the scoring; ``started``
     (``time.monotonic``) is when the work on this task began.
 
     Raises
     ------
     OptionError : an option that the solver does not have.
-    SolverError : no feasible point was found.
-    KeyboardInterrupt : nor was it when Ctrl-C was pressed.
+    SolverError : no feasible point.
+    KeyboardInterrupt : Ctrl-C before there was a feasible point.
     """
     instance, options, last = task.instance, _options_of(row, task), None
     seconds = predicted(instance, row).seconds if task.report is not None else 0.0
@@ -219,7 +216,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     before = time.monotonic() - started
     handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
     history: list[Row] = []
-    told = -math.inf
+    reported = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
         if isinstance(row, Claim):
             points = row.points(instance, options, clock)
@@ -236,13 +233,13 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                     best.offer(last.variables, last.multipliers, last.polar)
                     if (scored := best.iteration(last, clock.elapsed)) is not None:
                         history.append(scored.row(before, certified=True))
-                if last.variables or clock.elapsed - told >= SECONDS_BETWEEN:
-                    told = clock.elapsed
+                if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:
+                    reported = clock.elapsed
                     if best.point is not None:
-                        best.tell(task, row.name, told, last.iterations)
+                        best.tell(task, row.name, reported, last.iterations)
                     elif last.estimate is not None:
-                        task.tell(row.name, told, last.iterations, *last.estimate, certified=False)
-                # A kernel that has only reported so far is asked once more: it sees that the time is over.
+                        task.tell(row.name, reported, last.iterations, *last.estimate, certified=False)
+                # A kernel that has only reported so far gets one more turn: it sees that the time is over.
                 has_point = bool(last.variables) or best.point is not None
                 if best.gap <= options.tolerance or (clock.is_over and has_point):
                     break
@@ -258,7 +255,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if stop == Stop.REACHED:
         best.settle()
     is_short = stop not in (Stop.REACHED, Stop.FINISHED)
-    own = best.point
+    solver_point = best.point
     point = best.feasible(
         clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point), is_named
     )
@@ -268,7 +265,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             f"no point that {row.name} had by then is better than the baseline {better}, which this is",
             *warnings,
         )
-    if point is not own:
+    if point is not solver_point:
         warnings = (f"{row.name} found no point ({last.raw}): this one comes from a diagnosis", *warnings)
     return point, best.ending(
         point,
@@ -287,9 +284,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
 
 def _options_of(row: SolverRow | Claim, task: Task) -> Options:
     """The options, with the tolerance of the solver's row unless the caller names one."""
-    own = row.kernel.reads if isinstance(row, Claim) else row.reads
+    readable = row.kernel.reads if isinstance(row, Claim) else row.reads
     for option in OF_SOLVERS:
-        if option in task.asked and option not in own:
+        if option in task.overrides and option not in readable:
             raise unread(option, task.instance.checked, row.name)
     return task.options(tolerance=row.tolerance)
 
@@ -303,12 +300,12 @@ def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generat
 
 
 def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
-    """Why it ended, in the vocabulary of :class:`~mmopt.results.Status`."""
+    """The reason for the end, in the vocabulary of :class:`~mmopt.results.Status`."""
     if best.gap <= options.tolerance:
         return Stop.REACHED
     if clock.interrupted:
         return Stop.INTERRUPTED
-    # A point that is not the solver's last was the last all the same: the time was over after it.
+    # A point that was not meant to be the solver's last was so because the time was over after it.
     if last.stop in (None, Stop.STOPPED):
         return Stop.TIME
     if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
@@ -316,12 +313,12 @@ def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
     return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED
 
 
-# A violation of the solver's point below this is not worth a word: the repair charges it.
+# A violation of the solver's point below this is not reported: the repair charges it.
 VIOLATION_TO_TELL = 1e-4
 
 
 def not_scaled(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
-    """Which line keeps the program from being scaled; nothing when it was."""
+    """In words, the line that keeps the program from being scaled; nothing when it was."""
     if scaling.scales:
         return ()
     line = units_of(instance)
@@ -340,23 +337,23 @@ def _stopped_early(
     gap: float,
     values: Mapping[str, Array],
 ) -> tuple[str, ...]:
-    """Why the solve ended before its tolerance and what to change; nothing when it did not.
+    """In words, why the solve ended before its tolerance and what to change; nothing when it did not.
 
     ``values`` is the solver's point before the repair.
     """
-    asked = f"{options.tolerance:.0e}"
+    tolerance = f"{options.tolerance:.0e}"
     reached = (
-        f"the gap is {rounded(gap, 2, up=True, layout='e')}, {asked} was asked for"
+        f"the gap is {rounded(gap, 2, up=True, layout='e')}, {tolerance} was asked for"
         if np.isfinite(gap)
-        else f"a gap of {asked} was not reached"  # a bound of another program may come later
+        else f"a gap of {tolerance} was not reached"  # a bound of another program may come later
     )
     wider = rounded(max(gap, 1e-15), 1, up=True, layout="e")
     less = f", or ask for a tolerance of {wider}" if gap < 0.5 else ""
     if stop == Stop.TIME:
         text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
     elif stop == Stop.ITERATIONS:
-        own = "" if options.max_iterations is None else f" of {options.max_iterations}"
-        text = f"stopped at the iteration limit{own}: {reached}; allow more{less}"
+        limit = "" if options.max_iterations is None else f" of {options.max_iterations}"
+        text = f"stopped at the iteration limit{limit}: {reached}; allow more{less}"
     elif stop == Stop.INTERRUPTED:
         text = f"interrupted: {reached}; let it run longer{less}"
     elif stop == Stop.MISSED:
@@ -379,8 +376,8 @@ def _others(instance: Instance, row: SolverRow | Claim) -> str:
     return f"another solver ({', '.join(names)})" if names else "another formulation"
 
 
-NEAR = 100.0  # times the gap asked for: farther off a solver of lower precision helps no more
-SECONDS = 1.0  # that it may take; longer where the first did, and no longer than that
+NEAR = 100.0  # times the tolerance: at a larger gap a solver of lower precision is no help
+SECONDS = 1.0  # that it may take; if the first solver took longer, as long as that
 
 
 def nearer(
@@ -400,9 +397,9 @@ def nearer(
     seconds = min(max(used, SECONDS), options.time_limit - used)
     if seconds <= 0:
         return point, ending
-    asked = {**task.asked, "tolerance": options.tolerance, "time_limit": seconds}
+    overrides = {**task.overrides, "tolerance": options.tolerance, "time_limit": seconds}
     try:
-        reached, last = run_solver(replace(task, asked=asked), other, best, started)
+        reached, last = run_solver(replace(task, overrides=overrides), other, best, started)
     except (SolverError, TooLargeError):
         return point, ending
     if last.stop not in (Stop.REACHED, Stop.INTERRUPTED):
@@ -418,7 +415,7 @@ def nearer(
 
 
 def _after(first: Ending, second: Ending) -> list[Row]:
-    """The rows of the second, counted on from those of the first."""
+    """The rows of the second run, counted on from those of the first."""
     runs = max((int(row["run"]) for row in first.history), default=0)
     on = {"run": runs, "iteration": first.iterations or 0}
     return [
@@ -428,7 +425,7 @@ def _after(first: Ending, second: Ending) -> list[Row]:
 
 
 def another(instance: Instance, row: SolverRow) -> SolverRow | None:
-    """The first installed one of another method that has the cones."""
+    """The first installed solver of another method that has the cones."""
     needed = cones(instance.checked, instance.sizes())
     able = (each for each in SOLVERS if each.is_installed and not missing_cones(each, needed))
     return next((each for each in able if each.method != row.method), None)
@@ -439,8 +436,9 @@ MOST_NAMED = 3  # lines
 
 
 def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
-    """Of a convex program of the user's own: what its objective is charged, and why it is no more than
-    estimated; nothing of a shipped program, whose repair keeps its lines.
+    """Remarks on the objective of a user's convex program: what it is charged, and why it is only estimated.
+
+    None on a shipped program, whose repair keeps its lines.
     """
     if is_shipped(instance.checked) or splits(instance.env) or instance.program.klass != "convex":
         return []

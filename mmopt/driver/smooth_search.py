@@ -1,16 +1,12 @@
-"""Searches by gradients for smooth programs that are not convex.
+"""Searches by gradients for smooth programs that are not convex: from several starts, the best end kept.
 
-One search of a local optimum: a quasi-Newton method, around it multipliers for the constraints.
-
-Without constraints it is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints g(x) <= 0 and h(x) = 0 go
+A search without constraints is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints g(x) <= 0 and h(x) = 0 go
 into an augmented Lagrangian (Nocedal & Wright, Numerical Optimization, chapter 17), whose multipliers
 start a certificate; at the end the point is moved onto the constraints that it misses by rounding. abs,
 max and min are rounded off, less and less.
 
-Smooth programs, which are not convex: a search by gradients from several starts, the best end kept.
-
 Every end is repaired and certified like a conic solver's point. Nothing is claimed to be the optimum
-unless the certificate proves it: the status counts the starts and says how far their ends lie apart.
+unless the certificate proves it: the status has the number of starts and the spread of their ends.
 """
 
 from __future__ import annotations
@@ -45,10 +41,10 @@ MEMORY = 20
 GRADIENT = 1e-9  # of an objective of size one
 DECREASE = 1e-14
 OUTER = 25  # rounds of multipliers
-MISSED = 1e-9  # by how much a constraint may be missed before it is restored
+MISSED = 1e-9  # a constraint may be missed by this much before it is restored
 MARGIN = 1e-12
 RESTORED = 400  # constraints that are restored at once, at most
-FAR = 1e10  # stands for an objective that has no value
+FAR = 1e10  # in place of an objective without a value
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class _Limit:
     tapes: tuple[Tape, ...]
 
     def missed(self, values: Array) -> Array:
-        """What of these values is not as it has to be; zero where it is."""
+        """The part of these values that misses the constraint; zero where it holds."""
         return values if self.is_equal else np.maximum(values, 0.0)
 
     def values(self, point: Mapping[str, Array], rounding: float) -> Array:
@@ -69,7 +65,7 @@ class _Limit:
 
 @dataclass(frozen=True)
 class Problem:
-    """A (scaled) instance recorded for differentiation; ``point`` has any values of what is chosen."""
+    """A (scaled) instance recorded for differentiation; ``point``: any values of the chosen variables."""
 
     instance: Instance
     point: Mapping[str, Array]
@@ -114,8 +110,11 @@ def _limit(instance: Instance, c: Constraint, env: Mapping[str, object], names: 
 
 @dataclass(frozen=True)
 class End:
-    """Where a search ended. ``gradient`` is the largest entry of the projected gradient, of an objective
-    scaled to one at the start; ``stop`` is set where the clock or the budget ended it."""
+    """The end of a search.
+
+    ``gradient`` is the largest entry of the projected gradient, of an objective scaled to one at the start;
+    ``stop`` is set where the clock or the budget ended the search.
+    """
 
     x: Array
     multipliers: Mapping[str, Array]
@@ -167,7 +166,7 @@ class _Search:
         if steps < 1 or self.clock.is_over:
             return x
         lower = self.problem.coordinates.lower()
-        found = scipy.optimize.minimize(
+        result = scipy.optimize.minimize(
             self.lagrangian,
             x,
             args=(rounding,),
@@ -183,16 +182,16 @@ class _Search:
                 "ftol": DECREASE,
             },
         )
-        self.used += int(found.nit)
-        self.out = found.nit >= steps
-        self.raw = str(found.message)
-        slope = np.asarray(found.jac)
-        at_limit = (found.x <= lower) & (slope > 0)
+        self.used += int(result.nit)
+        self.out = result.nit >= steps
+        self.raw = str(result.message)
+        slope = np.asarray(result.jac)
+        at_limit = (result.x <= lower) & (slope > 0)
         self.gradient = float(np.abs(np.where(at_limit, 0.0, slope)).max(initial=0.0))
-        return np.asarray(found.x)
+        return np.asarray(result.x)
 
     def update(self, x: Array, rounding: float) -> float:
-        """New multipliers; returns by how much the constraints are missed."""
+        """Set new multipliers; return the largest miss of a constraint."""
         point = self.problem.coordinates.unpack(x)
         missed = 0.0
         for limit in self.problem.limits:
@@ -239,7 +238,7 @@ class _Search:
 
 
 def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | None:
-    """The local optimum that the search finds from a start; None where the objective has no value there."""
+    """The end of the search from a start; None where the objective has no value there."""
     value, _ = problem.objective.run(problem.coordinates.unpack(start))
     if not np.isfinite(value):
         return None
@@ -273,14 +272,14 @@ class _Ends:
     def iterations(self) -> int:
         return int(sum(row["iterations"] for row in self.rows))
 
-    def add(self, number: int, end: End, found: Candidate | None) -> None:
-        objective = np.inf if found is None else found.objective
-        known = {"start": float(number), "objective": objective, "iterations": float(end.iterations)}
-        self.rows.append({**known, "gradient norm": end.gradient})
+    def add(self, number: int, end: End, repaired: Candidate | None) -> None:
+        objective = np.inf if repaired is None else repaired.objective
+        row = {"start": float(number), "objective": objective, "iterations": float(end.iterations)}
+        self.rows.append({**row, "gradient norm": end.gradient})
         self.stops.append(end.stop)
-        if found is not None and found.is_feasible:
+        if repaired is not None and repaired.is_feasible:
             self.objectives.append(objective)
-        if found is not None and objective <= min(self.objectives, default=np.inf):
+        if repaired is not None and objective <= min(self.objectives, default=np.inf):
             self.raw = end.raw
 
     def summary(self) -> str:
@@ -294,7 +293,7 @@ class _Ends:
 
 
 def solve_smooth(task: Task) -> Solution:
-    """Search local optima and keep the best. With a ``start`` it begins there and nowhere else.
+    """Search local optima and keep the best; with a ``start`` from there alone.
 
     Raises
     ------
@@ -347,7 +346,7 @@ def _starts(
 ) -> Iterator[tuple[str, dict[str, Array]]]:
     """Starts by name, in the scale of the search: those of the program, then random ones.
 
-    What a start leaves out is drawn. A start's random numbers depend on the seed and its number alone.
+    Variables that a start leaves out are drawn. Its random numbers depend on the seed and its number alone.
     """
     assert options.starts is not None and options.seed is not None
     program = instance.program
@@ -374,13 +373,13 @@ def _values(instance: Instance, assignments: Sequence[Any]) -> dict[str, Any]:
     return {a.name: env[a.name] for a in assignments}
 
 
-def _no_point(program: str, found: Candidate | None, ends: _Ends) -> SolverError:
+def _no_point(program: str, best: Candidate | None, ends: _Ends) -> SolverError:
     if not ends.rows:
         message = f"the objective of '{program}' has no value at any start"
         return SolverError(message, hint="give it a 'start' at which it has one")
     detail = "no point"
-    if found is not None:
-        detail = f"a point that misses a constraint by {found.after:.1e} after its repair"
+    if best is not None:
+        detail = f"a point that misses a constraint by {best.after:.1e} after its repair"
     return SolverError(
         f"{LBFGS.name} returned {detail} for '{program}' ({ends.raw})",
         hint="allow more time or iterations, ask for more starts, or give the program a 'repair'",

@@ -1,10 +1,8 @@
 """``mmopt.solve`` and ``mmopt.tune``: the plan made and carried out, once or for growing weights.
 
-``mmopt.solve``: a workload and a program in, a certified solution out.
-
-What a sub-workload gains, and the others lose, as its weight grows: one certified solve per weight.
-
-Source: the third source's slides, "Tuning workload error" (one part, the other, and c * part + all).
+``mmopt.solve`` turns a workload and a program into a certified solution. ``mmopt.tune`` shows the gain of a
+sub-workload, and the loss of the others, as its weight grows: one certified solve per weight. Source: the
+third source's slides, "Tuning workload error" (one part, the other, and c * part + all).
 """
 
 from __future__ import annotations
@@ -62,51 +60,51 @@ def solve(
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
-    Over more than ``solve_plan.MOST_CELLS`` cells a convex program that a kernel knows is solved by
-    component, if the workload has symmetries; nothing over the cells is formed then, nor in the Solution.
-    So it is over more than ``solve_plan.FEW_CELLS`` cells, where all components are small.
+    Over more than ``solve_plan.MOST_CELLS`` cells a convex program with a kernel is solved by component, if
+    the workload has symmetries; then nothing over the cells is formed, nor in the Solution. The same holds
+    over more than ``solve_plan.FEW_CELLS`` cells, where all components are small.
 
-    An option that nothing on the way to the solution reads is refused; who reads it is said.
+    An option that nothing on the way to the solution reads is refused, with a hint.
 
     Parameters
     ----------
     workload : the queries: a Workload, a Request, the path of a workload file or its dictionary, or a
         matrix as ``Workload.from_matrix`` takes it (array, lists, scipy sparse, data frame). The privacy of
         a file is not used: ``accuracy``, ``budget`` and ``release`` choose the program by it. None for a
-        program that asks nothing of a workload; ``[[1]]`` stands for it then, here as for ``verify``.
+        program that needs no workload; then ``[[1]]`` is its workload, also for ``verify``.
     program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
         query has a target, else ``l2_strategy``.
     solver : a kernel, a conic solver, another that cvxpy finds installed, or your own: a function, also as
-        "module:function" (``mmopt.solvers.function_solver`` says what it takes and returns). By default the
+        "module:function" (``mmopt.solvers.function_solver`` has its arguments and results). By default the
         kernel that claims the program by its lines, else the conic solver whose forecast is best: interior
-        point when it takes less than 20 seconds. Where that gets no further near the gap, one of another
-        method goes on.
-    tolerance : the certified gap asked for; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
+        point when it takes less than 20 seconds. Where that one stops improving near the gap, a solver of
+        another method goes on.
+    tolerance : the certified gap to reach; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
-    time_limit : seconds until the solver is to stop, which keeps the best point so far. Two seconds and a
-        fifth of that later what is not done is given up; but a function of your own runs until it returns or
-        yields, as a solver that cvxpy calls does until its run ends (``mmopt compare`` ends their processes).
+    time_limit : seconds until the solver has to stop, with the best point so far. Two seconds and a fifth of
+        that later all unfinished work is given up; but a function of your own runs until it returns or
+        yields, and a solver that cvxpy calls until its run ends (``mmopt compare`` ends their processes).
     max_iterations, verbose : passed on. threads : of the solver and of the linear algebra; by default one
         where all matrices are small.
-    history : keep every iteration that SCS, CVXOPT, QOCO and SDPA count, at some cost of time; of the others
-        they are kept anyway (``Solution.history``).
-    start : a strategy from which a program of class rank or smooth is searched, and from nowhere else; the
-        program must have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
-    starts, seed : of the search of a program of class rank or smooth; of starts that a program names there
-        are no more.
+    history : keep every iteration that SCS, CVXOPT, QOCO and SDPA count, at some cost of time; those of other
+        solvers are kept anyway (``Solution.history``).
+    start : a strategy, the only start of the search of a program of class rank or smooth; the program must
+        have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
+    starts, seed : of the search of a program of class rank or smooth; a program that names its starts has no
+        others.
     penalty : first weight of the rank in the search of a program of class rank.
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
-    givens : arrays by name, for givens of the program without a source or in place of one; a baseline's name
-        stands for its rows: ``{"Q": "hierarchical(branching=4)"}``.
+    givens : arrays by name, for givens of the program without a source or in place of one; or the name of a
+        baseline, for its rows: ``{"Q": "hierarchical(branching=4)"}``.
     progress : called with a ``Progress`` after every point, and before a solve that is predicted to be long.
     reduce : whether a convex program may be made smaller first, exactly (``Solution.reductions`` says how),
         and a large workload be solved by component.
-    derive : whether a bound is read off the lines of a convex program, which uses no certificate: at most the
+    derive : whether a bound is read off the lines of a convex program, without a certificate: at most the
         work of another conic solve. By default where no certificate proves one.
 
     Raises
     ------
-    mmopt.Error : a subclass says what is wrong with the program, the workload, an option or the solver
+    mmopt.Error : a subclass for a fault of the program, the workload, an option or the solver
         (UnsuitableError: it solves other programs); TimeLimitError when the time is over without a result.
     KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
@@ -185,7 +183,7 @@ _SOLVES = {
 
 
 def with_total(solution: Solution, started: float) -> Solution:
-    """The same solution with the seconds since then (``time.monotonic``) as its total."""
+    """The solution with the seconds since ``started`` (``time.monotonic``) as its total."""
     return replace(solution, seconds={**solution.seconds, "total": time.monotonic() - started})
 
 
@@ -198,11 +196,11 @@ DEFAULT_FACTORS = (1.0, 4.0, 16.0)
 class Tuned(Tabular):
     """One strategy of a tuning.
 
-    optimised : what it was optimised for, in words. factor : of the sub-workload's weight; None where it
-    or the rest was optimised alone. strategy : for that; error, bound : its total error, weighted, and the
-    bound proved with it (None without one).
+    optimised : in words, the queries that it was optimised for. factor : of the sub-workload's weight; None
+    where it or the rest was optimised alone. strategy : for these queries; error, bound : its total error,
+    weighted, and the bound proved with it (None without one).
     rmse : by part of the workload (``EVERYTHING``, each sub-workload, ``the rest``) the root mean square
-    error per unweighted query, for unit noise per unit of sensitivity; only of what was optimised for.
+    error per unweighted query, for unit noise per unit of sensitivity; only of the parts optimised for.
     """
 
     optimised: str
@@ -235,7 +233,7 @@ class Tuned(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class FoundStrategy:
-    """A strategy with its total error, weighted, and a bound on every strategy's."""
+    """A strategy with its total error, weighted, and a bound on that of every strategy."""
 
     strategy: StrategyForm
     error: float
@@ -251,7 +249,7 @@ def tune(
     progress: Callable[[str], Report | None] | None = None,
     **options: Any,
 ) -> Iterator[Tuned]:
-    """Strategies for a sub-workload alone, the rest alone, and everything with its weight multiplied.
+    """Solve for a sub-workload alone, the rest alone, and everything with the former's weight multiplied.
 
     Parameters
     ----------
@@ -260,20 +258,20 @@ def tune(
     name : of the sub-workload.
     factors : of the weights of its queries, which multiply squared errors; positive.
     program : one that minimises total error; targets are not read.
-    progress : called with what is solved next, gives the report of that solve.
+    progress : called with words for the next solve, returns the report of that solve.
     options : of ``mmopt.solve``.
 
     Raises
     ------
-    mmopt.Error : no such sub-workload, a factor that is not positive, or what ``solve`` raises; before
-        anything is solved where that can be known.
+    mmopt.Error : no such sub-workload, a factor that is not positive, or errors of ``solve``; before any
+        solve where possible.
     """
 
     def solved(case: Workload, words: str) -> FoundStrategy:
-        found = solve(case, program, progress=progress and progress(words), **options)
-        if found.status.stop.startswith(Stop.INTERRUPTED):
+        solution = solve(case, program, progress=progress and progress(words), **options)
+        if solution.status.stop.startswith(Stop.INTERRUPTED):
             raise KeyboardInterrupt
-        return FoundStrategy(found.strategy, found.error, found.error_bound)
+        return FoundStrategy(solution.strategy, solution.error, solution.error_bound)
 
     return tuned(as_workload(workload), name, factors, solved)
 
@@ -281,7 +279,7 @@ def tune(
 def tuned(
     workload: Workload, name: str, factors: Sequence[float], solved: Callable[[Workload, str], FoundStrategy]
 ) -> Iterator[Tuned]:
-    """As ``tune``, with any way to solve: ``solved`` is called with a workload and words for it."""
+    """Tune as ``tune``, with any way to solve: ``solved`` is called with a workload and words for it."""
     part, rest = only(workload, name), rest_of(workload, name)
     if name in (EVERYTHING, REST):
         raise OptionError(f"the sub-workload is called '{name}', a word of the table", hint="rename it")
@@ -299,7 +297,7 @@ _Case = tuple[str, float | None, Workload, Mapping[str, Workload]]
 
 
 def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
-    """What errors are stated of: everything, each sub-workload, what is not in the sub-workload named."""
+    """The parts with errors: everything, each sub-workload, and the rest beyond the sub-workload named."""
     parts = {EVERYTHING: workload, **{part: only(workload, part) for part in subworkloads(workload)}}
     rest = rest_of(workload, name)
     return parts if rest is None else {**parts, REST: rest}
@@ -307,6 +305,6 @@ def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
 
 def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], FoundStrategy]) -> Iterator[Tuned]:
     for words, factor, case, parts in cases:
-        found = solved(case, words)
-        errors = {part: found.strategy.rmse(asked) for part, asked in parts.items()}
-        yield Tuned(words, factor, found.strategy, found.error, found.bound, errors)
+        best = solved(case, words)
+        errors = {part: best.strategy.rmse(queries) for part, queries in parts.items()}
+        yield Tuned(words, factor, best.strategy, best.error, best.bound, errors)

@@ -1,17 +1,13 @@
 """A convex program solved as planned: whole, reduced, or factor by factor.
 
-Solve a convex program as its plan says: as it is, or by exact reductions, lifted and scored.
+A solver runs on one instance, each of its points is certified, the best is kept. The result of a reduction is
+scored again: the lifted strategy becomes a point by the program's section ``from strategy``, and is repaired
+and evaluated against the program file for the whole workload like a solver's point; the lifted multipliers
+are put into its certificate. So only the gap depends on the correctness of a reduction.
 
-A solver runs on one instance, each of its points is certified, the best is kept. What comes from a reduction
-is scored again: the lifted strategy becomes a point as the program's section ``from strategy`` says, and is
-repaired and evaluated against the program file for the whole workload like a solver's point; the lifted
-multipliers are put into its certificate. So nothing depends on a reduction being right but the gap.
-
-Solve a product factor by factor; the whole is what the certified solutions of its factors make.
-
-Nothing is scored over the cells: that objective and bound of the whole are the products of theirs is the
-theorem of ``compiler/reductions/solve_apart.py``, and whether it holds the plan decides by the
-program's tree.
+A product is solved factor by factor, and the certified solutions of its factors are combined. Nothing is
+scored over the cells: objective and bound of the whole are the products of theirs, by the theorem of
+``compiler/reductions/solve_apart.py``; the plan decides by the program's tree whether the theorem applies.
 """
 
 from __future__ import annotations
@@ -41,14 +37,14 @@ from mmopt.results.saved_fields import weakest
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
 from mmopt.strategies import as_dense
 
-# Of the gap asked for, what the parts may use; the rest is for the rounding of the lift.
+# The share of the tolerance for the parts; the rest is for the rounding of the lift.
 SHARE_OF_PARTS = 0.9
 # Seconds for a part when the time is over: without a point for every part there is none for the whole.
 SECONDS_OF_A_LATE_PART = 1e-3
-# Points from the problems of a derived bound are taken if better by this part; so often are others sought.
+# Points from the problems of a derived bound are taken if better by this part, in so many rounds.
 BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
-SECONDS_UNASKED = 60.0  # of a dearer way that is taken without being asked for, by forecast
+SECONDS_UNASKED = 60.0  # by forecast: the longest of a slower way without a tolerance or time limit given
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -63,7 +59,7 @@ def solve_convex(task: Task) -> Solution:
     OptionError : an option that a convex program does not have.
     SolverError : no feasible point was found, of the whole or of a part; or the solver named is no kernel,
         and the instance is by component.
-    TooLargeError : what is solved does not fit in memory.
+    TooLargeError : the problem does not fit in memory.
     """
     if task.plan.step is not None:
         return _solve_parts(task)
@@ -80,9 +76,9 @@ def solve_convex(task: Task) -> Solution:
 
 
 def _go_on(task: Task, first: Solution) -> Solution:
-    """A solution by the plan's dearer way, where the first one leaves the gap open; that of smaller gap.
+    """Go on by the plan's slower way, where the first leaves the gap open; the solution of smaller gap.
 
-    Time that is over, Ctrl-C and what does not fit leave the first solution, which says so.
+    The first solution stays, with a remark, after Ctrl-C, or where time or memory do not suffice.
     """
     further, left = task.plan.further, time_left()
     if further is None or first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
@@ -94,12 +90,12 @@ def _go_on(task: Task, first: Solution) -> Solution:
             return replace(first, warnings=(f"{_gap_words(first)}; the search ends there: {why}",))
         if (why := _too_long(task, plan)) and first.gap is not None:
             return replace(first, warnings=(f"{_gap_words(first)}; {why}",))
-        asked = {**task.asked, "time_limit": left} if left < np.inf else dict(task.asked)
-        if "max_iterations" in asked:  # in all
-            asked["max_iterations"] -= first.iterations or 0
-            if asked["max_iterations"] < 1:
+        overrides = {**task.overrides, "time_limit": left} if left < np.inf else dict(task.overrides)
+        if "max_iterations" in overrides:  # in all
+            overrides["max_iterations"] -= first.iterations or 0
+            if overrides["max_iterations"] < 1:
                 return replace(first, status=replace(first.status, stop=Stop.ITERATIONS))
-        second = solve_convex(replace(task, plan=plan, asked=asked))
+        second = solve_convex(replace(task, plan=plan, overrides=overrides))
     except TimeLimitError as error:
         stopped = replace(first.status, stop=Stop.TIME)
         return replace(first, status=stopped, warnings=(error.message,))
@@ -110,18 +106,18 @@ def _go_on(task: Task, first: Solution) -> Solution:
     best = second
     if _open_gap(second) > _open_gap(first):
         best = replace(first, status=replace(first.status, stop=second.status.stop))
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if best.status.stop != Stop.REACHED:
-        # The words of a second way are about a limit of its own where its time was over.
+        # The warnings of a second way are about a limit of its own where its time was over.
         is_its_own = best is second and second.status.stop != Stop.TIME
-        said = second.warnings if is_its_own else (_ended(task, best),)
+        warnings = second.warnings if is_its_own else (_ended(task, best),)
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
         seconds={name: first.seconds[name] + second.seconds[name] for name in second.seconds},
         iterations=total([first.iterations, second.iterations]),
         history=(*first.history, *(_after(first, row) for row in second.history)),
-        warnings=said,
+        warnings=warnings,
     )
 
 
@@ -134,16 +130,16 @@ def _after(first: Solution, row: Mapping[str, float | bool]) -> Mapping[str, flo
     return {name: value + before[name] if name in before else value for name, value in row.items()}
 
 
-def _ended(task: Task, found: Solution) -> str:
+def _ended(task: Task, last: Solution) -> str:
     """How the last way ended, with the gap that is left and what to do."""
-    limit = task.asked.get("time_limit")
-    more = f" ({limit:g} s): allow more time" if found.status.stop == Stop.TIME and limit else ""
-    return f"{found.status.stop}{more}; {_gap_words(found)}"
+    limit = task.overrides.get("time_limit")
+    more = f" ({limit:g} s): allow more time" if last.status.stop == Stop.TIME and limit else ""
+    return f"{last.status.stop}{more}; {_gap_words(last)}"
 
 
 def _too_long(task: Task, plan: SolvePlan) -> str:
-    """Why a dearer way is not taken where nobody has asked for it: what it takes by forecast; "" if it is."""
-    if {"tolerance", "time_limit"} & task.asked.keys():
+    """In words, why a slower way is not taken unasked: its forecast; "" where it is taken."""
+    if {"tolerance", "time_limit"} & task.overrides.keys():
         return ""
     row = choose_solver(plan.instance, task.solver)
     seconds = predicted(plan.instance, row).seconds
@@ -171,33 +167,32 @@ def _solve_whole(task: Task) -> Solution:
     ending = replace(ending, reductions=task.plan.lines)
     for left in reversed(range(MOST_ROUNDS)):
         ends: list[Mapping[str, Any]] = []
-        found = with_derived(task, point, ending, started, ends)
-        better = _better(task, point, ends, started) if left and found.stop != Stop.REACHED else None
+        derived = with_derived(task, point, ending, started, ends)
+        better = _better(task, point, ends, started) if left and derived.stop != Stop.REACHED else None
         if better is None:
             break
         point, ending = better, replace(ending, objective=better.objective, proved=better.proved)
-    return assemble(task.instance, point.env, found)
+    return assemble(task.instance, point.env, derived)
 
 
 def _better(
     task: Task, point: Candidate, ends: Sequence[Mapping[str, Any]], started: float
 ) -> Candidate | None:
-    """The best of the points of problems in which numbers were near one, where it is better by more than
-    rounding."""
+    """The best of the points of problems with numbers near one, if better by more than rounding."""
     instance, best = task.instance, Best(task.instance, plain=point, point=point)
-    # What a named solver found is its own.
+    # The point of a named solver is not replaced.
     for values in filter(None, ends if may_move(instance) and task.solver is None else ()):
         best.offer(values, {})
     least = point.objective * (1.0 - (1.0 if instance.program.sense == "minimize" else -1.0) * BETTER)
     if best.point is None or not improves(best.point.objective, least, instance.program.sense):
         return None
-    with Clock(task.asked.get("time_limit", np.inf) - (time.monotonic() - started)) as clock:
-        best.move_inside(clock, task.asked.get("tolerance") or Options().tolerance)
+    with Clock(task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)) as clock:
+        best.move_inside(clock, task.overrides.get("tolerance") or Options().tolerance)
     return best.point
 
 
 def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
-    """SolverError for a program of the user's own whose objective gets better without end."""
+    """Raise SolverError for a user's program whose objective improves without end."""
     if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
     from mmopt.driver.diagnosis.diagnose import find_endless, not_attained
@@ -214,9 +209,9 @@ def with_derived(
     started: float,
     ends: list[Mapping[str, Any]] | None = None,
 ) -> Ending:
-    """The ending with a bound read off the program's lines, where one is asked for or needed.
+    """The ending with a bound read off the program's lines, where the task derives one.
 
-    ``ends`` takes points, as of ``derive``.
+    ``ends`` collects points, as ``points`` of ``derive``.
     """
     if not task.derives or ending.stop == Stop.INTERRUPTED:
         return ending
@@ -224,10 +219,10 @@ def with_derived(
 
     derived = derive(task, point.variables, ending.objective, started, ending.multipliers, ends)
     if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):
-        derived = Derived(None, why=derived.why)  # of an estimate nothing else is wrong
+        derived = Derived(None, why=derived.why)  # an estimate may be above, which is no error
     if derived.bound is None:
-        said = f"no bound was derived from the program's lines: {derived.why}"
-        return replace(ending, warnings=(*ending.warnings, said))
+        warning = f"no bound was derived from the program's lines: {derived.why}"
+        return replace(ending, warnings=(*ending.warnings, warning))
     doubt = f"the bound derived from the program's lines is an estimate: {derived.why}"
     stop, short = _stop_with(task, ending, derived)
     warnings = (*ending.warnings, *short, *([doubt] if derived.why else []))
@@ -235,19 +230,19 @@ def with_derived(
 
 
 def _stop_with(task: Task, ending: Ending, derived: Derived) -> tuple[str, tuple[str, ...]]:
-    """Why it ended, with a bound that the solver did not know: of a program that has no other; what to do."""
+    """The stop, with a derived bound as the only one, which the solver did not know; and a warning."""
     gap = gap_of(task.instance.checked, ending.objective, derived.bound)
     if ending.bound is not None or gap is None or ending.stop != Stop.FINISHED:
         return ending.stop, ()
-    asked = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
-    if gap <= asked:
+    tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
+    if gap <= tolerance:
         return Stop.REACHED, ()
     from mmopt.driver.derive import unknown_errors
 
     wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
     return Stop.MISSED, (
         f"the bound derived from the program's lines leaves a gap of {rounded(gap, 2, up=True, layout='e')}, "
-        f"{asked:.0e} was asked for: {unknown_errors(task.instance) or f'try another solver{wider}'}",
+        f"{tolerance:.0e} was asked for: {unknown_errors(task.instance) or f'try another solver{wider}'}",
     )
 
 
@@ -269,9 +264,9 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
         other = None if isinstance(row, Claim) or task.solver else another(task.instance, row)
         is_open = best.point is not None or isinstance(error, UndecidedError)
         if is_open and other is not None and may_move(task.instance):
-            asked = {"time_limit": SECONDS_OF_ANOTHER, **task.asked}
+            overrides = {"time_limit": SECONDS_OF_ANOTHER, **task.overrides}
             with suppress(SolverError, TooLargeError):
-                return run_solver(replace(task, asked=asked), other, best, started)
+                return run_solver(replace(task, overrides=overrides), other, best, started)
         raise
     if ending.stop != Stop.MISSED:
         return point, ending
@@ -286,38 +281,38 @@ class Parts:
 
     whole: Task
     started: float = field(default_factory=time.monotonic)
-    known: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
+    lifted: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
     leaves: list[Ending] = field(default_factory=list)
     ends: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
-    asked: float = 0.0  # the gap asked for: the largest default of the solvers, unless the caller says
+    tolerance: float = 0.0  # of the whole: the caller's, or the largest default of the solvers
 
     def solved(self, plan: SolvePlan, share: float) -> SolvedPart:
-        """What a plan comes to, within its share of the gap: a solver's point, or the lift of its parts'."""
+        """The result of a plan, within its share of the gap: a solver's point, or the lift of its parts."""
         if plan.step is None:
             return self.run(plan, share)
         share = share / len(plan.parts) if plan.step.multiplies else share
         for part in plan.parts:
-            if (part, share) not in self.known:
-                self.known[part, share] = self.solved(part, share)
-        return plan.step.lift([self.known[part, share] for part in plan.parts])
+            if (part, share) not in self.lifted:
+                self.lifted[part, share] = self.solved(part, share)
+        return plan.step.lift([self.lifted[part, share] for part in plan.parts])
 
     def options(self, plan: SolvePlan, share: float) -> dict[str, Any]:
-        """The options of a part: its share of the gap, and what is left of the time."""
+        """The options of a part: its share of the gap, and the rest of the time."""
         whole = self.whole
-        tolerance = whole.asked.get("tolerance") or _default_tolerance(plan, whole.solver)
-        self.asked = max(self.asked, tolerance)
-        asked = {**whole.asked, "tolerance": SHARE_OF_PARTS * share * tolerance}
+        tolerance = whole.overrides.get("tolerance") or _default_tolerance(plan, whole.solver)
+        self.tolerance = max(self.tolerance, tolerance)
+        overrides = {**whole.overrides, "tolerance": SHARE_OF_PARTS * share * tolerance}
         if any(stop == Stop.INTERRUPTED for stop, _ in self.ends):
-            asked["time_limit"] = SECONDS_OF_A_LATE_PART
-        elif "time_limit" in asked:
+            overrides["time_limit"] = SECONDS_OF_A_LATE_PART
+        elif "time_limit" in overrides:
             used = time.monotonic() - self.started
-            asked["time_limit"] = max(asked["time_limit"] - used, SECONDS_OF_A_LATE_PART)
-        return asked
+            overrides["time_limit"] = max(overrides["time_limit"] - used, SECONDS_OF_A_LATE_PART)
+        return overrides
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """An error of a part says what it is a part of."""
+        """Within, an error of a part names the whole."""
         try:
             yield
         except SolverError as error:
@@ -327,26 +322,28 @@ class Parts:
             raise SolverError(message, where=error.where, hint=hint) from None
 
     def stop(self, gap: float) -> str:
-        """Why the whole ended: its own gap, or the first part that did not reach one."""
-        if gap <= self.asked:
+        """The stop of the whole: its gap reached, or that of the first part that did not reach its gap."""
+        if gap <= self.tolerance:
             return Stop.REACHED
         return next((stop for stop, _ in self.ends if stop != Stop.REACHED), Stop.LIFTED)
 
     def remarks(self, stop: str, gap: float) -> tuple[str, ...]:
         """Warnings of the parts where the whole did not reach its gap, or that all parts reached theirs."""
-        found = {} if stop == Stop.REACHED else dict.fromkeys(w for _, own in self.ends for w in own)
+        remarks = (
+            {} if stop == Stop.REACHED else dict.fromkeys(w for _, warnings in self.ends for w in warnings)
+        )
         if stop == Stop.LIFTED:
-            found[
+            remarks[
                 f"every part reached its gap, and what they make together has a gap of "
-                f"{rounded(gap, 2, up=True, layout='e')} ({self.asked:.0e} was asked for): {UNREDUCED}"
+                f"{rounded(gap, 2, up=True, layout='e')} ({self.tolerance:.0e} was asked for): {UNREDUCED}"
             ] = None
-        return tuple(found)
+        return tuple(remarks)
 
     def run(self, plan: SolvePlan, share: float) -> SolvedPart:
-        asked = self.options(plan, share)
+        overrides = self.options(plan, share)
         with self.named():
             began = time.monotonic() - self.started
-            point, leaf = _run(replace(self.whole, plan=plan, asked=asked))
+            point, leaf = _run(replace(self.whole, plan=plan, overrides=overrides))
         self.leaves.append(leaf)
         self.ends.append((leaf.stop, leaf.warnings))
         self.history += [{"part": len(self.leaves), **_later(row, began)} for row in leaf.history]
@@ -355,20 +352,20 @@ class Parts:
 
 
 def _later(row: Mapping[str, float | bool], began: float) -> dict[str, float | bool]:
-    """A row of a part whose solve began after so many seconds."""
+    """The row of a part whose solve began after these seconds, counted from the start of the whole."""
     return {name: value + began if name == "seconds" else value for name, value in row.items()}
 
 
 def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float:
-    """That of the solver that would be chosen."""
+    """The tolerance of the solver that would be chosen."""
     try:
         return choose_solver(plan.instance, solver).tolerance
-    except TooLargeError:  # for every conic solver; another may do, or says so itself
+    except TooLargeError:  # for every conic solver; another may fit, or raises itself
         return Options().tolerance
 
 
 def _solve_parts(task: Task) -> Solution:
-    """Solve the parts of a plan, lift what comes out, and score it."""
+    """Solve the parts of a plan, lift the result, and score it."""
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
@@ -378,8 +375,8 @@ def _solve_parts(task: Task) -> Solution:
         lines = "; ".join(task.plan.lines)
         if instance.workload.n <= FEW_CELLS:  # rounding, where queries are nearly dependent: solved as it is
             solution = solve_convex(replace(task, plan=SolvePlan(instance)))
-            said = f"solved as it is: the reduced problem gave no feasible point ({lines})"
-            return replace(solution, warnings=(*solution.warnings, said))
+            warning = f"solved as it is: the reduced problem gave no feasible point ({lines})"
+            return replace(solution, warnings=(*solution.warnings, warning))
         raise SolverError(
             f"the solution of the reduced problem gives no feasible point of '{instance.program.name}' "
             f"({lines})",
@@ -398,7 +395,7 @@ def _solve_parts(task: Task) -> Solution:
         stop=stop,
         solver=name,
         word=leaves[-1].word,
-        options=Options(**{**task.asked, "tolerance": parts.asked}),
+        options=Options(**{**task.overrides, "tolerance": parts.tolerance}),
         iterations=iterations,
         compile=seconds - solving,
         solve=solving,
@@ -411,25 +408,25 @@ def _solve_parts(task: Task) -> Solution:
 
 
 def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
-    """Solve a product as its plan says, equal factors once; ``solve`` solves the task of a factor.
+    """Solve a product by its plan, equal factors once; ``solve`` solves the task of a factor.
 
     Raises
     ------
     SolverError : no feasible point of a factor was found.
     """
     parts, plans = Parts(task), task.plan.factors
-    known: dict[SolvePlan, Solution] = {}
+    solutions: dict[SolvePlan, Solution] = {}
     for plan in task.plan.attributes:
         with parts.named():
-            asked = parts.options(plan, 1.0 / len(plans))
-            found = known[plan] = solve(replace(task, plan=plan, asked=asked))
-        parts.ends.append((found.status.stop, found.warnings))
-    solved = list(known.values())
-    whole = composed(task.instance.workload.hash, {name: known[plan] for name, plan in plans.items()})
+            overrides = parts.options(plan, 1.0 / len(plans))
+            solution = solutions[plan] = solve(replace(task, plan=plan, overrides=overrides))
+        parts.ends.append((solution.status.stop, solution.warnings))
+    solved = list(solutions.values())
+    whole = composed(task.instance.workload.hash, {name: solutions[plan] for name, plan in plans.items()})
     gap = math.inf if whole.gap is None else whole.gap
     stop = parts.stop(gap)
     names = dict.fromkeys((s.solver, s.solver_version) for s in solved)
-    found = replace(
+    solution = replace(
         whole,
         solver=" and ".join(name for name, _ in names),
         solver_version=" and ".join(version for _, version in names),
@@ -439,18 +436,20 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
             **{name: sum(s.seconds[name] for s in solved) for name in ("compile", "solve")},
             "total": time.monotonic() - parts.started,
         },
-        options={**whole.options, **task.asked, "tolerance": parts.asked},
+        options={**whole.options, **task.overrides, "tolerance": parts.tolerance},
         reductions=task.plan.lines,
         warnings=parts.remarks(stop, gap),
     )
-    task.tell(found.solver, found.seconds["total"], found.iterations, found.objective, found.bound)
-    return found
+    task.tell(
+        solution.solver, solution.seconds["total"], solution.iterations, solution.objective, solution.bound
+    )
+    return solution
 
 
 def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
     """Put the solutions of the factors together: objective and error rounded up, bounds down.
 
-    What tells how it came about is left to the caller.
+    Solver, times and history are left to the caller.
     """
     each = list(factors.values())
     first, minimized = each[0], each[0].sense == "minimize"
@@ -460,7 +459,7 @@ def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
 
     is_bounded = all(s.bound is not None and s.bound >= 0.0 for s in each)
     grades = [s.bound_grade for s in each if s.bound_grade is not None]
-    own = [s.own_sensitivity for s in each]
+    sensitivities = [s.own_sensitivity for s in each]
     made = of_factors(factors)
     grade = weakest(*grades) if is_bounded else None
     return replace(
@@ -488,7 +487,9 @@ def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
         objective_grade=weakest(*(s.objective_grade for s in each)),
         bound_grade=grade,
         survived=min(s.survived for s in each),
-        own_sensitivity=None if own == [None] * len(own) else math.prod(one or 1.0 for one in own),
+        own_sensitivity=None
+        if sensitivities == [None] * len(sensitivities)
+        else math.prod(one or 1.0 for one in sensitivities),
         derived_bound=None,
         derived_grade=None,
         derived_from={},

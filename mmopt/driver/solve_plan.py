@@ -1,6 +1,6 @@
-"""What is to be solved and how: the task, and its plan: by which reductions, over cells or by component.
+"""The task and its plan: the instance, its reductions, whether over cells or by component.
 
-Made once and handed down; ``explain`` and ``--dry-run`` print the same plan.
+A plan is made once and handed down; ``explain`` and ``--dry-run`` print the same one.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ FEW_CELLS = 512
 """A workload over no more cells is always taken to matrices over them."""
 
 SMALL_COMPONENT = 0.51
-"""Of the cells: components that are no larger are worth a solution by component between the two sizes.
-A reflection leaves half, or with an odd number of cells a little more."""
+"""The largest part of the cells in a component with which a solution by component is worth it, between the
+two sizes. A reflection leaves half, or with an odd number of cells a little more."""
 
 FEWER = "ask queries of fewer attributes at a time; or group values of the attributes"
 NO_KERNEL = "no kernel knows the program, and conic solvers need matrices over the cells"
 
-DENSE_ARRAYS = 12  # matrices of the size of the cells that a dense solve holds at a time
-KERNEL_ARRAYS = 16  # of the size of the largest component, that a solve by component does
+DENSE_ARRAYS = 12  # matrices of the size of the cells in a dense solve at a time
+KERNEL_ARRAYS = 16  # matrices of the size of the largest component in a solve by component
 
 
 @dataclass(frozen=True, eq=False)
 class SolvePlan:
-    """How an instance is solved: as it is, or by a step to smaller ones, whose solutions it lifts.
+    """The way to solve an instance: as it is, or by a step to smaller ones, whose solutions it lifts.
 
-    split : how the instance stands by component or in factors, where its solution stays so; else "".
-    step : a reduction; with the plans of its ``parts``, of which those of equal parts are one.
-    further : makes the plan of a dearer way, which is taken where this one leaves the gap open; or says why
-        there is none.
+    split : in words, how the instance is by component or in factors, where its solution stays so; else "".
+    step : a reduction; with the plans of its ``parts``, one for equal parts.
+    further : makes the plan of a slower way for where this one leaves the gap open, or says why there is
+        none.
     reduce : whether steps of a procedure may be reduced.
     """
 
@@ -82,25 +82,25 @@ class SolvePlan:
 
     @property
     def largest(self) -> int:
-        """The columns of the largest matrix that is solved."""
+        """The number of columns of the largest matrix in a solve."""
         return max((part.largest for part in self.factors.values()), default=self.instance.largest())
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What is reduced, a line each, equal parts once."""
-        known: set[SolvePlan] = set()
+        """A line for each reduction, equal parts once."""
+        visited: set[SolvePlan] = set()
 
-        def said(plan: SolvePlan, prefix: str) -> Iterator[str]:
-            known.add(plan)
+        def lines(plan: SolvePlan, prefix: str) -> Iterator[str]:
+            visited.add(plan)
             text = plan.split if plan.step is None else plan.step.text
             if text:
                 yield prefix + text
             names = plan.step.names if plan.step is not None else ()
             for place, part in enumerate(plan.parts):
-                if part not in known:
-                    yield from said(part, f"{prefix}{names[place]}: " if names else prefix)
+                if part not in visited:
+                    yield from lines(part, f"{prefix}{names[place]}: " if names else prefix)
 
-        return tuple(said(self, ""))
+        return tuple(lines(self, ""))
 
 
 def plan_solve(
@@ -113,13 +113,13 @@ def plan_solve(
 ) -> SolvePlan:
     """The plan of a solve.
 
-    Over more than ``FEW_CELLS`` cells a product of factors that are listed is planned factor by factor, each
-    as a solve of its own, and its solution stays in factors: nothing has the size of the cells.
+    Over more than ``FEW_CELLS`` cells a product of factors whose cells are listed is planned factor by
+    factor, each as a solve of its own, and its solution stays in factors: nothing has the size of the cells.
     Over more than ``MOST_CELLS`` cells, and over more than ``FEW_CELLS`` where components are small, the
     instance is by component, if a kernel solves it, and its solution stays so. Over more than ``MOST_CELLS``,
-    where components are none or too large and the queries look at few attributes, it is by sets of
-    attributes, and ``further`` in the space of the queries. Else it is over the cells. ``reduce`` False: over
-    the cells, whatever their number.
+    without components or with too large ones, and with queries of few attributes, it is by sets of
+    attributes, and ``further`` in the space of the queries. Otherwise it is over the cells. ``reduce`` False:
+    over any number of cells.
     ``solver``: the one that the caller names.
 
     Raises
@@ -130,13 +130,13 @@ def plan_solve(
     checked = program if isinstance(program, Checked) else check(program)
     is_large = workload.n > MOST_CELLS
     if reduce and workload.n > FEW_CELLS:
-        found = plan_in_factors(checked, workload, givens or {}, solver)
-        if found is not None:
-            return found
+        plan = plan_in_factors(checked, workload, givens or {}, solver)
+        if plan is not None:
+            return plan
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel(solver))):
         largest = None if is_large else int(SMALL_COMPONENT * workload.n)
-        asked = checked, workload, givens or {}
-        other = _without_cells(*asked) if is_large else _by_component(*asked, largest)
+        arguments = checked, workload, givens or {}
+        other = _without_cells(*arguments) if is_large else _by_component(*arguments, largest)
         if isinstance(other, SolvePlan):
             return other
         if is_large:
@@ -154,19 +154,19 @@ def plan_instance(
 
 
 def _reduced(
-    instance: Instance, solver: str | SolverRow | None, traits: Traits, known: dict[str, SolvePlan]
+    instance: Instance, solver: str | SolverRow | None, traits: Traits, plans: dict[str, SolvePlan]
 ) -> SolvePlan:
-    """``known`` has the plans of parts by the hash of their workload."""
+    """The plan of an instance, with reductions; ``plans``: those of parts by the hash of their workload."""
     step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
     parts: list[SolvePlan] = []
     for inner in step.parts if step is not None else ():
-        if splits(inner.env):  # where no reduction applies any more
+        if splits(inner.env):  # where no further reduction applies
             parts.append(SolvePlan(inner))
             continue
         key = inner.workload.hash
-        if key not in known:
-            known[key] = _reduced(inner, solver, traits, known)
-        parts.append(known[key])
+        if key not in plans:
+            plans[key] = _reduced(inner, solver, traits, plans)
+        parts.append(plans[key])
     return SolvePlan(instance, step=step, parts=tuple(parts))
 
 
@@ -175,65 +175,65 @@ def plan_in_factors(
 ) -> SolvePlan | None:
     """The plan factor by factor; None where the whole is not the product of factors.
 
-    Of shipped programs, whose certificates are proofs: nothing is scored over the cells of the whole.
+    For shipped programs only, whose certificates are proofs: nothing is scored over the cells of the whole.
     """
     if not is_shipped(checked, meaning=True):
         return None
-    asked = workloads_of_factors(workload)
-    is_asked = sum(part.n > 1 for part in asked) > 1 and all(part.n <= MOST_CELLS for part in asked)
-    ones = {p.name: 1.0 for p in checked.program.parameters}  # as far as is known before anything is bound
-    if not (is_asked and of_factors(checked, frozenset(givens), ones).kind):
+    factors = workloads_of_factors(workload)
+    is_product = sum(part.n > 1 for part in factors) > 1 and all(part.n <= MOST_CELLS for part in factors)
+    ones = {p.name: 1.0 for p in checked.program.parameters}  # their values are not needed before ``bind``
+    if not (is_product and of_factors(checked, frozenset(givens), ones).kind):
         return None
-    known = {part.hash: part for part in asked}
-    plans = {key: plan_solve(checked, part, givens, solver=solver) for key, part in known.items()}
-    parts = tuple(plans[part.hash] for part in asked)
-    found = in_factors(workload, [plan.instance for plan in parts])
-    return None if found is None else SolvePlan(found[0], found[1].text, found[1], parts)
+    by_hash = {part.hash: part for part in factors}
+    plans = {key: plan_solve(checked, part, givens, solver=solver) for key, part in by_hash.items()}
+    parts = tuple(plans[part.hash] for part in factors)
+    reduced = in_factors(workload, [plan.instance for plan in parts])
+    return None if reduced is None else SolvePlan(reduced[0], reduced[1].text, reduced[1], parts)
 
 
 def _by_component(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
 ) -> SolvePlan | str:
-    """The plan by component, its components no larger than ``largest``; or why there is none."""
+    """The plan by component, with components no larger than ``largest``; or why there is none."""
     why = obstacle(checked, givens)
     if why:
         return why
     with one_thread():  # components are found from many small matrices
-        found = by_components(checked, workload, givens, largest=largest)
-    if found is None:
+        reduced = by_components(checked, workload, givens, largest=largest)
+    if reduced is None:
         return "no two values of an attribute can be swapped, so the workload does not split"
-    if not is_claimed(found[0], None):
+    if not is_claimed(reduced[0], None):
         return NO_KERNEL
-    return SolvePlan(*found)
+    return SolvePlan(*reduced)
 
 
 def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str:
     """The plan by component, by sets of attributes or in the space of the queries; or why there is none.
 
-    Components that are too large are put together only where there is no other way.
+    Components that are too large are formed only where there is no other way.
     """
-    asked = checked, workload, givens
-    found = _tried_by_component(*asked, _largest_that_fits())
-    if isinstance(found, SolvePlan):
-        return found
-    sets = _by_sets(*asked)
+    arguments = checked, workload, givens
+    by_component = _tried_by_component(*arguments, _largest_that_fits())
+    if isinstance(by_component, SolvePlan):
+        return by_component
+    sets = _by_sets(*arguments)
     if isinstance(sets, SolvePlan):
         return sets
-    other = _by_sectors(*asked)
+    other = _by_sectors(*arguments)
     if isinstance(other, SolvePlan):
         return other
-    if isinstance(found, str):
-        found = _tried_by_component(*asked, None)
-    if isinstance(found, SolvePlan):
-        return found
+    if isinstance(by_component, str):
+        by_component = _tried_by_component(*arguments, None)
+    if isinstance(by_component, SolvePlan):
+        return by_component
     if isinstance(other, TooLargeError):
         if _fits_dense(workload):
-            return str(found)
+            return str(by_component)
         raise TooLargeError(other.message, hint=FEWER) from other
-    if isinstance(found, TooLargeError):
-        raise found if found.hint else TooLargeError(found.message, hint=FEWER)
+    if isinstance(by_component, TooLargeError):
+        raise by_component if by_component.hint else TooLargeError(by_component.message, hint=FEWER)
     why = sets if isinstance(sets, str) else other
-    return found if why == found else f"{found}; nor in the space of the queries: {why}"
+    return by_component if why == by_component else f"{by_component}; nor in the space of the queries: {why}"
 
 
 def _by_sets(
@@ -241,8 +241,8 @@ def _by_sets(
 ) -> SolvePlan | str | TooLargeError:
     """The plan by sets of attributes; or why there is none.
 
-    Where that leaves the gap open it goes on, for targets by sets that are made for these (``is_quick``
-    False), and last in the space of the queries.
+    Where that leaves the gap open, ``further`` is by sets made for the targets (``is_quick`` False), and then
+    in the space of the queries.
     """
     from mmopt.compiler.reductions.split_symmetric import by_sets, of_each_query  # off the usual way
 
@@ -250,18 +250,20 @@ def _by_sets(
         return NO_KERNEL
     try:
         with one_thread():
-            found = by_sets(checked, workload, givens, is_quick=is_quick)
+            reduced = by_sets(checked, workload, givens, is_quick=is_quick)
     except TooLargeError as error:
         return error
     except OptionError as error:  # queries too far apart in size
         return error.message
-    if isinstance(found, str):
-        return found
-    if not is_claimed(found[0], None):
+    if isinstance(reduced, str):
+        return reduced
+    if not is_claimed(reduced[0], None):
         return NO_KERNEL
-    asked = checked, workload, givens
+    arguments = checked, workload, givens
     is_last = not (is_quick and of_each_query(checked, givens))
-    return SolvePlan(*found, further=lambda: _by_sectors(*asked) if is_last else _by_sets(*asked, False))
+    return SolvePlan(
+        *reduced, further=lambda: _by_sectors(*arguments) if is_last else _by_sets(*arguments, False)
+    )
 
 
 def _by_sectors(
@@ -272,18 +274,18 @@ def _by_sectors(
 
     try:
         with one_thread():
-            found = by_sectors(checked, workload, givens)
+            reduced = by_sectors(checked, workload, givens)
     except TooLargeError as error:
         return error
-    if isinstance(found, str):
-        return found
-    return SolvePlan(*found) if is_claimed(found[0], None) else NO_KERNEL
+    if isinstance(reduced, str):
+        return reduced
+    return SolvePlan(*reduced) if is_claimed(reduced[0], None) else NO_KERNEL
 
 
 def _tried_by_component(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
 ) -> SolvePlan | str | TooLargeError:
-    """As ``_by_component``; what does not fit in memory is one more reason."""
+    """Try ``_by_component``; lack of memory is one more reason."""
     try:
         return _by_component(checked, workload, givens, largest)
     except TooLargeError as error:
@@ -291,8 +293,7 @@ def _tried_by_component(
 
 
 def _largest_that_fits() -> int:
-    """The size up to which components are no larger than cells that are listed may be, and what a kernel
-    holds fits in memory."""
+    """The largest component that is no larger than listed cells may be, and whose kernel fits in memory."""
     return min(MOST_CELLS, math.isqrt(int(memory_limit() / (8 * KERNEL_ARRAYS))))
 
 
@@ -301,7 +302,7 @@ def _fits_dense(workload: Workload) -> bool:
 
 
 def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
-    """Refuse what does not fit in memory, with the reason why it is not solved by component."""
+    """Refuse a solve that does not fit in memory, with the reason why it is not by component."""
     if _fits_dense(workload):
         return
     one, limit = 8 * workload.n**2, memory_limit()
@@ -323,11 +324,11 @@ def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
 
 def _able() -> list[str]:
     """The shipped programs that are solved by component."""
-    known = [shipped(name) for kernel in KERNELS for name in kernel.programs]
+    kernel_programs = [shipped(name) for kernel in KERNELS for name in kernel.programs]
     return [
         checked.program.name
         for checked in map(shipped, program_names())
-        if not obstacle(checked, {}) and any(match(kernel, checked) is not None for kernel in known)
+        if not obstacle(checked, {}) and any(match(kernel, checked) is not None for kernel in kernel_programs)
     ]
 
 
@@ -338,12 +339,12 @@ def _gigabytes(size: float) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a solve has so far; passed to the caller's ``progress`` after each point.
+    """The state of a solve, passed to the caller's ``progress`` after each point.
 
     ``iterations`` is None where the solver does not count them. ``certified`` is False for a kernel's own
-    count, before the program was evaluated. A solve that is
-    predicted to take more than ``run_solver.SECONDS_TO_ANNOUNCE`` says so before it begins: then
-    ``predicted`` has the seconds, and there is no objective (NaN).
+    count, before the program was evaluated. A solve that is predicted to take more than
+    ``run_solver.SECONDS_TO_ANNOUNCE`` is announced before it begins: then ``predicted`` has the seconds, and
+    there is no objective (NaN).
     """
 
     program: str
@@ -367,17 +368,17 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be solved, as its plan says, and what the caller asks of the solve.
+    """A solve by its plan, with the options of the caller.
 
-    solver : the one named. asked : the options named, by their names in ``Options``; all others are the
+    solver : the one named. overrides : the options named, by their names in ``Options``; all others are the
     solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
     search starts. derive : whether a bound is derived from the lines; None: where there is no proved one.
-    What is not read has been refused (``accepted_inputs.py``).
+    Options that nothing reads have been refused (``accepted_inputs.py``).
     """
 
     plan: SolvePlan
     solver: str | SolverRow | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=dict)
     report: Report | None = None
     start: Mapping[str, Any] | None = None
     derive: bool | None = None
@@ -392,22 +393,22 @@ class Task:
 
     @property
     def derives(self) -> bool:
-        """Whether a bound is derived: where asked for; else of programs without a proved one of their own."""
+        """Whether a bound is derived: by the option; by default for programs without a proved bound."""
         if self.derive is not None or self.program.klass != "convex":
             return bool(self.derive) and self.program.klass == "convex"
         return not self.program.bound and not is_shipped(self.instance.checked)
 
     def options(self, **defaults: Any) -> Options:
         """The options, with ``defaults`` where the caller named none."""
-        return Options(**{**defaults, **self.asked})
+        return Options(**{**defaults, **self.overrides})
 
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
         """A step of this procedure, not planned yet, with the solver and the options that it reads."""
         checked = instance.checked
         solver = None if self.solver is None or not takes(checked, self.solver) else self.solver
-        asked = {name: value for name, value in self.asked.items() if reads(checked, name, solver)}
+        overrides = {name: value for name, value in self.overrides.items() if reads(checked, name, solver)}
         plan = SolvePlan(instance, reduce=self.plan.reduce)
-        return replace(self, plan=plan, solver=solver, asked=asked, start=start, derive=False)
+        return replace(self, plan=plan, solver=solver, overrides=overrides, start=start, derive=False)
 
     def planned(self) -> Task:
         """The task with the plan of its instance."""
@@ -425,7 +426,7 @@ class Task:
         certified: bool = True,
         predicted: float | None = None,
     ) -> None:
-        """Report how far a solve is, if anybody wants to know."""
+        """Report the state of a solve, if the caller has a ``report``."""
         if self.report is not None:
-            known = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
-            self.report(Progress(*known, certified, predicted, self.instance.checked.is_logarithmic))
+            figures = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
+            self.report(Progress(*figures, certified, predicted, self.instance.checked.is_logarithmic))

@@ -30,7 +30,7 @@ from mmopt.strategies import Neighbours, Strategy, as_dense
 
 Solve = Callable[[Task], Solution]
 
-WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # how steps begin to say that they ended well
+WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # the stop of a step that ended well begins so
 # 'alternate' ends when an objective falls by less than this, relatively.
 SETTLED = 1e-8
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
@@ -62,7 +62,7 @@ class _Run:
                     require_memory((sum(sizes), 1), "sum of all arrays of the program")
 
     def taken(self) -> dict[str, Any]:
-        """All values, which are let go of here: whoever is done with them frees their memory."""
+        """All values, which this object drops: the caller alone then holds their memory."""
         env, self.env = self.env, {}
         return env
 
@@ -81,7 +81,7 @@ class _Run:
             try:
                 self.each(loop.steps)
             except (ContradictionError, SolverError, ArithmeticError, np.linalg.LinAlgError) as failure:
-                # Where doubles end a round comes to nothing: what the rounds before found stands.
+                # A round may fail where doubles end: the result of the rounds before it is kept.
                 self.warnings.append(f"the rounds ended where one failed: {str(failure).splitlines()[0]}")
                 return
             if loop.settles:
@@ -129,7 +129,7 @@ def _evaluated(instance: Instance, env: Mapping[str, Any]) -> tuple[float, bool]
 
 
 def solve_closed(task: Task) -> Solution:
-    """Evaluate a program of class closed form: nothing is searched, the strategy is a formula."""
+    """Evaluate a program of class closed form: its strategy is a formula, and nothing is searched."""
     instance = task.instance
     objective, proved = _evaluated(instance, instance.env)
     ending = Ending(
@@ -145,7 +145,7 @@ def solve_closed(task: Task) -> Solution:
 
 
 def solve_procedure(task: Task, solve: Solve) -> Solution:
-    """Run the steps in order; each convex step is certified, the result gets the program's own bound.
+    """Run the steps in order; each convex step is certified, the result gets the bound of the program.
 
     ``solve`` solves a task of any class.
     """
@@ -157,19 +157,19 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     objective, proved = _evaluated(instance, run.env)
     formed = [s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply)]
     bases = [e for e in formed if e.atom == "row_basis"]
-    # A shipped objective is of what is measured, as computed; other steps may carry any rounding.
+    # A shipped objective is of the measured strategy, as computed; other steps may carry any rounding.
     proved = proved and is_shipped(instance.checked)
     proved = proved and all(np.isfinite(evaluate_ball(e, run.env).rad).all() for e in bases)
     steps = [s for _, s in run.everything]
     last = steps[-1]
     starts = starts_from(instance, run.env)
-    # Those that a step has proved of the program named under 'bound'.
+    # Those that a step has proved for the program named under 'bound'.
     bounds = [s.bound for s in steps if s.program == program.bound and s.bound is not None]
     ending = Ending(
         objective=objective,
         proved=proved,
         bound=bound_of(instance, starts) if program.certificate else max(bounds, default=None),
-        # The first step that did not end well speaks for all.
+        # The stop of the first step that did not end well, if any.
         stop=next((s.status.stop for s in steps if not s.status.stop.startswith(WELL)), Stop.EVERY_STEP),
         solver=(last.solver, last.solver_version),
         word=last.status.raw,
@@ -188,7 +188,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
 
 
 def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
-    """Steps by their names; one that was repeated as name 1, name 2, …"""
+    """Steps by their names; a repeated one is name 1, name 2, …"""
     times = Counter(name for name, _ in solved)
     numbers = {name: count(1) for name in times}
     return [(f"{name} {next(numbers[name])}" if times[name] > 1 else name, s) for name, s in solved]

@@ -1,4 +1,4 @@
-"""The compiled problem, for other programs and back. Solves nothing, judges nothing.
+"""The compiled problem in files of other formats, and points led back. Solves nothing, judges nothing.
 
 - ``export.py``: ``mmopt.export``, ``mmopt.cvxpy_problem``, and points led back
 - ``file_formats.py``: the written forms of a compiled problem: CBF, MPS, SDPA and npz

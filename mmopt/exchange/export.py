@@ -26,9 +26,7 @@ from mmopt.solvers.conic_solvers import Handover, hand_over
 
 @dataclass(frozen=True)
 class Format:
-    """A form of file: its endings, the cones that it can say, what writes it, and whether it has quadratic
-    objectives.
-    """
+    """A form of file: its endings, its cones, its writer, and whether it has quadratic objectives."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -37,7 +35,7 @@ class Format:
     quadratic: bool = False
 
 
-# In the order in which they are offered in place of one that cannot say a program.
+# In the order in which messages offer them in place of one that cannot express a program.
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         "cbf": Format("cbf", (".cbf",), file_formats.CBF_CONES, file_formats.cbf_text),
@@ -50,7 +48,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """A problem in a file's form: ``content`` is what the file holds, ``problem`` the same as arrays."""
+    """A problem in a form of file: ``content`` is that of the file, ``problem`` the same as arrays."""
 
     format: str
     content: str | bytes = field(repr=False)
@@ -74,10 +72,10 @@ def export(
     *,
     givens: Mapping[str, Any] | None = None,
 ) -> Exported:
-    """A convex program with a workload filled in, as a file that other programs read.
+    """A convex program with a workload filled in, as a file for other solvers.
 
-    It is the program as it is written, in its own units: not reduced, not scaled. A point found elsewhere is
-    led back and judged by ``mmopt.certify(workload, program=program, point={"columns": x})``.
+    It is the program as written, in its units: not reduced, not scaled. A point from elsewhere is led back
+    and judged by ``mmopt.certify(workload, program=program, point={"columns": x})``.
 
     Parameters
     ----------
@@ -87,7 +85,7 @@ def export(
 
     Raises
     ------
-    OptionError : another format, one that cannot say the program, or a program that is not convex.
+    OptionError : an unknown format, one that cannot express the program, or a program that is not convex.
     TooLargeError : it would not fit in memory. mmopt.Error : as ``solve`` of program, workload and givens.
     """
     if format not in FORMATS:
@@ -115,8 +113,8 @@ def cvxpy_problem(
 ) -> Lowered:
     """The cvxpy problem of a convex program: ``.problem``, ``.variables`` and ``.constraints`` by its names.
 
-    It is in the program's own units: after ``.problem.solve()`` the point ``{name: variable.value}`` is
-    judged by ``mmopt.certify(workload, program=program, point=point)``.
+    It is in the program's units: after ``.problem.solve()`` the point ``{name: variable.value}`` is judged by
+    ``mmopt.certify(workload, program=program, point=point)``.
 
     Raises
     ------
@@ -128,7 +126,7 @@ def cvxpy_problem(
 def led_from_columns(
     instance: Instance, x: Array, y: Array | None
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Variables and multipliers by the program's names from columns x and rows y of what ``export`` writes.
+    """Variables and multipliers by the program's names, from columns x and rows y of an exported problem.
 
     Raises
     ------
@@ -140,8 +138,8 @@ def led_from_columns(
         m, n = handed.data["A"].shape
         lengths.append((n, m))
         if x.shape == (n,) and (y is None or y.shape == (m,)):
-            found, multipliers = handed.named(led_back(x, np.zeros(m) if y is None else y))
-            return found, {} if y is None else multipliers
+            variables, multipliers = handed.named(led_back(x, np.zeros(m) if y is None else y))
+            return variables, {} if y is None else multipliers
     n, m = lengths[0]
     rows = "" if y is None else f" and {len(y)} rows"
     raise OptionError(
@@ -188,5 +186,5 @@ def _head(instance: Instance) -> list[str]:
         f"written by mmopt {version()}; the program says {program.sense}",
         f"mmopt certify WORKLOAD --program {program.name} --point FILE judges a point",
     )
-    # The formats are read as ASCII, a line at a time.
+    # The formats are ASCII, read by line.
     return [" ".join(line.split()).encode("ascii", "replace").decode() for line in about]

@@ -1,28 +1,24 @@
 """The written forms of a compiled problem: CBF, MPS, SDPA and npz.
 
-What the written forms of a problem share: numbers, the entries of psd blocks, the comment at the top.
+**CBF**, the Conic Benchmark Format, version 3 (https://cblib.zib.de/format.html), has all cones. Every column
+is a free variable, every row a constraint ``b - A @ x`` in its cone: in CON, psd blocks in PSDCON. The
+exponential cone of CBF has its entries in the opposite order.
 
-The Conic Benchmark Format, version 3 (https://cblib.zib.de/format.html): all cones that there are.
+**Free MPS** (with QUADOBJ for a quadratic objective) has linear rows, and columns X0, X1, … without bounds.
+MPS minimizes, and a constant of the objective is minus its right-hand side. Where a program maximizes, the
+comment says that its value is minus the optimum.
 
-Every column is a free variable, every row a constraint ``b - A @ x`` in its cone: in CON, psd blocks in
-PSDCON. The exponential cone of CBF has its entries the other way round.
+**npz** has the problem as numpy arrays, in the terms of
+:class:`~mmopt.solvers.conic_problem.ConicProblem`: ``A_data``, ``A_indices``, ``A_indptr``, ``A_shape`` (for
+``scipy.sparse.csc_array``), ``b``, ``c``, ``offset``, ``sense``, ``zero``, ``nonnegative``, ``second_order``,
+``psd``, ``exponential``, ``power``, ``names`` of the columns, ``about`` (lines). ``numpy.load(file)`` reads
+it without pickles.
 
-Free MPS (with QUADOBJ for a quadratic objective): linear rows, columns X0, X1, … without bounds.
-
-MPS minimizes, and what it says of a constant of the objective is minus its right-hand side. Where a program
-maximizes, the comment says that its value is minus the optimum.
-
-The problem as numpy arrays, in the terms of :class:`~mmopt.solvers.conic_problem.ConicProblem`.
-
-``A_data``, ``A_indices``, ``A_indptr``, ``A_shape`` (for ``scipy.sparse.csc_array``), ``b``, ``c``,
-``offset``, ``sense``, ``zero``, ``nonnegative``, ``second_order``, ``psd``, ``exponential``, ``power``,
-``names`` of the columns, ``about`` (lines). ``numpy.load(file)`` reads it without pickles.
-
-SDPA sparse format (.dat-s): matrix inequalities, the least of c @ x subject to Σ x_k F_k - F_0 psd.
-
-Linear rows are one diagonal block, an equality as two of its entries: then no point is strictly inside. A
-second-order cone (t, u) with two numbers u is [[t + u1, u2], [u2, t - u1]], with more t I bordered by u.
-What the format cannot say stands in the comment: a constant of the objective, and that a program maximizes.
+**SDPA** sparse format (.dat-s) has matrix inequalities: minimize c @ x subject to Σ x_k F_k - F_0 psd. Linear
+rows are one diagonal block, an equality as two of its entries: then no point is strictly inside. A
+second-order cone (t, u) with two numbers u is [[t + u1, u2], [u2, t - u1]]; with more numbers it is t I
+bordered by u. A constant of the objective, and that a program maximizes, are in the comment: the format has
+no place for them.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ from mmopt.solvers.conic_problem import ConeBlock, ConicProblem
 Entry = tuple[int, int, float]
 
 ROOT = math.sqrt(2.0)
-NEIGHBOURS = 2  # doubles on either side of a quotient by √2 whose product with √2 may be the coefficient
+NEIGHBOURS = 2  # doubles on either side of a quotient by √2; their product with √2 may be the coefficient
 
 
 def number(value: float) -> str:
@@ -50,7 +46,7 @@ def number(value: float) -> str:
 
 
 def entries(problem: ConicProblem, block: ConeBlock) -> Iterator[Entry]:
-    """(row of A, column, coefficient) of a block, without zeros, row by row; column n has b, if not zero."""
+    """(row of A, column, coefficient) of a block, row by row, without zeros; column n is b."""
     part = sp.coo_array(sp.csr_array(problem.A)[block.first : block.end])
     n = problem.A.shape[1]
     rows = [*part.row, *range(block.end - block.first)]
@@ -151,10 +147,10 @@ def _cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
 
 
 def _part(name: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
-    """A section with its number of lines; nothing where there is none."""
-    found = list(lines)
-    if found:
-        yield from (name, str(len(found)), *found, "")
+    """A section with its number of lines; nothing where it is empty."""
+    section = list(lines)
+    if section:
+        yield from (name, str(len(section)), *section, "")
 
 
 MPS_CONES = frozenset({"zero", "nonnegative"})
@@ -179,7 +175,7 @@ def _mps_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
     for j, cost in enumerate(problem.c):
         first, end = columns.indptr[j], columns.indptr[j + 1]
         pairs = sorted(zip(columns.indices[first:end], columns.data[first:end], strict=True))
-        # A column without any coefficient has to stand somewhere.
+        # A column without any coefficient still needs a line.
         if cost != 0 or not pairs:
             yield f" X{j} COST {number(cost)}"
         yield from (f" X{j} R{row} {number(value)}" for row, value in pairs if value != 0)
@@ -192,8 +188,8 @@ def _mps_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
     if problem.P is not None and problem.P.nnz:
         yield "QUADOBJ"
         lower = sp.coo_array(sp.tril(problem.P))
-        found = sorted(zip(lower.col, lower.row, lower.data, strict=True))
-        yield from (f" X{j} X{i} {number(value)}" for j, i, value in found if value != 0)
+        triples = sorted(zip(lower.col, lower.row, lower.data, strict=True))
+        yield from (f" X{j} X{i} {number(value)}" for j, i, value in triples if value != 0)
     yield "ENDATA"
 
 
@@ -231,10 +227,12 @@ def _sdpa_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
     yield from (str(n), str(len(sides)), " ".join(str(side) for side in sides))
     yield " ".join(number(value) for value in problem.c)
     # F_k has minus the coefficients of column k - 1, F_0 minus b: s = b - A @ x = Σ x_k F_k - F_0.
-    found = [(n, 1, *entry) for entry in _diagonal(problem)]
+    matrix_entries = [(n, 1, *entry) for entry in _diagonal(problem)]
     for place, block in enumerate(wide, 1 + bool(linear)):
-        found += [(n, place, *entry) for entry in _matrix(problem, block)]
-    rows = [(0 if c == n else c + 1, place, i + 1, j + 1, -value) for n, place, i, j, c, value in found]
+        matrix_entries += [(n, place, *entry) for entry in _matrix(problem, block)]
+    rows = [
+        (0 if c == n else c + 1, place, i + 1, j + 1, -value) for n, place, i, j, c, value in matrix_entries
+    ]
     yield from (f"{k} {place} {i} {j} {number(value)}" for k, place, i, j, value in sorted(rows))
 
 

@@ -1,4 +1,4 @@
-"""What releases of one data set have cost in all, kept in a file that no release can spend more from.
+"""The ledger of a data set: a file with the cost of all its releases, which never passes a total.
 
 - ``account.py``: the accounts of a ledger: what is declared, spent and composed
 - ``privacy_ledger.py``: ``Ledger``: created, listed, charged, exported, explained

@@ -1,51 +1,50 @@
 """The accounts of a ledger: what is declared, spent and composed.
 
-What a ledger declares, and what was spent from it: values, read from the file and never changed.
+``Terms``, ``Entry`` and ``Account`` are what a ledger declares and what was spent from it: values, read from
+the file and never changed.
 
-Which values the name of a part may spell, so that one value has one account in every copy of the table.
-
-Another copy may write the value of a row in another way. Each spelling has the readings that a copy may mean
-by it. Two that share one may name the same rows, and what is spent on one counts for the other. Taking two
-values for one counts too much, which is safe; never too little. A text is read as
+**Names of parts.** One value has one account, however a copy of the table writes it. Each spelling has
+readings: the values that a copy may mean by it. Two spellings that share a reading may name the same rows,
+and a cost of one counts for the other, too. Two values that are taken for one count too much, which is safe;
+never too little. A text is read as
 
 - a truth value: true, t, yes, y, on, 1 and false, f, no, n, off, 0;
 - a number: with a point or a comma before its decimals, thousands set apart (``1 000``, ``1'000``, ``1,000``,
-  which may also be 1), an exponent, a fraction (``½``, ``1 1/2``), or in percent; in 15 digits, as
-  spreadsheets keep it, which round the others or cut them off;
+  which may also be 1), an exponent, a fraction (``½``, ``1 1/2``), or in percent; in 15 digits, since
+  spreadsheets keep so many and round the others or cut them off;
 - a day or a moment: the year first, or the day or the month first and a year of four digits, the month in
   digits or by its English name; or ``20200101``, or ISO's weeks; with a time of 24 or of 12 hours and a zone;
   as written and in UTC; a day is midnight, a month (``2020-01``) its first day, 24:00 also the day after;
 - a time of day: as one of the first day of 1900;
-- else as itself.
+- otherwise itself.
 
-All of it in one spelling of letters, great and small, wide and composed (Unicode's NFKD, case folded), of
-digits, dashes and quotes, without spaces and what is not seen. Not recognised as one value: codes
-and names, years of two digits, other languages, quarters, rounded numbers of fewer digits, epochs.
+Letters are compared without case, width and composition (Unicode's NFKD, case folded); digits, dashes and
+quotes have one spelling; spaces and invisible characters do not count. Not recognised as one value: codes and
+names, years of two digits, other languages, quarters, rounded numbers of fewer digits, epochs.
 
-What a release costs in the measure of a ledger, and what many cost together, exactly.
+**Sums.** A cost in the measure of a ledger is a double. Costs are added as fractions, exactly, so that no
+rounding lets the sum pass the total.
 
-Costs are doubles; they are added as fractions, so that no rounding lets a total be passed.
-
-**Why the total holds.** A pair of neighbouring tables is fixed, and what is released one after another is a
-random walk: each step's law, its cost too, may depend on what was released before, never on the data beside.
-A step of cost ρ_t is ρ_t-zCDP: the α-th moment of its likelihood ratio is at most exp((α - 1) α ρ_t) for each
-α > 1, given what went before. So the α-th power of the ratio up to step t, times exp(-(α - 1) α Σ ρ_s), is a
+**Why the total holds.** Fix a pair of neighbouring tables. Releases one after another are a random walk: the
+mechanism and the cost of a step may depend on earlier releases, and on the data in no other way. A step of
+cost ρ_t is ρ_t-zCDP: the α-th moment of its likelihood ratio is at most exp((α - 1) α ρ_t) for each α > 1,
+given the earlier steps. So the α-th power of the ratio up to step t, times exp(-(α - 1) α Σ ρ_s), is a
 supermartingale, and where Σ ρ_s <= ρ always, all together is ρ-zCDP (for costs fixed beforehand Bun and
 Steinke 2016, Lemma 1.7; for costs that are chosen on the way Feldman and Zrnic 2021). For pure ε the
 logarithm of each ratio is at most ε_t, and they add up (Dwork et al. 2006; Rogers, Roth, Ullman and Vadhan
-2016). A release that fails after it was charged has released nothing more than it would have.
+2016). A release that fails after it was charged has released no more than a complete one.
 
 **Noise that costs ε** in a ledger of ρ costs ε²/2 (Bun and Steinke 2016, Proposition 1.4).
 
 **Parts.** Neighbours differ by one row, which has one value in the partition's column. A release of the rows
-of another value has the same law on both tables: it costs this pair nothing, so the pair's walk costs what
-was spent on the whole table and on the part of its row, at most the largest of these sums over the parts
-(McSherry 2009, Theorem 4, for ε). A row without a value is in no part. Rows of one person may stand in
-several parts, and a row that is replaced may move from one to another: there parts do not compose so, and a
-ledger of other units has no partition. Another copy of the table may spell a row's value otherwise (``1``,
+of another value has the same law on both tables and costs this pair nothing. So the pair's walk costs the sum
+of what was spent on the whole table and on the part of its row, at most the largest of these sums over the
+parts (McSherry 2009, Theorem 4, for ε). A row without a value is in no part. Where the rows of one person may
+be in several parts, or a row that is replaced may move from one to another, parts do not compose in parallel:
+a ledger of such a unit has no partition. Another copy of the table may spell a row's value otherwise (``1``,
 ``1.0``, ``true``): each part has the ``readings`` of its text, and the row's value is one of them. So the
 pair's walk costs at most what was spent on the whole table and on the parts that share a reading, at the
-reading of which most was.
+reading for which this is most.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ Measure = Literal["rho", "epsilon"]
 State = Literal["spent", "released"]
 
 MEASURES = {"rho": "rho, zero-concentrated", "epsilon": "pure epsilon"}
-"""In what a total may be declared, and the words for it."""
+"""The measures in which a total may be declared, and the words for them."""
 
 LONGEST = 200  # characters of a name
 _ADDRESS = re.compile(r"://|:[^/\s]*@")  # of a database, with or without a password in it
@@ -78,13 +77,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Terms:
-    """What a ledger declares.
+    """The terms that a ledger declares.
 
     Attributes
     ----------
     data_set : its name. measure : what is counted. total : how much of it may be spent, exactly.
-    neighbours : the unit of privacy, in the words of ``Neighbours``, which that of each release has to be.
-    partition : the column whose values part the rows, so that releases of parts compose in parallel.
+    neighbours : the unit of privacy, in the words of ``Neighbours``; each release must have the same.
+    partition : the column whose values divide the rows into parts, whose releases compose in parallel.
     declared : the total at creation; ``total`` may have been lowered since, by hand.
     created : when, in UTC (ISO 8601).
     """
@@ -100,14 +99,14 @@ class Terms:
 
 @dataclass(frozen=True)
 class Entry:
-    """One release, of which nothing about the data is kept.
+    """One release; it keeps nothing about the data.
 
     Attributes
     ----------
     number : from 1 on. time : of spending, in UTC (ISO 8601). spent : in the measure of the ledger, exactly.
     workload : the name of its file, or nothing. workload_hash : SHA-256 of the queries, as in the manifest.
     part : the value of the partition's column in the rows that were counted; None where all were.
-    state : "spent" before noise is drawn, "released" once the folder stands there whole.
+    state : "spent" before noise is drawn, "released" once the folder is complete.
     folder, manifest_hash : its path as it was given, and the SHA-256 of its manifest; empty until then.
     """
 
@@ -124,14 +123,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """A ledger as it was read: terms, and entries in the order in which they were spent."""
+    """A ledger as read: its terms, and its entries in the order in which they were spent."""
 
     terms: Terms
     entries: Sequence[Entry] = ()
 
 
 def checked_name(what: str, name: object) -> str:
-    """A name that may stand in a ledger for all who read it.
+    """The name, where a ledger may show it to all its readers.
 
     Raises
     ------
@@ -177,7 +176,7 @@ _CUT, _ROUNDED = (Context(prec=15, rounding=way) for way in (ROUND_DOWN, ROUND_H
 
 
 def readings(value: str) -> frozenset[str]:
-    """What a copy of the table may mean by this text, each in one spelling; one at least."""
+    """The values that a copy of the table may mean by this text, each in one spelling; at least one."""
     # NFKC makes 11/2 of 1½.
     apart = "".join(
         f" {c}" if len(unicodedata.normalize("NFKC", c)) > 1 and unicodedata.category(c) == "No" else c
@@ -190,7 +189,7 @@ def readings(value: str) -> frozenset[str]:
 
 
 def _folded(text: str) -> str:
-    """In one spelling of letters, digits, dashes and quotes, without what is not seen."""
+    """The text in one spelling of letters, digits, dashes and quotes, without invisible characters."""
     for _ in range(2):  # folding undoes the form, and the form what was folded
         text = unicodedata.normalize("NFKD", text.translate(_ALIKE)).casefold()
     seen = (c for c in _UNSEEN.sub("", text) if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc"))
@@ -198,43 +197,43 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", digits).translate(_ALIKE).replace("i\u0307", "i")
 
 
-def _in_decimals(found: re.Match[str]) -> str:
+def _in_decimals(match: re.Match[str]) -> str:
     """A fraction with more decimals than can be thousands."""
-    return f"{found[1]}{int(found[2] or 0) + int(found[3]) / int(found[4]):.40f}"
+    return f"{match[1]}{int(match[2] or 0) + int(match[3]) / int(match[4]):.40f}"
 
 
 def _numbers(text: str) -> set[str]:
-    """With a point for decimals, and with a comma."""
-    found = set()
+    """The numbers that a text spells, with a point before decimals and with a comma; empty for no number."""
+    numbers = set()
     for mark, others in ((".", ",'_"), (",", ".'_")):
         spelled = re.sub(_THOUSANDS.format(others), "", text).replace(mark, ".")
         try:
             double = float(spelled.removesuffix("%")) / (100.0 if "%" in spelled else 1.0)
         except ValueError:  # no number
             continue
-        found.add(f"{double + 0.0:.15g}")
+        numbers.add(f"{double + 0.0:.15g}")
         if math.isfinite(double) and double:
             number = Decimal(spelled.removesuffix("%")).scaleb(-2 if "%" in spelled else 0)
-            found |= {f"{each:.15g}" for each in map(float, _in_15_digits(number))}
-    return found
+            numbers |= {f"{each:.15g}" for each in map(float, _in_15_digits(number))}
+    return numbers
 
 
 def _in_15_digits(number: Decimal) -> set[Decimal]:
-    """The number in 15 digits, cut off and rounded; and the next below, if it may be rounded up."""
+    """The number in 15 digits, cut off and rounded; and the next below, where rounding up may give it."""
     size = abs(number)
-    found = {_CUT.plus(size), _ROUNDED.plus(size)}
+    candidates = {_CUT.plus(size), _ROUNDED.plus(size)}
     below = _CUT.next_minus(size)
-    if size in found and (size > 10**15 or below % 1):  # of neighbouring whole numbers neither was rounded
-        found.add(below)
-    return {each.copy_sign(number) for each in found}
+    if size in candidates and (size > 10**15 or below % 1):  # whole numbers up to 10^15 are exact
+        candidates.add(below)
+    return {each.copy_sign(number) for each in candidates}
 
 
 def _moments(text: str) -> set[str]:
-    """As ISO 8601 has them, a day with its midnight, without a zone: as written, and in UTC."""
+    """The moments that a text spells, in ISO 8601 without zone: as written and in UTC; a day is midnight."""
     text = _NAMED.sub(_year_first, re.sub(" ?([-./]) ?", r"\1", text))
     text = re.sub(r"^(\d{4}-\d{1,2})$", r"\1-1", text)
     text = re.sub(r"^(?=\d{1,2} ?(:\d\d|[ap]\.?m))", "1900-1-1 ", text)
-    date, spelled, found = _DATE.match(text), [text], set()
+    date, spelled, moments = _DATE.match(text), [text], set()
     if date is not None:
         orders = (date.group(*order) for order in ((1, 2, 3), (3, 2, 1), (3, 1, 2)))
         days = [f"{year}-{month:0>2}-{day:0>2}" for year, month, day in orders if len(year) == 4]
@@ -246,27 +245,27 @@ def _moments(text: str) -> set[str]:
             in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
             later = timedelta(days=1 if time and time[2] == "24" else 0)
             both = (moment, moment + later, in_utc, in_utc + later)
-            found |= {one.replace(tzinfo=None).isoformat() for one in both}
+            moments |= {one.replace(tzinfo=None).isoformat() for one in both}
         except (ValueError, OverflowError):  # no day, or one beyond the calendar
             continue
-    return found
+    return moments
 
 
-def _year_first(found: re.Match[str]) -> str:
+def _year_first(match: re.Match[str]) -> str:
     """A day whose month has a name; the first of it where there is no day."""
-    day, name, next_day, last = found.groups()
+    day, name, next_day, last = match.groups()
     year, day = (day, last or "1") if day and len(day) == 4 else (last, day or next_day or "1")
     return f"{year}-{_MONTHS.index(name) // 4 + 1:02}-{day}"
 
 
-def _in_24_hours(found: re.Match[str]) -> str:
+def _in_24_hours(match: re.Match[str]) -> str:
     """A day and its time, whose hour may be of 12."""
-    hour = int(found[2]) % 12 + 12 * (found[4] == "p") if found[4] else int(found[2].replace("24", "0"))
-    return f"{found[1]}T{hour:02}{found[3] or ':00'}"
+    hour = int(match[2]) % 12 + 12 * (match[4] == "p") if match[4] else int(match[2].replace("24", "0"))
+    return f"{match[1]}T{hour:02}{match[3] or ':00'}"
 
 
 def cost_in(measure: Measure, rho: float | None, epsilon: float | None) -> Fraction:
-    """What a release costs.
+    """The cost of a release in the measure of a ledger.
 
     Parameters
     ----------
@@ -291,9 +290,9 @@ def cost_in(measure: Measure, rho: float | None, epsilon: float | None) -> Fract
 
 
 def spent(entries: Iterable[Entry], part: str | None) -> Fraction:
-    """What a release of this part adds to: what was spent on the whole table, and on the part.
+    """The sum to which a release of this part adds: spent on the whole table, and on the part.
 
-    Of the whole table (None): on the whole table, and on the parts of which most was. Parts that may be one
+    For the whole table (None): spent on the whole table, and the largest sum of a part. Parts that may be one
     value count together.
     """
     whole, parts = Fraction(0), defaultdict[str, Fraction](Fraction)
@@ -308,7 +307,7 @@ def spent(entries: Iterable[Entry], part: str | None) -> Fraction:
 
 
 def same_account(entries: Iterable[Entry], part: str) -> list[str]:
-    """Other spellings of which releases were made that may be the value of this part."""
+    """Other parts with a release whose names may spell the value of this part."""
     names = {entry.part for entry in entries if entry.part is not None}
     return sorted(name for name in names - {part} if readings(name) & readings(part))
 
@@ -319,19 +318,19 @@ def total_spent(account: Account) -> Fraction:
 
 
 def left(account: Account, part: str | None = None) -> Fraction:
-    """What a release of this part, or of the whole table, may cost; below 0 where the total was lowered."""
+    """The most that a release of this part, or of all rows, may cost; below 0 where the total was lowered."""
     return account.terms.total - spent(account.entries, part)
 
 
 def left_for_new_part(account: Account) -> Fraction:
-    """What a release of a part may cost of which none was released."""
+    """The most that the first release of a part may cost."""
     return account.terms.total - sum(
         (entry.spent for entry in account.entries if entry.part is None), Fraction(0)
     )
 
 
 def epsilon_of(rho: Fraction, delta: float) -> float:
-    """The epsilon that so much rho amounts to at a delta, rounded up (Canonne, Kamath and Steinke 2020)."""
+    """The epsilon of this rho at a delta, rounded up (Canonne, Kamath and Steinke 2020)."""
     return zcdp_epsilon(above(rho), delta)
 
 
@@ -346,6 +345,6 @@ def below(cost: Fraction) -> float:
 
 
 def shown(cost: Fraction, *, is_left: bool = False) -> str:
-    """In six digits: what is spent rounded up, what is left rounded down."""
+    """A cost in six digits: rounded up where spent, rounded down where left."""
     nearest = below(cost) if is_left else above(cost)
     return rounded(str(nearest), 6, up=not is_left)

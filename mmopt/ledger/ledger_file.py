@@ -1,19 +1,16 @@
 """The file of a ledger: its rows, read and changed in transactions of SQLite.
 
-The rows of a ledger's file: what is declared and what was spent as texts with a checksum, and back.
+The database is read whole, and changed in one transaction at a time. A process that spends holds the file's
+only write lock from before it reads the entries until its entry is on disk (``BEGIN IMMEDIATE``,
+``synchronous=EXTRA``), so that of two processes the second sees what the first spent. A process that is
+killed leaves a journal, with which the next one undoes what was not committed. Nothing is held between calls.
 
-The checksums are a chain: that of an entry covers the one before, that of the first what is declared, and a
-last one, the seal, the last of them and their number. So no entry can be taken away, or come from elsewhere,
-without computing all that follow. In the first format each row had its own alone.
-
-The file of a ledger: an SQLite database that is read whole, and changed in one transaction at a time.
-
-Whoever spends holds the file's only write lock from before he reads what was spent until that is on disk
-(``BEGIN IMMEDIATE``, ``synchronous=EXTRA``), so of two processes the second sees what the first spent. A
-process that is killed leaves a journal, with which the next one undoes what was not committed. Each row has a
-checksum of what it holds and of the row before, since SQLite's own check looks at the structure alone: what
-was damaged is refused, not read. A file of the first format is read as it is; the transaction that changes it
-makes it one of this. Nothing is held between calls.
+Terms and entries are rows of texts, each with a checksum, since SQLite's check looks at the structure alone:
+a damaged file is refused, not read. The checksums are a chain: that of an entry covers the one before, that
+of the first entry covers that of the terms, and a last one, the seal, covers the last of them and the number
+of entries. So no entry can be removed, or come from elsewhere, unless all later ones are computed anew. In
+the first format each checksum was of its row alone. Such a file is read as it is; the transaction that
+changes it turns it into this format.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ from mmopt.ledger.account import MEASURES, Account, Entry, State, Terms
 TERMS = "data_set, measure, neighbours, partition, declared, created"
 ENTRIES = "number, time, spent, workload, workload_hash, part, state, folder, manifest_hash"
 ROOT = "mmopt ledger 2"
-"""What the chain of checksums begins with."""
+"""The beginning of the chain of checksums."""
 
 DAMAGED = "put back a copy of it that is whole; releases made since count too"
 DIGITS = 2000  # a double squared has 650
@@ -50,7 +47,7 @@ _FRACTION = re.compile(rf"[0-9]{{1,{DIGITS}}}(/[1-9][0-9]{{0,{DIGITS - 1}}})?")
 
 
 def terms_of(path: Path, row: Sequence[Any], before: str | None) -> Terms:
-    """What is declared, of a row of ``TERMS``, its checksum and the total; LedgerError where changed.
+    """The terms in a row of ``TERMS``, its checksum and the total; LedgerError where they were changed.
 
     before : as for ``checksum``.
     """
@@ -69,7 +66,7 @@ def terms_of(path: Path, row: Sequence[Any], before: str | None) -> Terms:
 
 
 def entry_of(path: Path, number: int, row: Sequence[Any], before: str | None) -> Entry:
-    """The entry of this number, of a row of ``ENTRIES`` and its checksum; LedgerError where it is another.
+    """The entry of this number in a row of ``ENTRIES`` and its checksum; LedgerError where it is another.
 
     before : as for ``checksum``.
     """
@@ -81,11 +78,11 @@ def entry_of(path: Path, number: int, row: Sequence[Any], before: str | None) ->
 
 
 def amount_text(amount: Fraction) -> str:
-    """A total or a cost as it is stored.
+    """The stored text of a total or a cost.
 
     Raises
     ------
-    LedgerError : it has more digits than are read back.
+    LedgerError : it has more digits than ``read`` accepts.
     """
     largest = max(amount.numerator, amount.denominator)
     if largest >= 10**DIGITS:
@@ -103,13 +100,13 @@ def _amount(path: Path, text: Any) -> Fraction:
 
 
 def terms_row(terms: Terms) -> list[Any]:
-    """What stands in the columns ``TERMS``; LedgerError as ``amount_text``."""
+    """The values of the columns ``TERMS``; LedgerError as ``amount_text``."""
     names = (terms.data_set, terms.measure, terms.neighbours, terms.partition)
     return [*names, amount_text(terms.declared), terms.created]
 
 
 def entry_row(entry: Entry) -> list[Any]:
-    """What stands in the columns ``ENTRIES``; LedgerError as ``amount_text``."""
+    """The values of the columns ``ENTRIES``; LedgerError as ``amount_text``."""
     return [
         *(entry.number, entry.time, amount_text(entry.spent)),
         *(entry.workload, entry.workload_hash, entry.part),
@@ -118,20 +115,20 @@ def entry_row(entry: Entry) -> list[Any]:
 
 
 def stored_path(path: str) -> str:
-    """A path as a text that can be stored: bytes that are no UTF-8 are spelled out."""
+    """The stored text of a path: bytes that are not UTF-8 are spelled out."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def chain(terms: Terms, entries: Sequence[Entry]) -> list[str]:
-    """The checksums of what is declared and of each entry, and the seal."""
-    found = [ROOT]
+    """The checksums of the terms and of each entry, and the seal."""
+    checksums = [ROOT]
     for row in (terms_row(terms), *map(entry_row, entries), [len(entries)]):
-        found.append(checksum(row, found[-1]))
-    return found[1:]
+        checksums.append(checksum(row, checksums[-1]))
+    return checksums[1:]
 
 
 def checksum(row: Sequence[Any], before: str | None) -> str:
-    """SHA-256 of a row and of the checksum before it; against damage, not against those who can compute it.
+    """SHA-256 of a row and of the checksum before it: it reveals damage, not forgery.
 
     before : None in the first format, whose rows are not chained.
     """
@@ -145,7 +142,7 @@ def checksum(row: Sequence[Any], before: str | None) -> str:
 APPLICATION = 0x6D6D6C67
 FORMAT = 2
 BUSY_SECONDS = 10.0
-"""How long another process is waited for."""
+"""The longest wait for another process."""
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
@@ -172,11 +169,11 @@ def now() -> str:
 
 
 def create(path: Path, terms: Terms) -> None:
-    """A new ledger of which nothing is spent; it appears whole or not at all.
+    """Write a new ledger of which nothing is spent; it appears whole or not at all.
 
     Raises
     ------
-    LedgerError : there is such a file, it cannot be written, or its total is no amount that is read back.
+    LedgerError : the file exists or cannot be written, or its total has more digits than ``read`` accepts.
     """
     if os.path.lexists(path):
         raise LedgerError(
@@ -212,26 +209,26 @@ def create(path: Path, terms: Terms) -> None:
 
 
 def read(path: Path) -> Account:
-    """What stands in a ledger, at one moment.
+    """Read the account of a ledger, all of it at one moment.
 
     Raises
     ------
-    LedgerError : no such file, no ledger, one of a later version, one that was damaged, or one that another
-        process has held for ``BUSY_SECONDS``.
+    LedgerError : no such file, no ledger, one of a later version or damaged, or one that another process held
+        for ``BUSY_SECONDS``.
     """
     with _opened(path) as connection, _transaction(connection, "BEGIN"):
         return _read(connection, path)
 
 
 def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account:
-    """Add an entry, numbered and timed here, if ``check`` refuses nothing; the account with it.
+    """Add an entry, numbered and timed here, if ``check`` raises nothing; the account with it.
 
-    When this returns, it is on disk. When it raises, nothing was spent, unless the message says that this is
-    not known.
+    When this returns, the entry is on disk. When it raises, nothing was spent, unless the message says that
+    this is not certain.
 
     Raises
     ------
-    LedgerError : as ``read``; the file cannot be written. What ``check`` raises, of the account before.
+    LedgerError : as ``read``; the file cannot be written. Errors of ``check`` on the account before.
     """
     with _opened(path) as connection, _transaction(connection, "BEGIN IMMEDIATE"):
         account = _read(connection, path)
@@ -240,7 +237,7 @@ def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account
         added = replace(entry, number=len(account.entries) + 1, time=now(), workload=workload)
         after = Account(account.terms, (*account.entries, added))
         _write(connection, after, added.number)
-        if _read(connection, path) != after:  # before anything is said to be spent
+        if _read(connection, path) != after:  # before the entry counts as spent
             raise LedgerError(
                 f"'{path}' does not hold what was written to it; nothing was spent", hint=DAMAGED
             )
@@ -249,7 +246,7 @@ def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account
 
 
 def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
-    """Note where the release of an entry stands; one that has a folder keeps it.
+    """Note the folder of an entry's release; an entry that has a folder keeps it.
 
     Raises
     ------
@@ -263,8 +260,8 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
             raise LedgerError(f"'{path}' has no entry {entry.number} of {entry.time}; was it replaced?")
         if held.state == "released":
             return
-        told = replace(held, state="released", folder=stored_path(folder), manifest_hash=manifest_hash)
-        entries = (*account.entries[:at], told, *account.entries[at + 1 :])
+        confirmed = replace(held, state="released", folder=stored_path(folder), manifest_hash=manifest_hash)
+        entries = (*account.entries[:at], confirmed, *account.entries[at + 1 :])
         _write(connection, Account(account.terms, entries), held.number)
         _commit(connection, path)
 
@@ -274,7 +271,7 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection; within, errors of SQLite get names. The file is not made, and locked only when asked."""
+    """A connection; within, errors of SQLite get names. The file has to exist; it is not locked yet."""
     try:
         status = os.stat(path)
     except OSError as error:
@@ -288,7 +285,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     if status.st_size == 0:
         raise LedgerError(f"'{path}' is empty (0 bytes), and so no ledger", hint=DAMAGED)
     try:
-        # The real path: a journal stands beside it, whatever link the file was opened by.
+        # The real path: the journal is next to it, whatever link the file was opened by.
         address = f"file:{urllib.parse.quote(os.path.realpath(path))}?mode=rw"
         connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         try:
@@ -302,7 +299,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    """Within, one state of the file; what was not committed at the end is undone."""
+    """Within, the file has one state; changes that are not committed at the end are undone."""
     connection.execute(begin)
     try:
         yield
@@ -338,11 +335,11 @@ def _named(path: Path, error: sqlite3.Error) -> LedgerError:
     return LedgerError(f"'{path}' is damaged ({code})", hint=DAMAGED)
 
 
-# -- what stands in it
+# -- its rows
 
 
 def _read(connection: sqlite3.Connection, path: Path) -> Account:
-    """All of it, or an error."""
+    """The whole account, or an error."""
     ((application,),) = connection.execute("PRAGMA application_id").fetchall()
     if application != APPLICATION:
         raise LedgerError(f"'{path}' is no ledger: it is an SQLite database of something else")
@@ -377,13 +374,13 @@ def _read(connection: sqlite3.Connection, path: Path) -> Account:
 
 
 def _write(connection: sqlite3.Connection, account: Account, first: int) -> None:
-    """Write the entries from this number on and the chain; of a file of the first format, all of them."""
+    """Write the entries from this number on and the chain; in a file of the first format, all entries."""
     if connection.execute("PRAGMA user_version").fetchall() == [(1,)]:
         connection.execute("ALTER TABLE terms ADD COLUMN seal TEXT NOT NULL DEFAULT ''")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
         first = 1
     declared, *sums, seal = chain(account.terms, account.entries)
-    rows = [[*entry_row(entry), own] for entry, own in zip(account.entries, sums, strict=True)]
+    rows = [[*entry_row(entry), digest] for entry, digest in zip(account.entries, sums, strict=True)]
     connection.executemany(
         f"INSERT OR REPLACE INTO entries ({ENTRIES}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows[first - 1 :],

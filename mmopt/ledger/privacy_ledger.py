@@ -1,10 +1,7 @@
 """``Ledger``: created, listed, charged, exported, explained.
 
-One release: refused or charged before its noise is drawn, and confirmed when its folder is written.
-
-Why the total of a ledger holds, in words for whoever reads it; the proof is in ``composition``.
-
-``Ledger``: a ledger as users hold it: created, listed, exported, explained.
+A release is a ``Bill``, refused or charged before its noise is drawn; its ``Charge`` is confirmed when its
+folder is written. ``explanation`` tells readers of a ledger why its total holds; the proof is in ``account``.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 
 @dataclass(frozen=True)
 class Bill:
-    """A release that is to be charged to a ledger; its cost is said later.
+    """A release that is to be charged to a ledger; its cost is given later.
 
     ``part``: the value of the ledger's ``partition`` in the rows that are counted; None for all rows.
     """
@@ -63,11 +60,11 @@ class Bill:
 
     @staticmethod
     def to(path: str | Path, data_set: str, part: str | None = None) -> Bill:
-        """Of a release of this data set, or of a part of it, to this ledger.
+        """Bill a release of this data set, or of a part of it, to this ledger.
 
         Raises
         ------
-        OptionError : a name that may not stand in a ledger; a part without a partition.
+        OptionError : a name that a ledger cannot hold; a part without a partition.
         LedgerError : as ``ledger_file.read``; a ledger of another data set.
         """
         checked_name("the data set", data_set)
@@ -84,13 +81,13 @@ class Bill:
         return None if self.partition is None or self.part is None else (self.partition, self.part)
 
     def check(self, neighbours: str, rho: float | None, epsilon: float | None) -> None:
-        """Refuse what ``spend`` would, as the ledger stands now; nothing is spent."""
+        """Refuse what ``spend`` would refuse now; spend nothing."""
         self._cost(ledger_file.read(self.path), neighbours, rho, epsilon)
 
     def spend(
         self, neighbours: str, rho: float | None, epsilon: float | None, workload: str, workload_hash: str
     ) -> Charge:
-        """Charge the release; when this returns, that is on disk.
+        """Charge the release; when this returns, the entry is on disk.
 
         Parameters
         ----------
@@ -106,12 +103,12 @@ class Bill:
         account = ledger_file.spend(
             self.path,
             Entry(0, "", cost, workload, workload_hash, self.part),
-            lambda found: self._same_cost(self._cost(found, neighbours, rho, epsilon), cost),
+            lambda current: self._same_cost(self._cost(current, neighbours, rho, epsilon), cost),
         )
         return Charge(self.path, account, account.entries[-1])
 
-    def _same_cost(self, found: Fraction, cost: Fraction) -> None:
-        if found != cost:
+    def _same_cost(self, cost_at_charge: Fraction, cost: Fraction) -> None:
+        if cost_at_charge != cost:
             raise LedgerError(f"'{self.path}' was replaced meanwhile by a ledger of another measure")
 
     def _refuse_names(self, account: Account) -> None:
@@ -132,7 +129,7 @@ class Bill:
             )
 
     def _cost(self, account: Account, neighbours: str, rho: float | None, epsilon: float | None) -> Fraction:
-        """What the release costs; errors as ``spend``."""
+        """The cost of the release; errors as ``spend``."""
         self._refuse_names(account)
         terms = account.terms
         if terms.neighbours != neighbours:
@@ -161,7 +158,7 @@ class Bill:
 
 @dataclass(frozen=True)
 class Charge:
-    """What a release has spent: the entry, and the account with it."""
+    """The charge of a release: its entry, and the account with it."""
 
     path: Path
     account: Account
@@ -169,14 +166,14 @@ class Charge:
 
     @property
     def words(self) -> str:
-        """What was spent, for whoever sees the release fail."""
+        """The entry in a sentence, for the message of a release that failed after it."""
         return (
             f"{self.account.terms.measure} {shown(self.entry.spent)} was spent before: entry "
             f"{self.entry.number} of the ledger '{self.path}' counts, whatever became of the release"
         )
 
     def section(self) -> dict[str, Any]:
-        """What the manifest says: costs rounded up, what is left rounded down; nothing of the data."""
+        """The ledger's section of the manifest, without data: costs rounded up, what is left rounded down."""
         terms, entry = self.account.terms, self.entry
         part = {} if entry.part is None else {"part": {"column": terms.partition, "value": entry.part}}
         return {
@@ -190,11 +187,11 @@ class Charge:
         }
 
     def confirm(self, folder: Path, manifest: bytes) -> None:
-        """Note in the ledger where the release stands, by its manifest.
+        """Note in the ledger where the release is, and the hash of its manifest.
 
         Raises
         ------
-        LedgerError : as ``ledger_file.confirm``; the release is complete all the same, and says so.
+        LedgerError : as ``ledger_file.confirm``; the message says that the release is complete all the same.
         """
         try:
             ledger_file.confirm(self.path, self.entry, str(folder), hashlib.sha256(manifest).hexdigest())
@@ -208,7 +205,7 @@ class Charge:
 
 @contextmanager
 def charge_in_errors(charge: Charge | None) -> Iterator[None]:
-    """Within, whatever goes wrong also says what was spent: an ``Error`` in its hint, others in a note."""
+    """Within, every error also says what was spent: an ``Error`` in its hint, others in a note."""
     try:
         yield
     except BaseException as error:
@@ -220,16 +217,16 @@ def charge_in_errors(charge: Charge | None) -> Iterator[None]:
 
 
 DELTAS = (1e-6, 1e-9)
-"""At which the epsilon of a rho is said."""
+"""The deltas at which the epsilon of a rho is given."""
 
 
 def epsilon_deltas(rho: Fraction) -> list[str]:
-    """What so much rho amounts to at each of ``DELTAS``: ``(epsilon, delta)``, rounded up."""
+    """The texts ``(epsilon, delta)`` of a rho at each of ``DELTAS``, rounded up."""
     return [f"({rounded(str(epsilon_of(rho, delta)), 6, up=True)}, {delta:g})" for delta in DELTAS]
 
 
 def explanation(account: Account) -> list[str]:
-    """In words: what is counted, which theorem makes the total hold, and what it amounts to; by paragraph."""
+    """Paragraphs: what is counted, which theorem makes the total hold, and what it amounts to."""
     terms, used = account.terms, total_spent(account)
     zcdp = terms.measure == "rho"
     words = [
@@ -287,7 +284,7 @@ LARGEST = sys.float_info.max  # of a total
 
 @dataclass(frozen=True, repr=False)
 class Ledger(Tabular):
-    """A ledger of privacy spent, as it stood when it was read. ``path`` is its file.
+    """A ledger of privacy spent, as it was when read. ``path`` is its file.
 
     >>> import mmopt, tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp(), "people.ledger")
@@ -312,37 +309,38 @@ class Ledger(Tabular):
         neighbours: NeighboursLike = ADD_REMOVE,
         partition: str | None = None,
     ) -> Ledger:
-        """A new ledger, in a new file.
+        """Create a ledger, in a new file.
 
         Parameters
         ----------
         data_set : the name that releases have to give. rho, epsilon : the total, in one of the two: of
             zero-concentrated privacy, in which all noise is counted, or of pure epsilon.
-        neighbours : the unit of privacy: that of every release, as ``mmopt.release`` takes it.
-        partition : a column; releases of the rows with one value of it compose in parallel. For one row added
-            or removed alone: the rows of a person may stand in several parts, a replaced row may change its.
+        neighbours : the unit of privacy of every release, as ``mmopt.release`` takes it.
+        partition : a column; releases of the rows with one value of it compose in parallel. Only where
+            neighbours differ by one row added or removed: the rows of a person may be in several parts, and a
+            replaced row may move to another.
 
         Raises
         ------
-        OptionError : names that may not stand in a ledger; a partition for another unit.
-        PrivacyError : no total, both, or one that is no double, finite and above 0.
-        LedgerError : there is such a file, or it cannot be written.
+        OptionError : names that a ledger cannot hold; a partition for another unit.
+        PrivacyError : no total, both, or one that is not a finite double above 0.
+        LedgerError : the file exists, or cannot be written.
         """
         checked_name("the data set", data_set)
         if partition is not None:
             checked_name("the partition", partition)
         if (rho is None) == (epsilon is None):
             raise PrivacyError(
-                f"the total is rho {_said(rho)} and epsilon {_said(epsilon)}, expected one of the two",
+                f"the total is rho {_words(rho)} and epsilon {_words(epsilon)}, expected one of the two",
                 hint="rho for zero-concentrated privacy, in which Gaussian noise is counted, too",
             )
         measure: Measure = "rho" if epsilon is None else "epsilon"
         total: object = rho if epsilon is None else epsilon
         if isinstance(total, bool) or not isinstance(total, int | float) or not 0 < total < math.inf:
-            raise PrivacyError(f"the total {measure} is {_said(total)}, expected a finite number above 0")
-        if total > LARGEST:  # what is spent, left and explained is said in doubles
+            raise PrivacyError(f"the total {measure} is {_words(total)}, expected a finite number above 0")
+        if total > LARGEST:  # sums are shown and explained in doubles
             raise PrivacyError(
-                f"the total {measure} is {_said(total)}, expected at most {LARGEST:.3g}, the largest double"
+                f"the total {measure} is {_words(total)}, expected at most {LARGEST:.3g}, the largest double"
             )
         unit = Neighbours.of(neighbours)
         if partition is not None and str(unit) != str(ADD_REMOVE):
@@ -359,31 +357,31 @@ class Ledger(Tabular):
 
     @staticmethod
     def load(path: str | Path) -> Ledger:
-        """A ledger, read from its file.
+        """Read a ledger from its file.
 
         Raises
         ------
-        LedgerError : no such file, no ledger, one of a later version, one that was damaged or is held.
+        LedgerError : no such file, no ledger, one of a later version, damaged, or held by another process.
         """
         return Ledger(Path(path), ledger_file.read(Path(path)))
 
     @property
     def total(self) -> float:
-        """What may be spent in all, rounded down."""
+        """The total that may be spent, rounded down."""
         return below(self.account.terms.total)
 
     @property
     def spent(self) -> float:
-        """What all releases have cost together, rounded up."""
+        """The cost of all releases together, rounded up."""
         return above(total_spent(self.account))
 
     @property
     def left(self) -> float:
-        """What a release of the whole table may cost, rounded down; below 0 where the total was lowered."""
+        """The amount left for a release of all rows, rounded down; below 0 where the total was lowered."""
         return below(left(self.account))
 
     def left_for(self, part: str) -> float:
-        """What a release of the rows of one part may cost, rounded down; OptionError without a partition."""
+        """The amount left for a release of one part, rounded down; OptionError without a partition."""
         if self.account.terms.partition is None:
             raise OptionError(f"'{self.path}' declares no partition, and so no part '{part}'")
         return below(left(self.account, part))
@@ -393,7 +391,7 @@ class Ledger(Tabular):
         return "\n\n".join(explanation(self.account))
 
     def rows(self) -> list[tuple[str, str]]:
-        """What is declared, spent and left, as (name, text)."""
+        """The rows of a table, (name, text): the terms, the amount spent and the amount left."""
         terms, used = self.account.terms, total_spent(self.account)
         remaining, what = left(self.account), terms.measure
         lowered = "" if terms.total == terms.declared else f", lowered since from {shown(terms.declared)}"
@@ -419,7 +417,7 @@ class Ledger(Tabular):
         return rows
 
     def _parts(self) -> list[str]:
-        """Those of which releases were made, one name of each."""
+        """The parts with a release, one name for each."""
         names: dict[frozenset[str], str] = {}
         for entry in self.account.entries:
             if entry.part is not None:
@@ -427,7 +425,7 @@ class Ledger(Tabular):
         return list(names.values())
 
     def frame(self) -> Frame:
-        """A row for each release: what was spent, when, on what, and where it stands; costs rounded up."""
+        """A row for each release: its cost, rounded up, its time, workload and folder."""
         entries = self.account.entries
         texts = ("time", "workload", "workload_hash", "part", "state", "folder", "manifest_hash")
         columns = {name: _texts([getattr(entry, name) for entry in entries]) for name in texts}
@@ -442,7 +440,7 @@ class Ledger(Tabular):
         )
 
     def summary(self) -> dict[str, Any]:
-        """All that stands in it as one JSON object; costs in doubles rounded outward, and as fractions."""
+        """The whole ledger as one JSON object; costs in doubles rounded outward, and as fractions."""
         terms = self.account.terms
         return {
             "data_set": terms.data_set,
@@ -492,16 +490,16 @@ class Ledger(Tabular):
         )
 
 
-def _said(total: object) -> str:
-    """What was given as a total; whole numbers beyond doubles, which Python may not print, by their size."""
+def _words(total: object) -> str:
+    """The text of a given total; a whole number beyond doubles, which Python may not print, by its size."""
     if isinstance(total, int) and abs(total) > LARGEST:
         return f"about {'-' if total < 0 else ''}10^{math.log10(abs(total)):.0f}"
     return repr(total)
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
-    own = {name: getattr(entry, name) for name in entry.__dataclass_fields__ if name != "spent"}
-    return {**own, "spent": above(entry.spent), "spent_exactly": str(entry.spent)}
+    fields = {name: getattr(entry, name) for name in entry.__dataclass_fields__ if name != "spent"}
+    return {**fields, "spent": above(entry.spent), "spent_exactly": str(entry.spent)}
 
 
 def _texts(values: list[str | None]) -> Any:

@@ -1,4 +1,4 @@
-"""From a strategy and data to released answers: plan, measure, answer, write; simulate. Never solves.
+"""From a strategy and data to released answers: plan, measure, answer, write; simulate. Solves nothing.
 
 OpenDP is imported only when noise is drawn.
 

@@ -1,8 +1,8 @@
-"""How far estimates of the queries are from the truth: standard errors and intervals, before any data.
+"""Standard errors and intervals of the estimates of the queries, before any data.
 
 All estimates are linear in one vector of k noisy answers that determines one estimate of B x, so they
 are consistent: a linear relation between queries holds between their estimates. The error of an estimate
-is Σ a_j z_j with the drawn noise z and known coefficients a, whatever the data are.
+is Σ a_j z_j with the drawn noise z and coefficients a that are independent of the data.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from mmopt.workloads.query_product import LEAST_MISSED
 
 _MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
 NEARLY_NORMAL = 1e-6
-"""Of probability: what may part drawn and normal noise where they are taken as one."""
+"""The largest distance, in probability, at which drawn noise is taken for normal noise."""
 
 _SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
 
 BEYOND = 1e-9
-"""Relative: so much beyond its last number an interval ends, whatever is rounded, unless errors are whole;
-one that is asked for may end twice as far beyond."""
+"""An interval ends this far, relatively, beyond its last number, against rounding, unless errors are whole
+numbers; an interval with a wish may end twice as far beyond."""
 
-_GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of what smooths one without a lattice
+_GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of the blur of one without a lattice
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,35 +48,37 @@ class Intervals:
     is_exact: bool
 
     def __post_init__(self) -> None:
-        """They are kept for whoever asks again."""
+        """Make the arrays read-only: ``intervals`` returns the same ones again."""
         self.widths.flags.writeable = self.coverage.flags.writeable = False
 
 
 def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
-    own = [noise.variance(part.relative * scale) for part in finer(integer.parts, fineness)]
-    return np.ldexp(np.sqrt(own), -fineness)
+    variances = [noise.variance(part.relative * scale) for part in finer(integer.parts, fineness)]
+    return np.ldexp(np.sqrt(variances), -fineness)
 
 
 def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
     """Standard errors (m,) at integer noise of parameter `scale`.
 
-    Several parts are combined by least squares; where that has too many coefficients these are upper bounds.
+    Several parts are combined by least squares; with too many coefficients for that these are upper bounds.
     """
-    own = deviations(noise, integer, scale, fineness)
-    if len(own) == 1 or not has_coefficients(integer):
-        return integer.standard_errors(own)
-    terms = _coefficients(noise, integer, scale, fineness) * np.repeat(own, [p.rows for p in integer.parts])
+    sigmas = deviations(noise, integer, scale, fineness)
+    if len(sigmas) == 1 or not has_coefficients(integer):
+        return integer.standard_errors(sigmas)
+    terms = _coefficients(noise, integer, scale, fineness) * np.repeat(
+        sigmas, [p.rows for p in integer.parts]
+    )
     return np.asarray(np.sqrt(np.square(terms).sum(axis=1)))
 
 
 def has_coefficients(integer: Measured) -> bool:
-    """Whether queries and cells are few enough for the law of each one's error."""
+    """Whether queries and cells are few enough for the law of the error of each query."""
     return integer.rows * max(len(integer.variances), integer.workload.n, integer.rows) <= _MOST
 
 
 def check_confidence(confidence: object) -> None:
-    """OptionError for one outside (0, 1), or so near to 1 that the law is not known so far out."""
+    """Raise OptionError for a confidence outside (0, 1), or too near to 1 for the computed law."""
     if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
         problem = f"confidence is {confidence!r}, expected a number above 0 and below 1"
         raise OptionError(problem, hint="for example 0.95")
@@ -88,12 +90,12 @@ def check_confidence(confidence: object) -> None:
 def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, confidence: float) -> Intervals:
     """The shortest symmetric intervals that hold the truth with probability `confidence`, each query alone.
 
-    Noise that is next to normal has the quantile of rounded normal noise; what parts the two (its
+    Noise that is next to normal has the quantile of rounded normal noise; the distance between the two (its
     ``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
-    √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: so much wider is the interval.
-    Otherwise the coverage is that of the law drawn, as ``_half_width`` finds it.
+    √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: the interval is wider by this.
+    Otherwise the coverage is that of the law drawn, by ``_half_width``.
 
-    Where there are too many coefficients for that, the widths are upper bounds: the noise's ``tail``.
+    With too many coefficients for that, the widths are upper bounds: the noise's ``tail``.
 
     Errors as ``check_confidence``.
     """
@@ -111,9 +113,9 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
     if is_few:
         drawn = np.repeat(scales, rows)
         queries = _coefficients(noise, integer, scale, fineness)
-        found = np.array([_query(row, drawn, noise, confidence) for row in queries])
-        return Intervals(np.ldexp(found[:, 0], -fineness), found[:, 1], bool(found[:, 2].all()))
-    # In parameters of the noise, not in its deviations: those of small scales are below it.
+        figures = np.array([_query(row, drawn, noise, confidence) for row in queries])
+        return Intervals(np.ldexp(figures[:, 0], -fineness), figures[:, 1], bool(figures[:, 2].all()))
+    # In parameters of the noise, not in its deviations: at small scales these are smaller.
     parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
     widths = parameters * math.sqrt(noise.continuous.variance) * noise.tail(missed, float(scales.min()))
     return Intervals(widths, np.full(len(errors), confidence), False)
@@ -125,16 +127,16 @@ def _coefficients(noise: Noise, integer: Measured, scale: float, fineness: int) 
     return coefficients(integer, deviations(noise, integer, scale, fineness))
 
 
-def coefficients(integer: Measured, own: Array, queries: Ints | slice = slice(None)) -> Array:
-    """a (k, rows) of some queries' errors: what is estimated from an answer of 1 to one measured row.
+def coefficients(integer: Measured, sigmas: Array, queries: Ints | slice = slice(None)) -> Array:
+    """a (k, rows) of some queries' errors: their estimates from an answer of 1 to one measured row.
 
-    own : as ``deviations``.
+    sigmas : the ``deviations`` of the parts.
     """
     columns = []
     for row in range(integer.rows):
         unit = np.zeros(integer.rows)
         unit[row] = 1.0
-        columns.append(integer.estimate(unit, own)[queries])
+        columns.append(integer.estimate(unit, sigmas)[queries])
     return np.column_stack(columns)
 
 
@@ -168,19 +170,19 @@ def _half_width(
 ) -> tuple[float, float, bool]:
     """The least t with P(|error| <= t) >= `confidence`, that probability, and whether it is exact.
 
-    The error has `counts` terms of each of the `sizes`, of largest 1, with noise of the `scales`. Its law is
-    that of its characteristic function, on a period beyond which it has less than 1e-9.
+    The error has `counts` terms of each of the `sizes`, of which the largest is 1, with noise of the
+    `scales`. Its law is that of its characteristic function, on a period beyond which it has less than 1e-9.
 
     Coefficients that are multiples of one number put the error on a lattice, where its probabilities are
-    exact. Noise of large scales makes a law that is as good as a continuous one, rounded; that is cut into
-    512 cells a standard deviation, and t is larger by what rounding moves, half a unit of every term. What is
-    neither is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the deviation:
-    P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
+    exact. Noise of large scales makes a law that is as good as a continuous one, rounded: it is cut into 512
+    cells a standard deviation, and t is larger by the effect of rounding, half a unit of every term. Every
+    other law is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the
+    deviation: P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
     """
-    known = {scale: noise.variance(scale) for scale in set(scales)}
-    spread = math.sqrt(np.dot(np.square(sizes) * counts, [known[scale] for scale in scales]))
+    variances = {scale: noise.variance(scale) for scale in set(scales)}
+    spread = math.sqrt(np.dot(np.square(sizes) * counts, [variances[scale] for scale in scales]))
     span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
-    # Sizes that are small beside the largest are on no lattice with it.
+    # Sizes that are tiny next to the largest are on no lattice with it.
     is_lattice = step is not None and span <= step * _GRID and min(sizes) > 1e-10
     unit = step if step is not None and is_lattice else span / _GRID
     count = 2 ** max(7, math.ceil(math.log2(span / unit)))
@@ -195,7 +197,7 @@ def _half_width(
         transform[chunk] = np.exp(logarithms)
         if is_low and logarithms[-1] < -40:
             break
-    # What rounding moves an error of noise that is as good as continuous.
+    # How far rounding moves an error of noise that is as good as continuous.
     moved = 0.0 if is_lattice else 0.5 * float(np.dot(sizes, counts))
     is_smooth = is_low and transform[-1] < NEARLY_NORMAL and moved < _BLUR * unit
     blur = 0 if is_lattice or is_smooth else _BLUR

@@ -27,7 +27,7 @@ from mmopt.workloads.tidy_columns import require_table, tidy_columns
 Bools = npt.NDArray[np.bool_]
 
 FIGURES = ("estimate", "standard_error", "low", "high", "coverage")
-"""Names of the columns of numbers, where answers are published."""
+"""Names of the columns of numbers in published answers."""
 
 _ROUNDED = 1e-14  # relative: some 90 roundings of an answer
 _LOOKED_AT = 2**22  # entries of a factor
@@ -40,8 +40,7 @@ class Answers(Tabular):
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
     given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
     truth, under the law of the noise (``accuracy.intervals``). ``private`` is False for simulated noise:
-    such answers must not be published. ``columns`` (m,) say what each query counts, by attribute
-    (``tidy_columns``).
+    such answers must not be published. ``columns`` (m,) describe each query by attribute (``tidy_columns``).
     """
 
     groups: tuple[str, ...]
@@ -68,11 +67,10 @@ def measure(
 ) -> Answers:
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
 
-    Where ``plan.integer.tables`` are all that is needed, `x` may be counts by them (``marginal_counts``).
-    It counts each row in the cell that the domain's rules say; a row without one may be left out where they
-    say drop, or nothing. Where a query has whole numbers only, an answer that is whole up to rounding errors
-    is given as a whole number. With `simulate_seed`, the noise is numpy's and the answers are marked
-    ``private=False``.
+    Where ``plan.integer.tables`` suffice, `x` may be counts by them (``marginal_counts``). It counts each row
+    in the cell that the domain's rules give; a row without one may be left out where they say drop, or
+    nothing. Where a query has whole numbers only, an answer that is whole up to rounding errors is given as a
+    whole number. With `simulate_seed`, the noise is numpy's and the answers are marked ``private=False``.
 
     Raises
     ------
@@ -88,46 +86,46 @@ def measure(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exact:
-    """What was counted, CONFIDENTIAL: the exact answers (rows,) in integers, before noise is drawn."""
+    """The exact answers (rows,) in integers, before noise is drawn: CONFIDENTIAL."""
 
     plan: Plan
     exact: AnyInts
     simulate_seed: int | None
     confidence: float
-    found: Intervals
+    intervals: Intervals
 
     def answers(self) -> Answers:
-        """The answers with noise, drawn anew at each call: each costs as much, and who calls pays.
+        """The answers with noise, drawn anew at each call: each call costs the full price to the caller.
 
         Raises PrivacyError where OpenDP's accounting does not confirm the plan's cost.
         """
-        plan, integer, found = self.plan, self.plan.integer, self.found
+        plan, integer, intervals = self.plan, self.plan.integer, self.intervals
         if self.simulate_seed is None:
             noisy = _with_noise(plan, self.exact)
         else:
-            own = np.repeat([p.relative for p in plan.parts], [p.rows for p in plan.parts])
-            noisy = simulate(plan.law, self.exact, plan.scale * own, self.simulate_seed)
+            relative = np.repeat([p.relative for p in plan.parts], [p.rows for p in plan.parts])
+            noisy = simulate(plan.law, self.exact, plan.scale * relative, self.simulate_seed)
         drawn = deviations(plan.law, integer, plan.scale, plan.fineness)
         measured = np.ldexp(noisy.astype(np.float64), -plan.fineness)
         is_whole = np.concatenate([_are_whole(block) for block in plan.workload.blocks])
         estimates = _whole(integer.estimate(measured, drawn), is_whole)
-        # More than what doubles round of Σ a y: at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
+        # More than the rounding of Σ a y, which is at most √(Σ a² s²) √(Σ (y/s)²) (Cauchy and Schwarz).
         size = float(np.linalg.norm(measured / np.repeat(drawn, [part.rows for part in plan.parts])))
         slack = _ROUNDED * size * plan.standard_errors
         return Answers(
             **described(plan.workload),
             estimates=estimates,
             standard_errors=plan.standard_errors,
-            low=_whole(estimates - found.widths, is_whole, -slack),
-            high=_whole(estimates + found.widths, is_whole, slack),
-            coverage=found.coverage,
+            low=_whole(estimates - intervals.widths, is_whole, -slack),
+            high=_whole(estimates + intervals.widths, is_whole, slack),
+            coverage=intervals.coverage,
             confidence=self.confidence,
             private=self.simulate_seed is None,
         )
 
 
 def described(workload: Workload) -> dict[str, Any]:
-    """What ``Answers`` say of the queries: groups, labels and columns."""
+    """The fields of ``Answers`` that describe the queries: groups, labels and columns."""
     return {
         "groups": tuple(name for name, rows in workload.groups() for _ in range(rows.stop - rows.start)),
         "labels": tuple(workload.labels()),
@@ -141,7 +139,7 @@ def counted_exactly(
     simulate_seed: int | None = None,
     confidence: float = 0.95,
 ) -> Exact:
-    """All of ``measure`` but the noise: whatever can be refused is refused here, and nothing is spent yet.
+    """All of ``measure`` but the noise: every refusal is here, and nothing is spent yet.
 
     Arguments and errors are those of ``measure``.
     """
@@ -153,48 +151,48 @@ def counted_exactly(
     require_table(plan.workload)
     integer = plan.integer
     data = _checked_tables(plan, x) if isinstance(x, CountedTables) else checked_counts(x, plan.workload.n)
-    found = plan.intervals(confidence)
+    intervals = plan.intervals(confidence)
     check_scales(plan.parts, plan.scale)
     if simulate_seed is None:
         check_claim(plan)
     answers = integer.answers(data) if isinstance(data, np.ndarray) else integer.answers_of(data)
-    return Exact(plan, np.left_shift(answers, plan.fineness), simulate_seed, confidence, found)
+    return Exact(plan, np.left_shift(answers, plan.fineness), simulate_seed, confidence, intervals)
 
 
 def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
     """The answers with OpenDP's noise, part by part; it confirms the costs that ``check_claim`` adds up."""
-    parts, noise, found = plan.parts, plan.law, []
-    for part, own in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
+    parts, noise, noisy = plan.parts, plan.law, []
+    for part, answers in zip(parts, np.split(exact, np.cumsum([p.rows for p in parts])[:-1]), strict=True):
         scale, squared = part.relative * plan.scale, part.squared_sensitivity
-        found.append(add_noise(noise, own, scale, squared, noise.cost(squared, scale)))
-    return np.concatenate(found)
+        noisy.append(add_noise(noise, answers, scale, squared, noise.cost(squared, scale)))
+    return np.concatenate(noisy)
 
 
 def check_claim(plan: Plan) -> None:
-    """PrivacyError unless the claim is of what is drawn: computed again, as plans may be changed by hand."""
-    known = [part.squared_sensitivity for part in plan.integer.parts]
+    """Raise PrivacyError unless the claim covers the noise, computed anew: plans may be changed by hand."""
+    squares = [part.squared_sensitivity for part in plan.integer.parts]
     least = plan.integer.squared_sensitivities()
-    if any(a < b for a, b in zip(known, least, strict=True)):
+    if any(a < b for a, b in zip(squares, least, strict=True)):
         raise PrivacyError(
-            f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {known}"
+            f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {squares}"
         )
-    asked = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-    found = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, asked)[:3]
+    allowed = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+    costs = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed)[:3]
     claimed = (plan.rho, plan.delta, plan.epsilon)
-    for name, own, told in zip(("rho", "delta", "epsilon"), found, claimed, strict=True):
-        if own != told and (own is None or told is None or not own <= told):  # also for NaN
-            raise PrivacyError(f"this noise costs {name} {own!r}, the release claims {told!r}")
+    for name, cost, stated in zip(("rho", "delta", "epsilon"), costs, claimed, strict=True):
+        if cost != stated and (cost is None or stated is None or not cost <= stated):  # also for NaN
+            raise PrivacyError(f"this noise costs {name} {cost!r}, the release claims {stated!r}")
 
 
 def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
-    """Values with slack; whole numbers where the query's entries are, and its value but for rounding."""
+    """Values with slack; whole numbers where the query's entries are whole, and its value up to rounding."""
     nearest = np.rint(values) + 0.0  # no -0
     is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)
     return np.where(is_whole & is_near & (np.abs(values) < 2**40), nearest, values + slack + 0.0)
 
 
 def _are_whole(block: Block) -> Bools:
-    """Which queries (m,) have whole entries; none of a large factor that holds anything but counts."""
+    """Whether each query (m,) has whole entries; none of a block whose large factors are not all ranges."""
     if isinstance(block, Explicit):
         return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.chunks(1024)])
     factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Ranges)]

@@ -1,10 +1,8 @@
 """The folder of a release: columns of answers and accuracy, manifest, strategy.
 
-The accuracy of each query as columns: what a table, a file and a chart of it are made from.
-
-Answers as columns: what each query says, then its numbers, rounded as they are published.
-
-A release on disk: answers, manifest and what belongs to them in a new folder, complete or absent.
+Tables, files and charts are made from the columns of accuracy. The columns of answers describe each query and
+give its numbers, rounded as published. A release on disk is a new folder of answers, manifest and further
+files, complete or absent.
 """
 
 from __future__ import annotations
@@ -42,16 +40,17 @@ NAMES = (
     *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
     *("within_confidence", "meets", "share_of_cost"),
 )
-"""Of columns, that no attribute has."""
+"""The names of columns that are not attributes."""
 
 
 def accuracy_columns(plan: Plan, confidence: float) -> Frame:
-    """One row a query, in their order; nothing in them depends on data.
+    """One row for each query, in their order; nothing in them depends on data.
 
-    query, label : its group and its own text; then what the query says of each attribute (``tidy_columns``).
+    query, label : its group and its label; then a column for each attribute (``tidy_columns``).
     standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
-    max_variance, within, within_confidence : what is asked for, or NaN (a max_variance that a wish implies is
-    not); meets : whether that is held, NaN where nothing is asked for. None of these where nothing is at all.
+    max_variance, within, within_confidence : its targets and wishes, or NaN (a max_variance that a wish
+    implies is left out); meets : whether they are met, NaN without one. These columns are left out where no
+    query has a target.
 
     Raises
     ------
@@ -61,7 +60,7 @@ def accuracy_columns(plan: Plan, confidence: float) -> Frame:
 
 
 def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
-    """The columns that say no more than numbers do, and the kind of the noise: all but texts of the queries.
+    """The columns of numbers, and the kind of the noise: all but the texts of the queries.
 
     Raises
     ------
@@ -69,7 +68,7 @@ def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
     """
     workload = plan.workload
     targets = np.array(workload.targets)
-    asked = np.isfinite(targets)
+    is_targeted = np.isfinite(targets)
     meets = np.square(plan.standard_errors) <= targets
     half_widths, confidences = np.full(workload.m, np.inf), np.full(workload.m, np.nan)
     for rows, wish in wishes(workload.blocks):
@@ -83,18 +82,18 @@ def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
         "half_width": plan.intervals(confidence).widths,
         "noise": np.full(workload.m, plan.kind, dtype=object),
     }
-    if asked.any():
+    if is_targeted.any():
         columns |= {
             "max_variance": np.where(np.isfinite(targets), targets, np.nan),
             "within": np.where(np.isfinite(half_widths), half_widths, np.nan),
             "within_confidence": confidences,
-            "meets": np.where(asked, meets, np.nan),
+            "meets": np.where(is_targeted, meets, np.nan),
         }
     return columns
 
 
 SMALL = 1e-9
-"""Standard errors: finer digits of refined answers are not written."""
+"""The finest digit of refined answers that is written, in standard errors."""
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 REFINED = (
@@ -112,7 +111,7 @@ def answers_frame(answers: Answers, metadata: Mapping[str, str] | None = None) -
     """
     numbers = (answers.estimates, answers.standard_errors, answers.low, answers.high, answers.coverage)
     shown = np.array([_rounded(*row) for row in zip(*(column.tolist() for column in numbers), strict=True)])
-    # A last column, not a comment: readers by name or by position go on, and rows that are copied keep it.
+    # A last column, not a comment: readers by name or position still work, and copied rows keep it.
     mark = {} if answers.private else {"private": np.zeros(len(shown), dtype=bool)}
     warning = {} if answers.private else {"warning": SIMULATED}
     return Frame(
@@ -144,7 +143,7 @@ def _rounded(estimate: float, error: float, low: float, high: float, covered: fl
 
 
 def _digits(number: float, error: float) -> int:
-    """Twelve, or more where they are above 1e-6 standard errors: beyond is what arithmetic rounds."""
+    """Twelve, or more where these are above 1e-6 standard errors; further digits are rounding."""
     ratio = math.log10(abs(number) / error) if number and error else 0
     return min(17, max(12, 7 + math.floor(ratio)))
 
@@ -159,7 +158,7 @@ GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
 def stated(plan: Plan, private: bool) -> dict[str, Any]:
-    """What a manifest says that follows from the plan, for private or simulated noise."""
+    """The sections of a manifest that follow from the plan, for private or simulated noise."""
     integer = plan.integer
     return {
         "warning": plan.warning,
@@ -196,24 +195,24 @@ def stated(plan: Plan, private: bool) -> dict[str, Any]:
 
 
 def noise_words(law: Noise, private: bool) -> dict[str, str]:
-    """What a manifest says of the kind of noise, and of what draws it."""
+    """The kind of noise and its sampler, in the words of a manifest."""
     kind, sampler = (f"discrete {law.name}", law.sampler) if private else ("simulated, not private", "numpy")
     return {"kind": kind, "sampler": sampler}
 
 
-def coverage_kind(found: Intervals) -> str:
-    """What a manifest says of the coverage of intervals."""
-    return "of the law drawn" if found.is_exact else "lower bound"
+def coverage_kind(intervals: Intervals) -> str:
+    """The kind of the coverage of intervals, in the words of a manifest."""
+    return "of the law drawn" if intervals.is_exact else "lower bound"
 
 
 def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
-    """What was asked, what was spent and with which software.
+    """The manifest of a release: its queries, its cost, its accuracy and its software.
 
     It must not hold exact facts about the data, such as a row count or how many rows were dropped: those
-    are not covered by the privacy claim. `extra` (JSON values, such as the program's name and source) is
-    held to the same rule by the caller; a key that stands already is an OptionError.
+    are not covered by the privacy claim. The caller holds `extra` (JSON values, such as the program's name
+    and source) to the same rule; a key that the manifest has already is an OptionError.
     """
-    found = plan.intervals(answers.confidence)
+    intervals = plan.intervals(answers.confidence)
     manifest: dict[str, Any] = {
         "format": "mmopt release 2",
         "private": answers.private,
@@ -222,9 +221,9 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
             "rmse": plan.rmse,
             "confidence": answers.confidence,
             "coverage": {
-                "least": float(found.coverage.min()),
-                "largest": float(found.coverage.max()),
-                "kind": coverage_kind(found),
+                "least": float(intervals.coverage.min()),
+                "largest": float(intervals.coverage.max()),
+                "kind": coverage_kind(intervals),
             },
         },
         "versions": {
@@ -249,11 +248,11 @@ def write_release(
 ) -> Path:
     """Write answers.csv, answers.parquet, further files and manifest.json into the new folder `folder`.
 
-    All are written and synced in a temporary sibling that is then renamed, so the folder appears complete or
+    They are written and synced in a temporary sibling that is then renamed, so the folder appears complete or
     not at all; siblings that killed processes left are removed. The manifest lists the other files with their
     SHA-256. The columns are those of ``answers_frame``; both files of answers hold the same numbers, rounded
     far below their standard errors, ends of intervals outwards. Simulated answers have one more column,
-    ``private``, which says false in every row.
+    ``private``, which is false in every row.
 
     Returns
     -------
@@ -295,7 +294,7 @@ def write_release(
                 file.flush()
                 os.fsync(file.fileno())
         _sync(temporary)
-        # rename(2) would replace an empty folder made meanwhile, but refuses any other thing.
+        # rename(2) would replace an empty folder made meanwhile, but nothing else.
         os.rename(temporary, target)
         _sync(target.parent)
     except OSError as error:
@@ -308,28 +307,28 @@ def write_release(
 
 
 def partial_sibling(target: Path) -> Path:
-    """The name under which a release is written before it has its own."""
+    """The name of the temporary folder in which a release is written."""
     return target.parent / f".{target.name[:_KEPT]}.{secrets.token_hex(4)}.partial"
 
 
 def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What the metadata of a file of answers say of the guarantee, as texts."""
+    """The guarantee as texts, for the metadata of a file of answers."""
     privacy = manifest.get("privacy", {})
     return {key: str(privacy[key]) for key in GUARANTEE if privacy.get(key) is not None}
 
 
 def _remove_left(target: Path) -> None:
-    """Remove what was begun for this target by processes that are no more: nobody holds its lock."""
+    """Remove folders that dead processes began for this target: their locks are free."""
     name = re.compile(rf"\.{re.escape(target.name[:_KEPT])}\.\w{{8}}\.partial")
     with contextlib.suppress(OSError):
-        for found in target.parent.iterdir():
-            if name.fullmatch(found.name) and (lock := _lock(found)) is not None:
-                shutil.rmtree(found, ignore_errors=True)
+        for sibling in target.parent.iterdir():
+            if name.fullmatch(sibling.name) and (lock := _lock(sibling)) is not None:
+                shutil.rmtree(sibling, ignore_errors=True)
                 os.close(lock)
 
 
 def _lock(folder: Path) -> int | None:
-    """The handle of a lock that ends with this process; None where another has it, or there are no locks."""
+    """The handle of a lock that ends with this process; None where another has it, or without locks."""
     if os.name == "nt":
         return None
     import fcntl

@@ -1,12 +1,8 @@
 """``plan``: the noise, cost and accuracy of a release before any data; covariances of its errors.
 
-A release as it was planned: what is measured with which noise, and the claim that this proves.
-
-The noise that targets and wishes ask for, and what a privacy says to its cost; before any data is read.
-
-``plan``: what a release will cost and how accurate it will be, before any data is read.
-
-How the errors of released estimates go together: their covariance matrix, from the law that was drawn.
+A ``Plan`` holds the integer matrix to measure, the noise, and the privacy claim that follows. The noise is
+the least that a privacy allows, or the most that targets and wishes allow, if a privacy covers its cost.
+``covariance`` is the covariance matrix of the errors of released estimates, from the law that was drawn.
 """
 
 from __future__ import annotations
@@ -53,7 +49,7 @@ class Plan(Tabular):
     Attributes
     ----------
     integer : the integer matrix to measure, and how to reconstruct from it.
-    absolute : the noise is what the targets ask for, rather than what `privacy` allows.
+    absolute : whether the targets set the noise, rather than `privacy`.
     scale : parameter of the noise, in units of the integer matrix; that of a part is this times its
         relative noise.
     fineness : the matrix is measured times 2^fineness, with as many times the noise.
@@ -62,8 +58,8 @@ class Plan(Tabular):
         costs epsilon delta is 0, also where `privacy` allows more. It need not follow from rho, which is
         kept for composition.
     allowed : the rho that `privacy` allows, or the epsilon; None when only the targets decide.
-    theorem : what epsilon rests on; rho of Gaussian noise is always Theorem 14 of Canonne, Kamath and
-        Steinke 2020.
+    theorem : the theorem behind epsilon; rho of Gaussian noise is always by Theorem 14 of Canonne, Kamath
+        and Steinke 2020.
     standard_errors : (m,) predicted, in counts.
     chosen_for : the set of neighbours that the strategy was chosen for; the noise is for ``neighbours``.
     """
@@ -84,12 +80,12 @@ class Plan(Tabular):
 
     @property
     def neighbours(self) -> Neighbours:
-        """What neighbouring tables are."""
+        """The set of neighbouring tables."""
         return self.integer.neighbours
 
     @property
     def sensitivity_of(self) -> str:
-        """What bounds the change of the measured answers between neighbouring tables, in words."""
+        """In words, the bound on the change of the measured answers between neighbouring tables."""
         norm, neighbours = f"L{self.integer.norm} norm of a", self.neighbours
         if neighbours.times is not None:
             often = "" if neighbours.is_one_row else f"{neighbours.times} times the "
@@ -108,15 +104,15 @@ class Plan(Tabular):
 
     @property
     def scaled_from(self) -> str:
-        """Where the strategy was chosen for another set of neighbours: that, in words."""
-        chosen, asked = str(self.chosen_for), str(replace(self.neighbours, column=""))
-        if chosen == asked or (self.chosen_for.is_one_row and self.neighbours.times is not None):
+        """In words, the other set of neighbours that the strategy was chosen for; "" where it is this one."""
+        chosen, unit = str(self.chosen_for), str(replace(self.neighbours, column=""))
+        if chosen == unit or (self.chosen_for.is_one_row and self.neighbours.times is not None):
             return ""
-        return f"the strategy was chosen for {chosen}; its sensitivity to {asked} sets the noise"
+        return f"the strategy was chosen for {chosen}; its sensitivity to {unit} sets the noise"
 
     @property
     def not_covered(self) -> str:
-        """What may become known of the data beside what the claim covers, in words."""
+        """In words, facts about the data that a release may reveal and the claim does not cover."""
         uses = attribute_uses(self.workload)
         read = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
         names = ", ".join(a.name for a in read if {"", "refuse"} & {a.outside, a.missing})
@@ -126,12 +122,12 @@ class Plan(Tabular):
 
     @property
     def warning(self) -> str:
-        """What is to be said of a claim that protects next to nothing, or nothing."""
+        """The warning for a claim that protects next to nothing, or nothing; else ""."""
         return privacy_warning(self.epsilon, self.delta, self.rho)
 
     @property
     def rounding(self) -> str:
-        """Where integers do not come close to the strategy: how far they are from it, in words."""
+        """In words, how far the integers are from the strategy; "" where they are close."""
         grown = self.integer.loss
         if grown <= WORTH_SAYING:
             return ""
@@ -171,7 +167,7 @@ class Plan(Tabular):
 
     @property
     def set_by(self) -> str:
-        """What set the scale of the noise: "targets" or "privacy parameters"."""
+        """The origin of the noise scale: "targets" or "privacy parameters"."""
         return "targets" if self.absolute else "privacy parameters"
 
     @property
@@ -181,19 +177,19 @@ class Plan(Tabular):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What is measured: the parts of the integer matrix, at this fineness."""
+        """The measured parts of the integer matrix, at this fineness."""
         return finer(self.integer.parts, self.fineness)
 
     def intervals(self, confidence: float) -> Intervals:
         """The queries' intervals, as ``accuracy.intervals``.
 
-        Where queries have no integer basis they are wider by what rounding these biases MAX_ROWS rows.
+        Where queries have no integer basis they are wider by the bias of rounding over MAX_ROWS rows.
         """
-        found = intervals(self.law, self.integer, self.scale, self.fineness, confidence)
+        drawn = intervals(self.law, self.integer, self.scale, self.fineness, confidence)
         if not self.integer.is_biased:
-            return found
+            return drawn
         bias = self.integer.bias * float(np.abs(self.workload.queries).max()) * MAX_ROWS
-        return Intervals(found.widths + bias, found.coverage, found.is_exact and bias == 0)
+        return Intervals(drawn.widths + bias, drawn.coverage, drawn.is_exact and bias == 0)
 
     @property
     def rmse(self) -> float:
@@ -222,18 +218,18 @@ class Plan(Tabular):
 
 
 def claim(
-    noise: Noise, integer: Measured, fineness: int, scale: float, delta: float | None, asked: float
+    noise: Noise, integer: Measured, fineness: int, scale: float, delta: float | None, allowed: float
 ) -> tuple[float | None, float | None, float | None, str]:
     """The rho, delta, epsilon and theorem that noise of this scale proves, as ``Plan`` holds them.
 
-    Errors, and `asked`, as ``noise.approximate_epsilon``.
+    Errors, and `allowed`, as ``noise.approximate_epsilon``.
     """
     cheap = cost(noise, integer.parts, scale)
     if noise.unit == "epsilon":
         return None, 0.0, cheap, noise.theorem
     if delta is None:
         return cheap, None, None, noise.theorem
-    return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, asked)
+    return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, allowed)
 
 
 def guarantee_of(rho: float | None, delta: float | None) -> str:
@@ -244,7 +240,7 @@ def guarantee_of(rho: float | None, delta: float | None) -> str:
 
 
 def composed(theorem: str, parts: Sized) -> str:
-    """The theorem, with what makes one claim of several measurements."""
+    """The theorem, with a remark on composition where there are several measurements."""
     count = len(parts)
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
 
@@ -255,8 +251,8 @@ _TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy
 def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measured, noise: Noise) -> float:
     """The scale, in integer units, at which rounding takes no query above its target.
 
-    Of noise whose unit targets refer to (``Noise.takes_targets``) that unit, shrunk where it must be; of
-    other noise the largest.
+    For noise whose unit targets refer to (``Noise.takes_targets``) it is that unit, shrunk where necessary;
+    for other noise the largest such scale.
 
     Raises
     ------
@@ -287,10 +283,11 @@ def scale_for_targets(workload: Workload, strategy: StrategyForm, integer: Measu
     return math.ldexp(math.sqrt(factor) * (1 - 2.0**-49), integer.bits)
 
 
-def excess_over_asked(plan: Plan) -> float:
-    """The largest ratio of a query's half width to that of its wish; of other noise also of its deviation.
+def excess_over_wishes(plan: Plan) -> float:
+    """The largest ratio of a query's half width to that of its wish, or of its deviation to its target.
 
-    0 where nothing is asked for. Noise whose unit targets refer to meets them by ``scale_for_targets``.
+    0 without wishes and targets. Deviations count for noise without ``takes_targets`` only: other noise meets
+    targets by ``scale_for_targets``.
     """
     widths = [
         float(plan.intervals(wish.confidence).widths[rows].max()) / (wish.half_width * (1 + 2 * BEYOND))
@@ -301,19 +298,19 @@ def excess_over_asked(plan: Plan) -> float:
 
 
 def check_cost(plan: Plan, privacy: Privacy) -> None:
-    """PrivacyError when the targets cost more than `privacy` allows."""
+    """Raise PrivacyError when the targets cost more than `privacy` allows."""
     assert plan.allowed is not None
     delta = None if plan.rho is None else privacy.delta
     name, spent = plan.spent
     if spent <= plan.allowed:
         return
     factor = (least_scale(plan.law, plan.integer, plan.fineness, plan.allowed, delta) / plan.scale) ** 2
-    asked = wishes(plan.workload.blocks)
+    pairs = wishes(plan.workload.blocks)
     targets = np.array(plan.workload.targets)
-    for rows, wish in asked:
+    for rows, wish in pairs:
         targets[rows] = np.where(targets[rows] < wish.variance, targets[rows], np.inf)
     changes = [f"every max_variance by {_round_up(factor)}"] if np.isfinite(targets).any() else []
-    changes += [f"every within by {_round_up(math.sqrt(factor))}"] if asked else []
+    changes += [f"every within by {_round_up(math.sqrt(factor))}"] if pairs else []
     at = f" at delta {delta:g}" if delta is not None else ""
     raise PrivacyError(
         f"the targets cost {name} {rounded(str(spent), 6, up=True)}{at}, "
@@ -328,10 +325,10 @@ def _round_up(value: float) -> str:
     return f"{(math.floor(value / unit) + 1) * unit:.4g}"
 
 
-_WORTH = 0.99  # of variance or epsilon, below which answers that are not whole are worth it
+_WORTH = 0.99  # answers that are not whole are worth it below this part of the variance or epsilon
 _NO_NOISE = 1 / 200  # the scale on integers below which draws are zeros
-_LEAST_STEP = 2.0**-10  # by which noise is shrunk that is still too much after a first step
-_CLOSE = 1e-6  # relative: to which the most noise is found that is little enough
+_LEAST_STEP = 2.0**-10  # the least relative step by which noise is shrunk after the first step
+_CLOSE = 1e-6  # relative precision of the largest noise that meets the wishes
 
 
 def plan(
@@ -346,25 +343,25 @@ def plan(
     The sensitivity is that of the integers to these neighbours, by default those that the strategy was
     chosen for.
 
-    With `absolute` unset, the noise is the least that `privacy` allows. With `absolute` it is what the
-    targets ask for, and the release costs what that costs: for norm 2 unit noise on the strategy
-    (`fitness_for_use`), scaled down where after rounding a query exceeds its target; for norm 1 the most at
-    which none does. The intervals of queries with a wish (``within``) are then no wider than that.
+    With `absolute` unset, the noise is the least that `privacy` allows. With `absolute` the targets set it,
+    and the cost follows: for norm 2 unit noise on the strategy (`fitness_for_use`), scaled down where a query
+    exceeds its target after rounding; for norm 1 the most noise at which no query does. The intervals of
+    queries with a wish (``within``) are then no wider than the wish.
 
     The norm of a strategy and `privacy` decide the noise (``noise_for``): for norm 1 Laplace noise at the
     epsilon, for norm 2 Gaussian noise. For (epsilon, delta) the integers are measured as they are, or times a
-    power of two where no exact theorem holds of them and that for continuous noise then saves 1 % of the
-    variance (with targets: of epsilon); also where there are too many queries for the law of each one's
+    power of two where no exact theorem holds for them and the theorem for continuous noise then saves 1 % of
+    the variance (with targets: of epsilon); also where there are too many queries for the law of each one's
     error.
 
     Raises
     ------
-    OptionError : arguments of other types, or what is no set of neighbours.
+    OptionError : arguments of other types, or no set of neighbours.
     PrivacyError : no privacy parameters and not `absolute`; epsilon without delta for a strategy of norm 2,
         rho for one of norm 1; targets that cost more than `privacy` allows
         (with both values and the factor by which the targets must grow); noise beyond 64-bit integers;
-        a solution whose program bounds something else than the sensitivity to its neighbours; neighbours to
-        which no sensitivity of the strategy is known.
+        a solution whose program bounds something else than the sensitivity to its neighbours; neighbours for
+        which the strategy has no known sensitivity.
     WorkloadError : a strategy that does not support the workload, misses its targets or cannot be rounded.
     """
     workload = as_workload(workload)
@@ -389,7 +386,9 @@ def plan(
         scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
         errors = standard_errors(noise, integer, scale, fineness)
         errors.flags.writeable = False
-        rho, own_delta, epsilon, theorem = claim(noise, integer, fineness, scale, delta, allowed or math.inf)
+        rho, claimed_delta, epsilon, theorem = claim(
+            noise, integer, fineness, scale, delta, allowed or math.inf
+        )
         return Plan(
             workload=workload,
             integer=integer,
@@ -398,7 +397,7 @@ def plan(
             scale=scale,
             fineness=fineness,
             rho=rho,
-            delta=own_delta,
+            delta=claimed_delta,
             epsilon=epsilon,
             allowed=allowed,
             theorem=composed(theorem, integer.parts),
@@ -407,46 +406,46 @@ def plan(
         )
 
     def planned(target: float | None) -> Plan:
-        found = at_fineness(0, target)
-        check_scales(integer.parts, found.scale)
-        most = finest(integer.parts, found.scale)
-        # Beside many queries' errors only the normal law is known.
+        chosen = at_fineness(0, target)
+        check_scales(integer.parts, chosen.scale)
+        most = finest(integer.parts, chosen.scale)
+        # With many queries only the normal law of their errors is available.
         is_many = (
             noise.distance is not None
-            and noise.distance(integer.parts, found.scale) > NEARLY_NORMAL
+            and noise.distance(integer.parts, chosen.scale) > NEARLY_NORMAL
             and not has_coefficients(integer)
         )
-        if most and (is_many or (delta is not None and found.theorem != THEOREM_EXACT)):
+        if most and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
             fine = at_fineness(most, target)
-            ratio = (fine.epsilon or 1.0) / (found.epsilon or 1.0)
-            saved = ratio if absolute else (fine.rmse / found.rmse) ** 2
+            ratio = (fine.epsilon or 1.0) / (chosen.epsilon or 1.0)
+            saved = ratio if absolute else (fine.rmse / chosen.rmse) ** 2
             if is_many or saved < _WORTH:
-                found = fine
-        return found
+                chosen = fine
+        return chosen
 
     if target is None:
         return planned(target)
-    found = _shrunk(planned, target)
+    best = _shrunk(planned, target)
     if privacy is not None:
-        check_cost(found, privacy)
-    return found
+        check_cost(best, privacy)
+    return best
 
 
 def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
-    """The plan with the most noise whose intervals are as asked; of Gaussian noise up to the scale `target`.
+    """The plan with the most noise whose intervals meet the wishes; Gaussian noise up to the scale `target`.
 
     Noise on integers may have wider intervals than the normal noise that wishes were turned into. Dividing
-    by the excess takes the widest to what is asked, but for the shape of its law: where errors are whole
+    by the excess shrinks the widest to its wish, but for the shape of its law: where errors are whole
     numbers, widths are too, and the scale at which one falls by 1 is found by halving. So is the scale of
-    noise whose unit is none that targets refer to, where on integers it varies less than ``target`` says.
+    noise whose unit is not that of targets, where it varies less on integers than at ``target``.
 
     Raises
     ------
     PrivacyError : rounding the strategy alone makes an interval too wide.
     """
-    found, wide, step = planned(target), math.inf, 0.0
-    while (excess := excess_over_asked(found)) > 1:
-        if max(part.relative for part in found.parts) * found.scale < _NO_NOISE:
+    best, wide, step = planned(target), math.inf, 0.0
+    while (excess := excess_over_wishes(best)) > 1:
+        if max(part.relative for part in best.parts) * best.scale < _NO_NOISE:
             raise PrivacyError(
                 "no noise is small enough for the half widths that are asked for: rounding the strategy "
                 "alone makes intervals wider",
@@ -455,23 +454,23 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
         wide = target
         target /= max(excess * (1 + 2.0**-40), 1 + step)
         step = max(2 * step, _LEAST_STEP)
-        found = planned(target)
-    if wide == math.inf and 0 < excess < 1 - _CLOSE and not found.law.takes_targets:
+        best = planned(target)
+    if wide == math.inf and 0 < excess < 1 - _CLOSE and not best.law.takes_targets:
         wide = 2 * target
-        while excess_over_asked(larger := planned(wide)) <= 1:
-            found, target, wide = larger, wide, 2 * wide
+        while excess_over_wishes(larger := planned(wide)) <= 1:
+            best, target, wide = larger, wide, 2 * wide
     more = target * (1 + _CLOSE)
     while more < wide < math.inf:
-        if excess_over_asked(larger := planned(more)) > 1:
+        if excess_over_wishes(larger := planned(more)) > 1:
             wide = more
         else:
-            found, target = larger, more
+            best, target = larger, more
         more = max(math.sqrt(wide * target), target * (1 + _CLOSE))
-    return found
+    return best
 
 
 def _released(solution: AnySolution) -> StrategyForm:
-    """Its strategy; refused where it has none, or its program bounds something else than its sensitivity."""
+    """The strategy of a solution; PrivacyError without one, or where the program bounds something else."""
     if not solution.has_strategy:
         raise PrivacyError(
             f"the solution of '{solution.program}' is no strategy: the program says none",
@@ -492,30 +491,30 @@ def _released(solution: AnySolution) -> StrategyForm:
     return solution.strategy
 
 
-_MOST_COEFFICIENTS = 2**28  # cells or queries by measured queries: of each of these all estimates are found
+_MOST_COEFFICIENTS = 2**28  # cells or queries by measured queries: all estimates are made for each of these
 
 
 def covariance(plan: Plan, rows: Ints) -> Array:
     """Covariance matrix (k, k) of the estimates of the queries of these numbers, (k,); in squared counts.
 
     Every estimate's error is Σ a_j z_j with the drawn noise z and coefficients a that do not depend on the
-    data. The diagonal is the square of the plan's standard errors up to rounding, but for strategies of
+    data. The diagonal is the square of the plan's standard errors up to rounding, except for strategies of
     several products with many coefficients, whose standard errors are upper bounds.
 
     Raises
     ------
-    TooLargeError : the coefficients do not fit in memory, or take too long to find.
+    TooLargeError : the coefficients do not fit in memory, or take too long to compute.
     """
     require_memory((len(rows), max(len(rows), plan.integer.rows)), "coefficients of the queries' errors")
-    own = deviations(plan.law, plan.integer, plan.scale, plan.fineness)
-    terms = _measured_coefficients(plan, rows, own) * np.repeat(
-        own, [part.rows for part in plan.integer.parts]
+    sigmas = deviations(plan.law, plan.integer, plan.scale, plan.fineness)
+    terms = _measured_coefficients(plan, rows, sigmas) * np.repeat(
+        sigmas, [part.rows for part in plan.integer.parts]
     )
     return np.asarray(terms @ terms.T)
 
 
-def _measured_coefficients(plan: Plan, rows: Ints, own: Array) -> Array:
-    """a (k, measured): what is estimated of these queries from an answer of 1 to one measured query."""
+def _measured_coefficients(plan: Plan, rows: Ints, sigmas: Array) -> Array:
+    """a (k, measured): the estimates of these queries from an answer of 1 to one measured query."""
     integer = plan.integer
     if isinstance(integer, IntegerStrategy):
         reconstruction = integer.reconstruction
@@ -528,4 +527,4 @@ def _measured_coefficients(plan: Plan, rows: Ints, own: Array) -> Array:
             hint="release a workload of the queries that are compared, or one whose sum or difference is a "
             "query: its standard error says how far that is off",
         )
-    return coefficients(integer, own, rows)
+    return coefficients(integer, sigmas, rows)

@@ -5,8 +5,8 @@ that count next to nothing from deciding the mean; it is 0.1 % of the rows, as f
 Gehrke: ICDE 2010), unless given. PVLDB 2012 reports average relative errors (Figure 3, Table 2) without a
 definition.
 
-The noise is numpy's, continuous, of the scale of a planned release, whose predicted errors stand beside
-those that are seen. All plans, and all strategies with as many rows, see the same draws, times their scale.
+The noise is numpy's, continuous, of the scale of a planned release, whose predicted errors are shown next to
+the simulated ones. All plans, and all strategies with as many rows, get the same draws, times their scale.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
 from mmopt.workloads import Workload
 
 SANITY = 1e-3
-"""Of the number of rows: the default sanity bound, and never below one row."""
+"""The default sanity bound as a part of the number of rows; it is one row at least."""
 
-_ENTRIES = 2**22  # of the errors that are held at a time
+_ENTRIES = 2**22  # of the errors in memory at a time
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class GroupErrors:
 
     relative : mean over queries and trials of the relative error; ``spread`` is the standard error of that
         mean, over the trials.
-    expected : what ``relative`` is a draw of, in closed form; None where there is none (Laplace noise).
+    expected : the mean of ``relative``, in closed form; None where there is none (Laplace noise).
     absolute : mean of |estimate - true|. rmse : root mean square of it; ``predicted`` : that before any data.
     """
 
@@ -56,7 +56,7 @@ class GroupErrors:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Errors of one strategy under one privacy, seen on true data: never to be published.
+    """Errors of one strategy under one privacy, on true data: never to be published.
 
     scale : the noise's, standard deviation (Gaussian) or scale (Laplace), on the strategy's queries.
     groups : those of the workload. whole : all queries.
@@ -83,7 +83,7 @@ def simulate_errors(
     seed: int = 0,
     sanity: float | None = None,
 ) -> tuple[Simulated, ...]:
-    """Errors of a strategy on a data vector (n,), for each planned release of it, over trials. NOT private.
+    """Simulate a strategy's errors on a data vector (n,), over trials, for each planned release. NOT private.
 
     Parameters
     ----------
@@ -115,9 +115,13 @@ def simulate_errors(
         for start, errors in _unit_errors(workload, strategy, noise, trials, seed):
             size = np.abs(errors)
             for at, (_, rows) in enumerate(parts):
-                own = size[:, rows]
-                found = [(own / true[rows]).mean(axis=1), own.mean(axis=1), np.square(own).mean(axis=1)]
-                seen[start : start + len(own), at] = np.column_stack(found)
+                sizes = size[:, rows]
+                figures = [
+                    (sizes / true[rows]).mean(axis=1),
+                    sizes.mean(axis=1),
+                    np.square(sizes).mean(axis=1),
+                ]
+                seen[start : start + len(sizes), at] = np.column_stack(figures)
 
     def errors_of(at: int, plan: Plan) -> GroupErrors:
         noise, scale = plan.law, plan.noise
@@ -155,7 +159,7 @@ def _unit_errors(
 ) -> Iterator[tuple[int, Array]]:
     """Errors (some trials, m) of the answers for noise of scale 1, with the number of the first trial.
 
-    They are W A⁺ z: the data cancel.
+    They are W A⁺ z, since the data cancel.
     """
     rng = np.random.default_rng(seed)
     step = max(1, _ENTRIES // max(workload.m, workload.n))
@@ -163,5 +167,7 @@ def _unit_errors(
         size = (min(step, trials - start), strategy.p)
         drawn = noise.continuous.draw(rng, size)
         is_dense = isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
-        found = strategy.estimate(drawn) if is_dense else np.stack([strategy.estimate(row) for row in drawn])
-        yield start, workload.answers(found.T).T
+        estimates = (
+            strategy.estimate(drawn) if is_dense else np.stack([strategy.estimate(row) for row in drawn])
+        )
+        yield start, workload.answers(estimates.T).T

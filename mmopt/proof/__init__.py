@@ -1,4 +1,4 @@
-"""What came from elsewhere, judged: strategies and points are certified, saved solutions verified.
+"""Strategies, points and solutions from elsewhere are judged: certified, or verified where they were saved.
 
 - ``certify.py``: ``mmopt.certify``: a strategy or a point from anywhere, repaired, charged and bounded
 - ``given_point.py``: a point, or multipliers, from anywhere, read by the names of a program

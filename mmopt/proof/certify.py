@@ -1,10 +1,7 @@
 """``mmopt.certify``: a strategy or a point from anywhere, repaired, charged and bounded.
 
-What a program's repair made of a strategy from elsewhere: refused, kept but for its scale, or changed.
-
-``mmopt.certify``: repair, charge and bound a strategy, or a point, that came from anywhere.
-
-The multipliers of the bound come from wherever they can be had; the best valid bound wins.
+A program's repair keeps a strategy but for its scale, or changes it, or fails, and the strategy is refused.
+The multipliers of the bound may come from anywhere; the best valid bound wins.
 """
 
 from __future__ import annotations
@@ -75,7 +72,7 @@ SAME = 1e-9
 
 
 def check_feasible(instance: Instance, point: Candidate, what: str = "strategy") -> None:
-    """Refuse a point that misses a constraint after its repair, and say which; ``what`` it came as."""
+    """Refuse a point that misses a constraint after its repair, by its name; ``what``: strategy or point."""
     if point.is_feasible:
         return
     name = instance.program.name
@@ -94,12 +91,12 @@ def check_feasible(instance: Instance, point: Candidate, what: str = "strategy")
 def kept(
     strategy: Strategy, instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array]
 ) -> tuple[Strategy, float] | None:
-    """The strategy as given, scaled, and its factor, if that is what the repaired point stands for.
+    """The strategy as given, scaled, and its factor, where the repaired point means that strategy.
 
-    Up to a rotation of its rows for norm 2. None when the repair changed more than the scale.
+    For norm 2 up to a rotation of its rows. None when the repair changed more than the scale.
     """
-    found, covariance, _ = meaning(instance, env, multipliers)
-    meant = as_dense(found)
+    meant_strategy, covariance, _ = meaning(instance, env, multipliers)
+    meant = as_dense(meant_strategy)
     if meant.norm == 1:
         one, other, power = strategy.matrix, meant.matrix, 1
     else:
@@ -107,7 +104,7 @@ def kept(
     if one.shape != other.shape or not _aligned(other, one)[0] <= SAME:
         return None
     factor = float(abs(_aligned(other, one)[1]) ** (1.0 / power))
-    if covariance is None:  # the meaning is scaled to sensitivity 1; so is this, with the same rounding
+    if covariance is None:  # the meaning is scaled to sensitivity 1; scale this with the same rounding
         return normalise(strategy), factor
     return replace(strategy, matrix=factor * strategy.matrix), factor
 
@@ -127,7 +124,7 @@ def changes(
     point: Candidate,
     factor: float | None,
 ) -> list[str]:
-    """What the repair did to a strategy, in words; ``factor`` when it only scaled it."""
+    """In words, the change of a strategy by its repair; ``factor``: the scale where nothing else changed."""
     if factor is None:
         moved = {n: _aligned(v, np.asarray(values[n], dtype=float))[0] for n, v in point.variables.items()}
         parts = ", ".join(f"{n} by {off:.1e}" for n, off in moved.items() if off > SAME)
@@ -143,13 +140,13 @@ def changes(
     return [f"the strategy was scaled by {factor:.6g}; its sensitivity was {strategy.sensitivity:.6g}"]
 
 
-# Below this gap no solver is asked for better multipliers, unless the caller says otherwise.
+# Up to this gap no program is solved for better multipliers, unless the caller gives a tolerance.
 TOLERANCE = 1e-6
-_WORDS = {False: "strategy", True: "point"}  # what came, by whether it is a point
+_WORDS = {False: "strategy", True: "point"}  # the kind of the argument, by whether it is a point
 
 
 def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
-    """The program by which a strategy is certified when none is named, and why.
+    """The program by which a strategy is certified when none is named, and the reason.
 
     Raises
     ------
@@ -184,18 +181,18 @@ def certify(
     time_limit: float | None = None,
     progress: Report | None = None,
 ) -> Solution:
-    """Certify a strategy that came from anywhere: what it costs, and how far it is from the best.
+    """Certify a strategy from anywhere: its cost, and its distance from the best.
 
-    The strategy becomes a point of the program as its section ``from strategy`` says. The point is
-    evaluated as it is, scaled to sensitivity 1, or with the noise scaled to its targets. Where the program's
-    repair would make a better one of it (short columns are completed) a warning says so; where only a
-    repaired point is feasible, it says what was changed.
+    The strategy becomes a point of the program by the section ``from strategy``. The point is evaluated as it
+    is, scaled to sensitivity 1, or with the noise scaled to its targets. Where the program's repair would
+    improve it (short columns are completed) a warning says so; where only a repaired point is feasible, the
+    warning names the change.
 
     The bound is the best of: the certificate at the caller's ``multipliers``, at those that the program takes
     from the point, at those that follow from the strategy (PODS 2010: the singular value bound, improved),
     and, while the gap is above ``tolerance``, at those of a solve of the program if it is convex. A program
     with ``bound l2_strategy`` is bounded by that program's certificate: for ε-differential privacy, because
-    ‖A‖₁ >= ‖A‖₂. For a program of the user's own a bound is also derived from its lines, at the caller's
+    ‖A‖₁ >= ‖A‖₂. For a program without a certificate a bound is also derived from its lines, at the caller's
     multipliers and as ``solve`` does.
 
     Parameters
@@ -210,11 +207,11 @@ def certify(
     covariance : Σ (k, k), positive definite, in place of a strategy: of the noise on ``basis`` @ x.
     basis : B (k, n) of the covariance; by default the workload's basis.
     norm : 1 or 2; by default that of the Strategy or Solution, else of the program.
-        Of the exported problem, y is in the dual cones, with ``c + A.T @ y = 0``.
     multipliers : by the names of the certificate's constraints, as in ``Solution.multipliers``; without a
-        certificate of any.
+        certificate by the names of any constraints. Of the exported problem, y is in the dual cones, with
+        ``c + A.T @ y = 0``.
     givens : as for ``solve``.
-    solve : whether a solver may be asked for better multipliers.
+    solve : whether the program may be solved for better multipliers.
     solver, tolerance, time_limit, progress : of that solve, as for ``solve``; by default it is left out when
         the gap is at most 1e-6 without it.
 
@@ -226,8 +223,8 @@ def certify(
 
     Raises
     ------
-    OptionError : a strategy that is no matrix of numbers, of another number of cells, of another norm than
-        the program's, or that does not support the workload (W A⁺A differs from W; the worst query is
+    OptionError : a strategy that is not a matrix of numbers, is over another number of cells, has another
+        norm than the program's, or does not support the workload (W A⁺A differs from W; the worst query is
         named); a program without ``from strategy``; unknown or ill-shaped variables, multipliers or givens.
     SolverError, TooLargeError : from a solver that the caller named.
     """
@@ -303,8 +300,8 @@ def certify(
     with deadline(time_limit):
         proof.seek(instance, best, strategy, passed, ask, overrides.get("tolerance", TOLERANCE))
     bounded = time.monotonic()
-    own = proof.judge is instance
-    multipliers = proof.multipliers if own else {}
+    is_direct = proof.judge is instance
+    multipliers = proof.multipliers if is_direct else {}
     same = None if came is None else kept(came, instance, best.env, multipliers)
     if came is None:
         remarks = [] if best is not repaired else missed_as_given(instance, values)
@@ -320,7 +317,7 @@ def certify(
         objective=best.objective,
         proved=best.proved,
         unrepaired=values,
-        bound=proof.bound if own else None,
+        bound=proof.bound if is_direct else None,
         stop=Stop.CERTIFIED,
         solver=("given", ""),
         word=Stop.CERTIFIED,
@@ -331,9 +328,9 @@ def certify(
         multipliers=multipliers,
         warnings=(*remarks, *proof.remarks),
         measured=None if same is None else same[0],
-        starts=() if own else tuple(proof.multipliers.values()),
+        starts=() if is_direct else tuple(proof.multipliers.values()),
     )
-    if passed and instance.program.certificate is None and own:
+    if passed and instance.program.certificate is None and is_direct:
         ending = with_given(instance, best, ending, passed, is_last=ask is None)
         bound = None if ending.derived is None else ending.derived.bound
         gap = gap_of(instance.checked, ending.objective, bound)
@@ -349,7 +346,7 @@ def certify(
 
 @dataclass
 class _Proof:
-    """The best bound so far by the certificate of ``judge``, its multipliers, and where they come from."""
+    """The best bound so far by the certificate of ``judge``, its multipliers and their origin."""
 
     judge: Instance
     bound: float | None = None
@@ -366,7 +363,7 @@ class _Proof:
         ask: Callable[[Instance], Task] | None,
         tolerance: float,
     ) -> None:
-        """Take the best of what point, caller, strategy and, if ``ask`` says how, a solver give."""
+        """Take the best bound at multipliers of point, caller, strategy and, where ``ask`` is, a solver."""
         judge = self.judge
         if judge.program.certificate is None:
             if passed and judge.program.klass != "convex":
@@ -388,7 +385,7 @@ class _Proof:
             self.bound, self.multipliers, self.origin = bound, multipliers, origin
 
     def solve(self, task: Task) -> None:
-        """Ask a solver for multipliers; errors only from one that the caller named."""
+        """Solve for multipliers; only a solver that the caller named raises errors."""
         name = self.judge.program.name
         try:
             solved = solve_convex(task)
@@ -402,7 +399,7 @@ class _Proof:
 
 
 def _judge(instance: Instance) -> Instance:
-    """The instance whose certificate bounds the program: l2_strategy's, where that says so, else its own."""
+    """The instance whose certificate bounds the program: itself, or l2_strategy by ``bound l2_strategy``."""
     program = instance.program
     if program.certificate is None and program.bound == "l2_strategy":
         return bind(Program.load("l2_strategy"), instance.workload)
@@ -410,13 +407,13 @@ def _judge(instance: Instance) -> Instance:
 
 
 def _offers(
-    judge: Instance, own: Mapping[str, Array], passed: Mapping[str, Any], strategy: Strategy | None
+    judge: Instance, of_point: Mapping[str, Array], passed: Mapping[str, Any], strategy: Strategy | None
 ) -> Iterator[tuple[Mapping[str, Array], str]]:
-    """Multipliers of the point, those that the caller passed, improved ones."""
-    if own:
-        yield own, "the point, as the certificate says"
+    """Multipliers of the point, the caller and the strategy, each with its origin."""
+    if of_point:
+        yield of_point, "the point, as the certificate says"
     if passed:
-        yield {**own, **_named(judge, passed)}, "the caller"
+        yield {**of_point, **_named(judge, passed)}, "the caller"
     wanted = judge.program.multipliers
     if strategy is not None and [m.declaration.shape(judge.sizes()) for m in wanted] == [(judge.workload.n,)]:
         _, improved = error_bound(judge.workload, strategy)
@@ -427,26 +424,26 @@ def _offers(
 
 
 def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
-    """The caller's multipliers by the names that a solution keeps them under.
+    """The caller's multipliers by the names under which a solution keeps them.
 
-    A solution also keeps those of lines that its certificate does not use; they are left out.
+    Multipliers of lines that the certificate does not use, which a solution has too, are left out.
     """
     lines = {c.name for c in judge.program.constraints}
-    known = {m.key: m for m in judge.program.multipliers}
-    known |= {m.declaration.name: m for m in judge.program.multipliers}
-    found: dict[str, Array] = {}
+    by_name = {m.key: m for m in judge.program.multipliers}
+    by_name |= {m.declaration.name: m for m in judge.program.multipliers}
+    by_key: dict[str, Array] = {}
     for name, value in passed.items():
-        if name in lines - known.keys():
+        if name in lines - by_name.keys():
             continue
-        if name not in known:
+        if name not in by_name:
             message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
-            raise OptionError(message, hint=suggest(name, known))
+            raise OptionError(message, hint=suggest(name, by_name))
         array = np.asarray(value)
-        shape = known[name].declaration.shape(judge.sizes())
+        shape = by_name[name].declaration.shape(judge.sizes())
         fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
         if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
             raise OptionError(
                 f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
             )
-        found[known[name].key] = array.astype(np.float64).reshape(shape)
-    return found
+        by_key[by_name[name].key] = array.astype(np.float64).reshape(shape)
+    return by_key

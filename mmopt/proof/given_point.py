@@ -1,8 +1,7 @@
 """A point, or multipliers, from anywhere, read by the names of a program.
 
-A bound read off a program's lines at multipliers that came from anywhere, which are not trusted.
-
-A point of a program that came from anywhere: its variables by name, or the columns of a file.
+A point is given by the names of its variables, or as columns of a file. Multipliers are not trusted: a bound
+is read off the program's lines at them.
 """
 
 from __future__ import annotations
@@ -33,50 +32,50 @@ from mmopt.workloads.python_forms import read_array
 def with_given(
     instance: Instance, point: Candidate, ending: Ending, passed: Mapping[str, Any], is_last: bool
 ) -> Ending:
-    """The ending with what the multipliers prove, and what the point's misses cost by them.
+    """The ending with the bound that the multipliers prove, and with the point's misses charged by them.
 
-    is_last : no solve follows, so that a warning says where they prove nothing.
-    passed : by the names of constraints, of a program without a certificate; of equations in either sign.
+    is_last : no solve follows, so that a warning is due where they prove nothing.
+    passed : by the names of constraints, for a program without a certificate; either sign for equations.
 
     Raises
     ------
-    OptionError : multipliers of no constraint, of another shape, or that are no finite numbers.
+    OptionError : multipliers of no constraint, of another shape, or that are not finite numbers.
     """
     try:
         read = reader(instance, point.variables, level_above(instance, point.objective))
     except Error as error:
-        return _said(ending, error.message) if is_last else ending
+        return _unproved(ending, error.message) if is_last else ending
     shapes = read.nodes.shapes_of_multipliers()
     multipliers = _checked(instance, passed, shapes)
     equations = {c.name for c in instance.program.constraints if c.relation.op == "=="}
     turned = {name: -y if name in equations else y for name, y in multipliers.items()}
     objective = charged(instance, point, multipliers).objective
     ending = replace(ending, objective=objective, multipliers=multipliers)
-    found = better_of(instance, read.derived(multipliers, {}), read.derived(turned, {}))
-    if found is None or found.bound is None:
-        return _said(ending, found.why) if is_last and found is not None else ending
-    return replace(ending, derived=found)
+    best = better_of(instance, read.derived(multipliers, {}), read.derived(turned, {}))
+    if best is None or best.bound is None:
+        return _unproved(ending, best.why) if is_last and best is not None else ending
+    return replace(ending, derived=best)
 
 
 def better_of(instance: Instance, one: Derived | None, other: Derived | None) -> Derived | None:
-    """The better of two bounds, where there are two."""
+    """The better of two bounds, or the one that there is."""
     if one is None or one.bound is None or other is None or other.bound is None:
         return one if one is not None and (one.bound is not None or other is None) else other
     return other if improves(one.bound, other.bound, instance.program.sense) else one
 
 
-def _said(ending: Ending, why: str) -> Ending:
-    said = (
+def _unproved(ending: Ending, why: str) -> Ending:
+    warning = (
         f"the multipliers given prove no bound by the lines: {why}; without solve=False a solve may prove one"
     )
-    return replace(ending, warnings=(*ending.warnings, said))
+    return replace(ending, warnings=(*ending.warnings, warning))
 
 
 def _checked(
     instance: Instance, passed: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, Array]:
     """The multipliers as numbers, of the shapes of their lines; those of lines without one are left out."""
-    found: dict[str, Array] = {}
+    checked: dict[str, Array] = {}
     names = [c.name for c in instance.program.constraints]
     for name, value in passed.items():
         if name not in names:
@@ -90,8 +89,8 @@ def _checked(
                 f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape "
                 f"{shapes[name]}"
             )
-        found[name] = array.astype(np.float64).reshape(shapes[name])
-    return found
+        checked[name] = array.astype(np.float64).reshape(shapes[name])
+    return checked
 
 
 COLUMNS, ROWS = "columns", "rows"
@@ -101,7 +100,7 @@ HINT = (
 
 
 def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The chosen variables, and multipliers where there are some, as numbers of the right shapes.
+    """The chosen variables, and multipliers where the point has some, as numbers of the right shapes.
 
     ``point`` : a mapping of names, a vector of columns, or a path (.json or .npz of names, .npy of columns).
 
@@ -145,12 +144,12 @@ def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[st
     variables, multipliers = led_from_columns(instance, x, y)
     for d in instance.program.choose:  # those that no line has
         variables.setdefault(d.name, np.zeros(d.shape(instance.sizes())))
-    known = _keys(instance)
-    return variables, {name: value for name, value in multipliers.items() if name in known}
+    useful = _keys(instance)
+    return variables, {name: value for name, value in multipliers.items() if name in useful}
 
 
 def _keys(instance: Instance) -> set[str]:
-    """The multipliers that are of use: those of the certificate; without one those of all lines."""
+    """The names of useful multipliers: those of the certificate; without one those of all lines."""
     program = instance.program
     if program.certificate is None and not program.bound and program.klass == "convex":
         return {c.name for c in program.constraints}
@@ -158,7 +157,7 @@ def _keys(instance: Instance) -> set[str]:
 
 
 def _read(path: Path) -> Any:
-    """What a file holds; a vector of columns where it is a .npy or .csv file."""
+    """The contents of a file; a vector of columns for a .npy or .csv file."""
     suffix = path.suffix.lower()
     if suffix not in (".json", ".npz"):
         return read_array(path, "the point").reshape(-1)
@@ -168,14 +167,14 @@ def _read(path: Path) -> Any:
         if suffix == ".npz":
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return {name: arrays[name] for name in arrays.files}
-        found = parsed(path.read_text(encoding="utf-8"))
+        point = parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         kind = "an archive of NumPy arrays" if suffix == ".npz" else "JSON"
         reason = str(error).split("\n", maxsplit=1)[0]
         raise OptionError(f"the file '{path}' for the point is not {kind}: {reason}") from None
-    if not isinstance(found, dict):
+    if not isinstance(point, dict):
         raise OptionError(f"the file '{path}' for the point holds no object of names", hint=HINT)
-    return found
+    return point
 
 
 def _numbers(what: str, value: Any) -> Array:
@@ -189,18 +188,19 @@ def _numbers(what: str, value: Any) -> Array:
 
 
 def meant_by(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> Strategy | None:
-    """The strategy that the point stands for; None where multipliers that it is made of are missing."""
+    """The strategy that the point means; None where multipliers that it is made of are missing."""
     needed = names_in(instance.program.meaning.expr)
-    known = named_multipliers(instance, multipliers)
+    by_name = named_multipliers(instance, multipliers)
     if any(
-        m.declaration.name in needed and m.declaration.name not in known for m in instance.program.multipliers
+        m.declaration.name in needed and m.declaration.name not in by_name
+        for m in instance.program.multipliers
     ):
         return None
     return as_dense(meaning(instance, point.env, multipliers)[0])
 
 
 def check_meant(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> None:
-    """Refuse a point without the multipliers that the program makes its strategy of."""
+    """Refuse a point without the multipliers from which the program makes its strategy."""
     if meant_by(instance, point, multipliers) is None:
         raise OptionError(
             f"the strategy of '{instance.program.name}' is made of multipliers, and the point comes without",
@@ -209,7 +209,7 @@ def check_meant(instance: Instance, point: Candidate, multipliers: Mapping[str, 
 
 
 def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str]:
-    """What a point misses as it came, in words; nothing where it is feasible."""
+    """In words, the worst miss of a point as given; nothing where it is feasible."""
     worst = worst_line(instance, {**instance.env, **values})
     if worst is None:
         return []

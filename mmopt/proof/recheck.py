@@ -1,12 +1,9 @@
 """The figures of one solution, recomputed from its variables, multipliers or factors.
 
-The figures of one solution, recomputed from its variables, multipliers and strategy.
-
-Nothing that a file states is used in place of a computation: the program's text is parsed and checked, the
-givens come from the workload (or stand in the file as the caller's), every constraint is evaluated, and
-each figure is compared with what comes out. No solver is needed.
-
-The figures of a template's strategy, recomputed from its factors.
+No statement of a file replaces a computation: the program's text is parsed and checked, the givens come from
+the workload (or are the caller's, kept in the file), every constraint is evaluated, and each figure is
+compared with its recomputation from variables, multipliers and strategy, or from the factors of a template's
+strategy. No solver is needed.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import is_finite, same_array
 from mmopt.proof.verified_components import (
     gram_of,
-    own_components,
+    instance_by_component,
     placed_multipliers,
     placed_variables,
     proved_by_component,
@@ -64,22 +61,22 @@ from mmopt.workloads import Workload, with_bases
 
 T = TypeVar("T")
 
-# A figure holds when it is this close to the recomputed one, relatively: another machine rounds otherwise.
+# A figure holds when it is this close to the recomputed one, relatively: another machine rounds differently.
 CLOSE = 1e-9
 # The same for a bound by sets of attributes: logarithms of determinants that are nearly 0 round more.
 BY_SETS = 5e-8
 
 
-def close(stated: Figure, found: Figure, within: float = CLOSE) -> bool:
+def close(stated: Figure, actual: Figure, within: float = CLOSE) -> bool:
     """Whether two figures agree: finite numbers up to rounding, anything else exactly."""
-    if isinstance(stated, int | float) and isinstance(found, int | float):
-        size = max(abs(stated), abs(found))
-        return bool(np.isfinite(size) and abs(stated - found) <= within * size)
-    return stated == found
+    if isinstance(stated, int | float) and isinstance(actual, int | float):
+        size = max(abs(stated), abs(actual))
+        return bool(np.isfinite(size) and abs(stated - actual) <= within * size)
+    return stated == actual
 
 
 def _arrays(values: Mapping[str, Value]) -> dict[str, Array]:
-    """What has to be an array: the values of a solution that is not by component."""
+    """The values as arrays; ResultError where one is by component, in a solution that is not."""
     if not all(isinstance(value, np.ndarray) for value in values.values()):
         raise ResultError("its bases are by component, its strategy is not")
     return {name: np.asarray(value) for name, value in values.items()}
@@ -95,27 +92,27 @@ def _shapes(values: Mapping[str, Value | tuple[int, ...]]) -> str:
 class Rows:
     """The checks so far."""
 
-    found: list[Check] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
 
     def add(self, what: str, stated: Figure, recomputed: Figure, holds: bool, field: str = "") -> bool:
-        self.found.append(Check(what, stated, recomputed, bool(holds), field))
+        self.checks.append(Check(what, stated, recomputed, bool(holds), field))
         return bool(holds)
 
     def same(self, what: str, stated: str, agrees: bool, is_what: str) -> bool:
-        """Something that is, or is not, what it should be."""
+        """Add a check of something that is, or is not, what it should be."""
         return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
 
     def below(self, name: str, inner: Rows) -> bool:
-        """Take over the checks of a step or factor by its name; whether all of them hold."""
-        self.found += [
-            replace(row, what=f"{name}: {row.what}", field=f"{name}: {row.field}") for row in inner.found
+        """Add the checks of a step or factor under its name; whether all of them hold."""
+        self.checks += [
+            replace(row, what=f"{name}: {row.what}", field=f"{name}: {row.field}") for row in inner.checks
         ]
-        return all(row.holds for row in inner.found)
+        return all(row.holds for row in inner.checks)
 
     def tried(
         self, what: str, stated: Figure, compute: Callable[[], T], why: str = "cannot be recomputed"
     ) -> T | None:
-        """What is computed; where that is not possible None, and a row with the reason."""
+        """The result of a computation; where it fails None, and a row with the reason."""
         try:
             return compute()
         except (Error, np.linalg.LinAlgError) as error:
@@ -131,16 +128,16 @@ class Rows:
         what: str = "",
         within: float = CLOSE,
     ) -> float | None:
-        """A field against its recomputation, None where that is not possible; ``what``: if not its name."""
-        found = self.tried(what or field, stated, lambda: (compute(),))
-        if found is not None:
-            self.add(what or field, stated, found[0], holds and close(stated, found[0], within), field)
-        return found and found[0]
+        """The recomputed field, None where that fails, and its check; ``what``: words other than its name."""
+        value = self.tried(what or field, stated, lambda: (compute(),))
+        if value is not None:
+            self.add(what or field, stated, value[0], holds and close(stated, value[0], within), field)
+        return value and value[0]
 
 
 @dataclass
 class Recheck:
-    """One solution against a workload; ``rows`` fill up."""
+    """The recheck of one solution against a workload; ``rows`` collect the checks."""
 
     solution: Solution
     workload: Workload
@@ -148,11 +145,11 @@ class Recheck:
 
     @property
     def within(self) -> float:
-        """How close a bound is to the recomputed one."""
+        """How close a bound has to be to the recomputed one, relatively."""
         return BY_SETS if isinstance(self.solution.strategy, SectorwiseStrategy) else CLOSE
 
     def program(self, expected: Program | None, expected_is: str) -> Checked | None:
-        """Parse and check the program's text; compare with the program that it is said to be."""
+        """Parse and check the program's text; compare it with the ``expected`` program."""
         s = self.solution
         try:
             program = Program.parse(s.program_text, "the saved program")
@@ -195,7 +192,7 @@ class Recheck:
         return instance
 
     def _givens(self, checked: Checked) -> None:
-        """What the caller passed, and bases that belong to the workload."""
+        """Add rows on givens that the caller passed, and on bases that belong to the workload."""
         s = self.solution
         if s.bases:
             self.rows.add("bases", _shapes(s.bases), "belong to the workload", True)
@@ -205,11 +202,11 @@ class Recheck:
             self.rows.add(f"given {name}", _shapes({name: value}), f"passed by the caller{place}", True)
 
     def _by_component(self, checked: Checked, strategy: ComponentStrategy | StrategyOfFew) -> Instance | None:
-        """The same on the workload's own components, onto which the saved values are put."""
+        """The program on the components of the workload, onto which the saved values are put."""
         s = self.solution
         words = f"{strategy.p:,} functions" if isinstance(strategy, StrategyOfFew) else strategy.cells.words
         try:
-            instance = own_components(s, strategy, checked, self.workload)
+            instance = instance_by_component(s, strategy, checked, self.workload)
         except Error as error:
             self.rows.add("components", words, error.message, False)
             return None
@@ -225,24 +222,24 @@ class Recheck:
         return instance
 
     def point(self, instance: Instance) -> Candidate | None:
-        """The variables: of the declared shapes, finite, and feasible for the program as written."""
+        """Check that the variables have the declared shapes, are finite, and feasible for the program."""
         s, sizes = self.solution, instance.sizes()
-        found = {name: v.shape for name, v in s.variables.items()}
+        shapes = {name: v.shape for name, v in s.variables.items()}
         wanted = {d.name: d.shape(sizes) for d in instance.program.choose}
-        if found != wanted:
-            self.rows.add("variables", _shapes(found), f"declared: {_shapes(wanted)}", False)
+        if shapes != wanted:
+            self.rows.add("variables", _shapes(shapes), f"declared: {_shapes(wanted)}", False)
             return None
         if not all(map(is_finite, s.variables.values())):
-            self.rows.add("variables", _shapes(found), "NaN or infinite entries", False)
+            self.rows.add("variables", _shapes(shapes), "NaN or infinite entries", False)
             return None
         if off := asymmetric(instance, s.variables):
-            self.rows.add("variables", _shapes(found), off, False)
+            self.rows.add("variables", _shapes(shapes), off, False)
             return None
         stated = feasible_or_not(s.status.feasible)
         point = self.rows.tried("feasible", stated, lambda: scored(instance, s.variables))
         if point is None:
             return None
-        # Twice what a solve allows: another machine rounds otherwise.
+        # Twice what a solve allows: another machine rounds differently.
         feasible = point.after <= 2 * FEASIBLE
         words = feasible_or_not(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
         if not feasible and (line := worst_line(instance, point.env)):
@@ -252,10 +249,10 @@ class Recheck:
         return point
 
     def objective(self, instance: Instance, point: Candidate) -> None:
-        """Objective, bound by the program's own certificate, value, and what the point means."""
+        """Check the objective, the bound by the program's certificate, the value, and the strategy meant."""
         s = self.solution
         derived = self.derived(instance)
-        # What the point misses may have been charged at either multipliers.
+        # Misses of the point may have been charged at either multipliers.
         at_own = charged(instance, point, s.multipliers, rounded=True)
         most = charged(instance, at_own, derived.multipliers, rounded=True).objective
         low, high = sorted((point.objective, most))
@@ -263,33 +260,33 @@ class Recheck:
         point = point if objective is None else replace(point, objective=objective)
         graded = objective_grade(instance, point.proved)
 
-        def own() -> float | None:
-            found = bound_of(instance, s.multipliers)
-            return derived.bound if found is None else found
+        def bound() -> float | None:
+            certified = bound_of(instance, s.multipliers)
+            return derived.bound if certified is None else certified
 
-        self.bound(objective, graded, own, instance, derived)
-        known = instance, point.env, s.multipliers, point.objective
+        self.bound(objective, graded, bound, instance, derived)
+        arguments = instance, point.env, s.multipliers, point.objective
         self.rows.figure(
-            "own_sensitivity", s.own_sensitivity, lambda: own_sensitivity(*known), what="own sensitivity"
+            "own_sensitivity", s.own_sensitivity, lambda: own_sensitivity(*arguments), what="own sensitivity"
         )
         self.rows.figure("value", s.value, lambda: value_of(instance, point.env, point.objective))
-        found = self.rows.tried(
+        meant = self.rows.tried(
             "strategy", "", lambda: meaning(instance, point.env, s.multipliers), "the point means none"
         )
-        if found is not None:
-            self.strategy(*found)
+        if meant is not None:
+            self.strategy(*meant)
 
     def bound(
         self,
         objective: float | None,
         graded: Grade,
-        own: Callable[[], float | None],
+        certify: Callable[[], float | None],
         instance: Instance,
         derived: Derived | None = None,
     ) -> None:
-        """The bound, by ``own`` or by l2_strategy's certificate, the gap, and what they rest on."""
+        """Check the bound, by ``certify`` or by l2_strategy's certificate, the gap, and their grades."""
         s = self.solution
-        compute = self.error_bound if instance.program.bound == "l2_strategy" else own
+        compute = self.error_bound if instance.program.bound == "l2_strategy" else certify
         bound = self.rows.figure("bound", s.bound, compute, within=self.within)
         if objective is not None:
             self.gap(gap_of(instance.checked, objective, bound))
@@ -303,7 +300,7 @@ class Recheck:
         self.status()
 
     def gap(self, gap: float | None) -> None:
-        """The gap that follows from what is recomputed."""
+        """Check the gap against the one that follows from the recomputed figures."""
         stated = self.solution.gap
         same = gap == stated or (
             gap is not None and stated is not None and abs(gap - stated) <= 10 * self.within * (1 + abs(gap))
@@ -311,7 +308,7 @@ class Recheck:
         self.rows.add("gap", stated, gap, same and (stated is None or stated >= 0.0))
 
     def status(self) -> None:
-        """Why it ended: a way in which solves end, and no gap that was not reached."""
+        """Check that a solve can end in this way, and that a gap stated as reached is so."""
         s = self.solution
         tolerance = s.options.get("tolerance")
         if s.status.stop == Stop.REACHED:
@@ -321,22 +318,22 @@ class Recheck:
             self.rows.add("status", s.status.stop, "no way in which a solve ends", False)
 
     def derived(self, instance: Instance) -> Derived:
-        """The bound that is read off the program's lines, from the multipliers and slopes kept."""
+        """The bound that is read off the program's lines, from the saved multipliers and slopes; checked."""
         s = self.solution
         if not s.derived_from and s.derived_bound is None and s.derived_grade is None:
             return Derived(None)
-        found = self.rows.tried(
+        bound = self.rows.tried(
             "derived bound", s.derived_bound, lambda: recomputed(instance, s.variables, s.derived_from)
         )
-        found = found or Derived(None)
-        holds = s.derived_grade == found.grade or (s.derived_grade, found.grade) == ("estimated", "proved")
-        if unread := sorted(set(s.derived_from) - set(found.kept)):
+        bound = bound or Derived(None)
+        holds = s.derived_grade == bound.grade or (s.derived_grade, bound.grade) == ("estimated", "proved")
+        if unread := sorted(set(s.derived_from) - set(bound.kept)):
             self.rows.add("derived bound", ", ".join(unread), "no lines or slopes of this program", False)
-        self.rows.figure("derived_bound", s.derived_bound, lambda: found.bound, holds, "derived bound")
-        return found
+        self.rows.figure("derived_bound", s.derived_bound, lambda: bound.bound, holds, "derived bound")
+        return bound
 
-    def grades(self, found: tuple[Grade | None, ...]) -> None:
-        """What the figures rest on. A file may say less than holds: version 0.1.0 did not tell."""
+    def grades(self, actual: tuple[Grade | None, ...]) -> None:
+        """Check the grades of the figures. A file may state weaker ones: version 0.1.0 had none."""
         s, order = self.solution, (None, *GRADES)
         stated = (s.objective_grade, s.bound_grade, s.error_grade, s.error_bound_grade)
         names = ("objective", "bound", "error", "error bound")
@@ -345,26 +342,26 @@ class Recheck:
             pairs = list(zip(names, grades, strict=True))[: 4 if s.has_strategy else 2]
             return ", ".join(f"{n} {g or '-'}" for n, g in pairs)
 
-        no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, found, strict=True))
-        holds = no_more and s.status.bound_valid <= (found[1] == "proved")
-        self.rows.add("grades", words(stated), words(found), holds)
+        no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, actual, strict=True))
+        holds = no_more and s.status.bound_valid <= (actual[1] == "proved")
+        self.rows.add("grades", words(stated), words(actual), holds)
 
     def _claim(self, instance: Instance, bound: float) -> None:
-        """Whether feasible points refute the author's certificate."""
+        """Check that no feasible point refutes the author's certificate."""
         s = self.solution
         words = f"{rounded(bound, 10, up=s.sense == 'maximize')} is a bound"
         try:
-            # A closed form and a procedure choose nothing: there is no point to begin at.
+            # A closed form and a procedure choose nothing: there is no point to start at.
             starts = {"the saved point": s.variables} if s.variables else {}
             points = survived(instance, bound, s.multipliers, starts)
         except ContradictionError as error:
             self.rows.add("claim", words, error.message, False)
         else:
-            said = f"{points} feasible points survived" if points else "not tested"
-            self.rows.add("claim", words, said, True)
+            outcome = f"{points} feasible points survived" if points else "not tested"
+            self.rows.add("claim", words, outcome, True)
 
     def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
-        """No figure is beyond what it is bounded by."""
+        """Check that no figure is beyond its bound."""
         s = self.solution
         try:
             error, error_bound = charged_error(s.strategy, self.workload), self.error_bound()
@@ -375,7 +372,7 @@ class Recheck:
             self.rows.add("figures", "agree", str(error), False)
 
     def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:
-        """The strategy is what the variables mean, up to a rotation of its rows for norm 2."""
+        """Check that the variables mean the strategy, up to a rotation of its rows for norm 2."""
         s = self.solution
         same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
         same = same and s.strategy.neighbours == meant.neighbours
@@ -396,13 +393,13 @@ class Recheck:
             same = same_array(s.strategy.matrix, meant.matrix)
         means = "what the variables mean"
         self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
-        for name, stated, found in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):
-            if stated is not None or found is not None:
+        for name, stated, value in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):
+            if stated is not None or value is not None:
                 sizes = "none" if stated is None else " × ".join(map(str, stated.shape))
-                self.rows.same(name, sizes, same_array(stated, found), means)
+                self.rows.same(name, sizes, same_array(stated, value), means)
 
     def costs(self, scaled: bool) -> None:
-        """What holds of the strategy whatever program it comes from; ``scaled``: to sensitivity 1."""
+        """Check the figures of the strategy for any program; ``scaled``: to sensitivity 1."""
         s = self.solution
         sensitivity = s.strategy.sensitivity
         holds = close(s.sensitivity, sensitivity) and not (scaled and sensitivity > 1.0 + 1e-12)
@@ -418,12 +415,12 @@ class Recheck:
             "error bound",
             self.within,
         )
-        # Two ways to the same mean differ by what a strategy's condition makes of rounding.
+        # Two ways to the same mean differ by rounding, times the strategy's condition.
         within = CLOSE + rounding(s.strategy, self.workload)
         self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload), within=within)
 
     def error_bound(self) -> float | None:
-        """l2_strategy's certificate at the multipliers kept for total error."""
+        """The bound by l2_strategy's certificate at the saved multipliers of total error."""
         strategy = self.solution.strategy
         if isinstance(strategy, ComponentStrategy | StrategyOfFew):
             return proved_by_component(self.workload, self.solution.error_multipliers, strategy)
@@ -434,16 +431,16 @@ class Recheck:
         )
 
 
-def same_arrays(stated: Mapping[str, Value], found: Mapping[str, Value]) -> bool:
-    """Whether the same names stand for the same arrays."""
-    return stated.keys() == found.keys() and all(same_array(stated[n], found[n]) for n in found)
+def same_arrays(stated: Mapping[str, Value], actual: Mapping[str, Value]) -> bool:
+    """Whether both have the same names, each with the same array."""
+    return stated.keys() == actual.keys() and all(same_array(stated[n], actual[n]) for n in actual)
 
 
 def feasible_or_not(holds: bool) -> str:
     return "feasible" if holds else "not feasible"
 
 
-SEARCHED = 2e-6  # relative: what a bound that is searched for anew may be below the one stated
+SEARCHED = 2e-6  # relative: how far below the stated bound one from a new search may be
 
 
 def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program | None) -> list[Check]:
@@ -461,13 +458,13 @@ def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program 
     is_same = rows.add("workload", s.workload_hash, workload.hash, s.workload_hash == workload.hash)
     rows.add("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE)
     if not is_same:
-        return rows.found
+        return rows.checks
     error, rmse = s.strategy.total_error(workload), s.strategy.rmse(workload)
     rows.add("total error", s.error, error, close(s.error, error), "error")
     rows.add("rmse", s.rmse, rmse, close(s.rmse, rmse), "rmse")
     bound, source = template_bound(workload)
-    # Two searches do not end at the same bound to the last digit; a smaller one holds all the same.
+    # Two searches do not end at the same bound to the last digit; a smaller one holds, too.
     holds = 0.0 <= s.error_bound <= bound * (1 + SEARCHED) and s.error_bound <= error * (1 + CLOSE)
     rows.add("error bound", s.error_bound, bound, holds, "error_bound")
     rows.add("bound by", s.bound_from, source, s.bound_from == source)
-    return rows.found
+    return rows.checks

@@ -1,7 +1,7 @@
-"""The values of a saved solution by component on the components of the workload itself.
+"""The values of a saved solution by component, put onto the components of the workload.
 
-A file says how its values split, and none of that is believed: matrices and vectors are put onto the spaces
-that the workload's own symmetries give, which has to fit in number and size.
+How the values of a file split is not believed: matrices and vectors are put onto the spaces from the
+symmetries of the workload, and have to fit in number and size.
 """
 
 from __future__ import annotations
@@ -27,61 +27,61 @@ from mmopt.workloads import Workload
 SECONDS_OF_RECHECK = 300.0
 
 
-def own_components(
+def instance_by_component(
     solution: Solution, strategy: ComponentStrategy | StrategyOfFew, checked: Checked, workload: Workload
 ) -> Instance:
-    """The program on the workload's own components, with the solution's givens and basis.
+    """The program on the components of the workload, with the solution's givens and basis.
 
     Raises
     ------
     ResultError : the workload has none for this program, or others than the solution's strategy.
-    WorkloadError : a basis that is none of the workload.
+    WorkloadError : a basis that is not one of the workload.
     """
     givens = {name: float(value) for name, value in solution.givens.items() if not value.ndim}
     basis = solution.bases.get("basis")
     if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
         raise ResultError("arrays are passed, of which nothing is known by component")
     if isinstance(strategy, SectorStrategy):
-        return _own_sectors(checked, workload, givens)
+        return _instance_by_sectors(checked, workload, givens)
     if isinstance(strategy, SectorwiseStrategy):
-        return _own_sets(checked, workload, givens, strategy)
-    found = by_components(checked, workload, givens, basis)
-    if found is None:
+        return _instance_by_sets(checked, workload, givens, strategy)
+    split = by_components(checked, workload, givens, basis)
+    if split is None:
         raise ResultError("the workload has none for this program")
-    splits = (value for value in found[0].env.values() if isinstance(value, Split))
+    splits = (value for value in split[0].env.values() if isinstance(value, Split))
     cells = next(value.columns for value in splits if isinstance(value.columns, Cells))
     if not _same_cells(strategy.cells, cells):
         raise ResultError("not those of the workload")
-    return found[0]
+    return split[0]
 
 
-def _own_sectors(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> Instance:
-    """The program in the space of the queries; what was cut off by the time there gets more of it here."""
+def _instance_by_sectors(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> Instance:
+    """The program in the space of the queries, with more time than a solve allows for its search."""
     from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
 
-    found = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
-    if isinstance(found, str):
-        raise ResultError(found)
-    return found[0]
+    split = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
+    if isinstance(split, str):
+        raise ResultError(split)
+    return split[0]
 
 
-def _own_sets(
+def _instance_by_sets(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], strategy: SectorwiseStrategy
 ) -> Instance:
-    """The program by the strategy's own sets and rows."""
+    """The program by the sets and rows of the strategy."""
     from mmopt.compiler.reductions.split_symmetric import by_sets  # off the usual way
 
-    found = by_sets(checked, workload, givens, strategy)
-    if isinstance(found, str):
-        raise ResultError(found)
-    return found[0]
+    split = by_sets(checked, workload, givens, strategy)
+    if isinstance(split, str):
+        raise ResultError(split)
+    return split[0]
 
 
 def gram_of(strategy: AnyStrategy) -> Split | None:
     """AᵀA by component; None for a strategy that is a matrix."""
     if isinstance(strategy, SectorStrategy):
-        # Up to the scale: the largest column, by which it is scaled, may be proved better another time.
-        grams = [own.core.T @ own.core for own in strategy.components]
+        # Up to the scale, which is by the largest column: another proof of that may be tighter.
+        grams = [component.core.T @ component.core for component in strategy.components]
         space = Space(np.ones(len(grams)), tuple(map(len, grams)))
         return Split(space, space, tuple(grams))
     if isinstance(strategy, SectorwiseStrategy):
@@ -94,23 +94,23 @@ def gram_of(strategy: AnyStrategy) -> Split | None:
 
 
 def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
-    """Whether the components have the same functions of the cells: a core alone says nothing of columns."""
+    """Whether the components have the same functions of the cells: equal cores may have other columns."""
     if isinstance(one, SectorwiseStrategy) and isinstance(other, SectorwiseStrategy):
         return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
     if isinstance(one, SectorwiseStrategy) or isinstance(other, SectorwiseStrategy):
         return False
     pairs = list(zip(one.components, other.components, strict=False))
     return len(one.components) == len(other.components) and all(
-        own.rests == two.rests
-        and own.layout.sets == two.layout.sets
-        and all(map(np.array_equal, own.layout.labels, two.layout.labels))
-        and all(map(same_array, own.layout.functions, two.layout.functions))
-        for own, two in pairs
+        a.rests == b.rests
+        and a.layout.sets == b.layout.sets
+        and all(map(np.array_equal, a.layout.labels, b.layout.labels))
+        and all(map(same_array, a.layout.functions, b.layout.functions))
+        for a, b in pairs
     )
 
 
 def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The chosen variables on the instance's spaces; None when one does not fit, is missing or too many."""
+    """The chosen variables on the instance's spaces; None when one does not fit, is missing or unknown."""
     dims = {d.name: d.dims for d in instance.program.choose}
     if dims.keys() != values.keys():
         return None
@@ -118,20 +118,22 @@ def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str,
 
 
 def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The multipliers of the certificate on the instance's spaces; without those that do not fit."""
-    found: dict[str, Any] = {}
+    """The multipliers of the certificate on the instance's spaces, where they fit."""
+    placed: dict[str, Any] = {}
     for m in instance.program.multipliers:
         if m.key in values:
-            found |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
-    return found
+            placed |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
+    return placed
 
 
 def _placed(
     instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
 ) -> dict[str, Any] | None:
     spaces = _spaces(instance)
-    found = {name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()}
-    return None if any(value is None for value in found.values()) else found
+    placed = {
+        name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()
+    }
+    return None if any(value is None for value in placed.values()) else placed
 
 
 def _on(value: Any, spaces: list[Space | None]) -> Any:
@@ -155,32 +157,32 @@ def _fits(value: Split, rows: Space, columns: Space) -> bool:
 
 def _spaces(instance: Instance) -> dict[str, Space]:
     """The space of each dimension, by the givens that split."""
-    found: dict[str, Space] = {}
+    spaces: dict[str, Space] = {}
     for d in instance.program.givens:
         match instance.env[d.name]:
             case Split(rows=rows, columns=columns):
-                found = {**dict(zip(map(str, d.dims), (rows, columns), strict=True)), **found}
+                spaces = {**dict(zip(map(str, d.dims), (rows, columns), strict=True)), **spaces}
             case Level(space=space):
-                found.setdefault(str(d.dims[0]), space)
-    return found
+                spaces.setdefault(str(d.dims[0]), space)
+    return spaces
 
 
 def _same_cells(one: Cells, two: Cells) -> bool:
     """Whether two spaces come from the same symmetries and keep the same components."""
-    told = [
+    contents = [
         (
             [(a.classes.tolist(), a.mirror.tolist()) for a in cells.joint.attributes],
             [(c.key, c.kept.tolist()) for c in cells.chosen],
         )
         for cells in (one, two)
     ]
-    return told[0] == told[1]
+    return contents[0] == contents[1]
 
 
 def proved_by_component(
     workload: Workload, multipliers: Any, strategy: ComponentStrategy | StrategyOfFew
 ) -> float | None:
-    """``l2_strategy``'s certificate at the multipliers that ``bound_by_component`` gave."""
+    """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_by_component``."""
     offered = {"sensitivity": multipliers}
     if isinstance(multipliers, Measure):
         if isinstance(strategy, SectorwiseStrategy):

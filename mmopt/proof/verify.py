@@ -1,9 +1,4 @@
-"""``mmopt.verify``: a saved solution rechecked, figure by figure; products factor by factor.
-
-A product verified and certified factor by factor, and put together again.
-
-``mmopt.verify``: recheck a saved solution, figure by figure.
-"""
+"""``mmopt.verify``: a saved solution rechecked, figure by figure; products factor by factor."""
 
 from __future__ import annotations
 
@@ -41,7 +36,7 @@ FIGURES = {
     "error_bound": "error bound",
     "rmse": "",
 }
-"""What of a product follows from its factors, with the words for it where these are not its name."""
+"""The figures of a product that follow from its factors, with their words where these are not their names."""
 
 
 def recheck_product(
@@ -49,21 +44,23 @@ def recheck_product(
 ) -> None:
     """Verify the factors by ``checks``, and recompute every figure of the whole from theirs.
 
-    That the whole is the product of its factors is decided anew, from the program's tree and the workload.
+    Whether the whole is the product of its factors is decided anew, from the program's tree and the workload.
     """
     s, rows = work.solution, work.rows
     stated = ", ".join(s.steps)
     plan = rows.tried("factors", stated, lambda: plan_in_factors(checked, work.workload, s.givens))
-    known = {} if plan is None else plan.factors
-    words = ", ".join(known) or "no product of factors"
-    if not rows.add("factors", stated, words, bool(known) and list(s.steps) == list(known)):
+    factors = {} if plan is None else plan.factors
+    words = ", ".join(factors) or "no product of factors"
+    if not rows.add("factors", stated, words, bool(factors) and list(s.steps) == list(factors)):
         return
     holds = True
-    for name, part in known.items():
+    for name, part in factors.items():
         step = s.steps[name]
-        found = Rows(checks(step, part.instance.workload, checked.written, "the program of the whole"))
-        found.same("givens", ", ".join(step.givens), same_arrays(step.givens, s.givens), "those of the whole")
-        holds = rows.below(name, found) and holds
+        factor_rows = Rows(checks(step, part.instance.workload, checked.written, "the program of the whole"))
+        factor_rows.same(
+            "givens", ", ".join(step.givens), same_arrays(step.givens, s.givens), "those of the whole"
+        )
+        holds = rows.below(name, factor_rows) and holds
     if not holds:
         return
     made = composed(work.workload.hash, s.steps)
@@ -83,7 +80,7 @@ def recheck_product(
 
 
 def _values(s: Solution) -> list[tuple[str, tuple[int, ...]]]:
-    """Which values of factors the whole's are made of, by their identity."""
+    """The values of factors, by their identity, that each value of the whole is made of."""
     alone = ("error_multipliers", "covariance", "basis")
     named = [*s.variables.items(), *s.multipliers.items(), *((name, getattr(s, name)) for name in alone)]
     return [(name, tuple(map(id, v.parts))) for name, v in named if isinstance(v, Kronecker)]
@@ -96,8 +93,10 @@ def plan_of_product(
     multipliers: Mapping[str, Any],
     givens: Mapping[str, Any],
 ) -> SolvePlan | None:
-    """The plan by which a strategy is certified in factors; None where it, the workload or multipliers of it
-    are no product, or its cells few."""
+    """The plan by which a strategy is certified in factors.
+
+    None where the strategy, the workload or the multipliers are no product, or the cells few.
+    """
     is_product = isinstance(given, ProductStrategy) and given.sizes == workload.domain.shape
     is_product = is_product and all(isinstance(value, Kronecker) for value in multipliers.values())
     return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
@@ -109,7 +108,7 @@ def certified_product(
     multipliers: Mapping[str, Kronecker],
     certify: Callable[..., Solution],
 ) -> Solution:
-    """What the factors make together, each certified."""
+    """Certify each factor, and combine them."""
     parts = [{key: v.parts[at] for key, v in multipliers.items()} for at in range(len(plan.parts))]
     factors = {
         name: certify(part.instance.workload, factor, multipliers=parts[at])
@@ -122,7 +121,7 @@ def certified_product(
 
 Some = TypeVar("Some", bound=AnySolution)
 
-# Fields on which no claim rests: they tell how the result came about.
+# Fields on which no claim rests: they are the history of the result.
 UNCHECKED = (
     "solver",
     "solver_version",
@@ -144,28 +143,28 @@ def verify(
     workload: WorkloadLike,
     program: str | Path | Program | None = None,
 ) -> Verification:
-    """Recompute every claim of a solution without trusting anything in it.
+    """Recompute every claim of a solution, trusting nothing in it.
 
     The workload is compared by its hash; the program's text is parsed, checked and compared with the program
     that is shipped under its name; the variables are evaluated against every constraint; objective, bound
     (from the multipliers), value, total error and its bound, sensitivity and rmse are recomputed, and the
-    strategy is compared with what the variables mean. The steps of a procedure, and the factors of a product,
-    are verified one by one and combined again. None of this needs a solver. A template's strategy is measured
-    again in its factors; only its bound, whose multipliers are not kept, is searched for anew.
+    strategy is compared with the meaning of the variables. The steps of a procedure, and the factors of a
+    product, are verified one by one and combined again. None of this needs a solver. A template's strategy is
+    evaluated again in its factors; only its bound, whose multipliers are not saved, is searched for anew.
 
     Parameters
     ----------
     solution : a Solution, a template's strategy in factors, or the path of a saved one.
     workload : the queries that it was solved for, as for ``solve``.
-    program : what its program is compared with, in place of the shipped one of the same name: name, path or
-        parsed. A program that is not shipped can only be told from a changed one by this.
+    program : the program to compare with, in place of the shipped one of the same name: name, path or parsed.
+        Without it a program that is not shipped cannot be told from a changed one.
 
     Raises
     ------
     ResultError : the file cannot be read as a solution.
-    WorkloadError : what is no workload.
-    OptionError, ProgramError : what is no solution; ``program`` is unknown, cannot be read, or is given for a
-        strategy in factors.
+    WorkloadError : ``workload`` is no workload.
+    OptionError, ProgramError : ``solution`` is no solution; ``program`` is unknown, cannot be read, or is
+        given for a strategy in factors.
     """
     workload = as_workload(workload)
     if isinstance(solution, str | Path):
@@ -176,7 +175,7 @@ def verify(
             hint="the solution stands first: verify(solution, workload)",
         )
     expected = Program.load(program) if isinstance(program, str | Path) else program
-    with np.errstate(all="ignore"):  # NaN and infinity are seen in what comes out
+    with np.errstate(all="ignore"):  # NaN and infinity show in the results
         rows = _RECHECKS[type(solution)](solution, workload, expected)
     unchecked = [name for name in UNCHECKED if hasattr(solution, name.partition(".")[0])]
     if isinstance(solution, Solution) and not solution.steps and all(row.holds for row in rows):
@@ -186,7 +185,7 @@ def verify(
 
 
 def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    """A solution's ``summary()`` without what is left unchecked, where a file may say anything."""
+    """A solution's ``summary()`` without its unchecked fields, where a file may say anything."""
     kept = {name: value for name, value in summary.items() if f"{place}{name}" not in UNCHECKED}
     if "status" in kept and not place:
         kept["status"] = checked_summary(kept["status"], "status.")
@@ -195,11 +194,11 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
 
 
 def rechecked(s: Some, workload: Workload, file: str = "", workload_file: str = "WORKLOAD") -> Some:
-    """A solution before it is used: for this workload, every figure recomputed, and as ``with_worse`` has it.
+    """Verify a solution before its use for this workload; its figures are those of ``with_worse``.
 
     Raises
     ------
-    ResultError : it is for other queries, or a figure does not hold. It names the files.
+    ResultError : it is for other queries, or a figure does not hold; the message names the files.
     """
     name = f"'{file}'" if file else "the solution"
     if s.workload_hash != workload.hash:
@@ -218,12 +217,12 @@ def rechecked(s: Some, workload: Workload, file: str = "", workload_file: str = 
     return with_worse(s, verification)
 
 
-def with_worse(s: Some, found: Verification, place: str = "") -> Some:
-    """Its figures, and those of its steps, as stated or as recomputed, whichever says less.
+def with_worse(s: Some, verification: Verification, place: str = "") -> Some:
+    """The solution with each figure, also of its steps, as stated or as recomputed, whichever claims less.
 
-    ``found``: what ``verify`` says of it, which has a row for every figure.
+    ``verification``: the result of ``verify``, with a row for every figure.
     """
-    again = {row.field: row.recomputed for row in found.rows}
+    again = {row.field: row.recomputed for row in verification.rows}
     up, down = (max, min) if s.sense == "minimize" else (min, max)
     picks = {
         "objective": up,
@@ -242,7 +241,7 @@ def with_worse(s: Some, found: Verification, place: str = "") -> Some:
     }
     if s.steps:
         changed["steps"] = {
-            name: with_worse(step, found, f"{place}{name}: ") for name, step in s.steps.items()
+            name: with_worse(step, verification, f"{place}{name}: ") for name, step in s.steps.items()
         }
     return replace(s, **changed)
 
@@ -250,24 +249,24 @@ def with_worse(s: Some, found: Verification, place: str = "") -> Some:
 def _checks(
     s: Solution, workload: Workload, expected: Program | None, is_what: str = "the program given"
 ) -> list[Check]:
-    """The checks of one solution, up to the first that leaves nothing to compare with."""
+    """The checks of one solution, up to the first after which no comparison is possible."""
     work = Recheck(s, workload)
     rows = work.rows
     if not rows.add(
         "workload", _short(s.workload_hash), _short(workload.hash), s.workload_hash == workload.hash
     ):
-        return rows.found
+        return rows.checks
     if expected is None and s.program in program_names():
         expected, is_what = Program.load(s.program), "the program that is shipped under this name"
     checked = work.program(expected, is_what)
     if checked is not None and s.is_in_factors:
         recheck_product(work, checked, _checks)
-        return rows.found
+        return rows.checks
     if checked is None or (instance := work.instance(checked)) is None:
-        return rows.found
+        return rows.checks
     with blas_threads(instance.largest()):
         _recomputed(work, instance)
-    return rows.found
+    return rows.checks
 
 
 _RECHECKS: Mapping[type, Callable[..., list[Check]]] = MappingProxyType(
@@ -276,7 +275,7 @@ _RECHECKS: Mapping[type, Callable[..., list[Check]]] = MappingProxyType(
 
 
 def _recomputed(work: Recheck, instance: Instance) -> None:
-    """Everything that follows from the program with its givens."""
+    """Check everything that follows from the program with its givens."""
     s, rows = work.solution, work.rows
     if not instance.program.choose:
         _again(work, instance)
@@ -292,36 +291,36 @@ def _recomputed(work: Recheck, instance: Instance) -> None:
 
 
 def _again(work: Recheck, instance: Instance) -> None:
-    """A closed form evaluated again, or a procedure's steps combined again."""
+    """Check a closed form by evaluating it again, or a procedure by combining its steps again."""
     s, rows = work.solution, work.rows
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
     waiting = list(s.steps.items())
     task, replay = Task(SolvePlan(instance)), _replay(work, waiting)
-    found = rows.tried(
+    again = rows.tried(
         "steps",
         ", ".join(s.steps),
         lambda: solve_procedure(task, replay) if instance.program.steps else solve_closed(task),
         "cannot be combined",
     )
-    if found is None:
+    if again is None:
         return
-    if s.steps or found.steps:
-        rows.add("steps", ", ".join(s.steps), ", ".join(found.steps), list(s.steps) == list(found.steps))
-        agree = same_arrays(s.multipliers, found.multipliers)
+    if s.steps or again.steps:
+        rows.add("steps", ", ".join(s.steps), ", ".join(again.steps), list(s.steps) == list(again.steps))
+        agree = same_arrays(s.multipliers, again.multipliers)
         rows.same("multipliers", ", ".join(s.multipliers), agree, "those of the last step")
-    rows.add("status", s.status.stop, found.status.stop, s.status.stop == found.status.stop)
-    holds = s.status.feasible == found.status.feasible
-    rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(found.status.feasible), holds)
-    objective = rows.figure("objective", s.objective, lambda: found.objective)
-    work.bound(objective, found.objective_grade, lambda: found.bound, instance)
-    rows.figure("own_sensitivity", s.own_sensitivity, lambda: found.own_sensitivity, what="own sensitivity")
-    rows.figure("value", s.value, lambda: found.value)
-    work.strategy(found.strategy, found.covariance, found.basis)
+    rows.add("status", s.status.stop, again.status.stop, s.status.stop == again.status.stop)
+    holds = s.status.feasible == again.status.feasible
+    rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(again.status.feasible), holds)
+    objective = rows.figure("objective", s.objective, lambda: again.objective)
+    work.bound(objective, again.objective_grade, lambda: again.bound, instance)
+    rows.figure("own_sensitivity", s.own_sensitivity, lambda: again.own_sensitivity, what="own sensitivity")
+    rows.figure("value", s.value, lambda: again.value)
+    work.strategy(again.strategy, again.covariance, again.basis)
 
 
 def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Task], Solution]:
-    """In place of a solver: the saved step, after it is verified against the problem that is asked."""
+    """A function in place of a solver: it returns the saved step, verified against the task."""
 
     def solved(task: Task) -> Solution:
         inner = task.instance
@@ -329,9 +328,9 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Tas
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
         name, step = waiting.pop(0)
         checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
-        asked = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
+        givens = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
         checks.same(
-            "givens", ", ".join(step.givens), same_arrays(step.givens, asked), "those of the procedure"
+            "givens", ", ".join(step.givens), same_arrays(step.givens, givens), "those of the procedure"
         )
         if not work.rows.below(name, checks):
             raise ResultError(f"step '{name}' does not hold")

@@ -11,27 +11,25 @@ Top level (``domain`` and ``workload`` are needed)::
     neighbours: add-remove                   # or the same as the set of tables: see below
     data: {outside: refuse, missing: refuse} # or drop: values outside the domain, and NULL, everywhere
 
-``data`` also takes ``table: people`` (of a database that has several), ``delimiter: "~"`` (of a text file; or
-``tab``; else found by its header) and ``weight: n``, the column that says for how many rows a line of an
-aggregated table stands; what is protected is then one of these rows. That no row was refused is known of
-every table of which answers are released. The column of an attribute that every query sums over is not read,
-unless it drops rows.
+``data`` also takes ``table: people`` (for a database with several), ``delimiter: "~"`` (for a text file; or
+``tab``; by default detected from its header) and ``weight: n``, the column with the number of rows of a line
+in an aggregated table; the guarantee then protects one of these rows. A release of answers reveals that no
+row of its table was refused. The column of an attribute that every query sums over is not read, unless it
+drops rows.
 
 ``unit`` says whom the guarantee protects; without it that is one row. ``{column: person, rows: 3}``: a
-person, a value of that column, of whom at most three rows are counted, those that a hash of that person's
-rows puts first; so one more person changes no more, however many rows there are. What ``outside`` and
-``missing`` refuse is refused in all rows, what they drop is dropped before rows are chosen, and a row without
-a person (NULL) is refused. ``{rows: 3}``: a person who is taken to have at most three rows, which is not
-checked.
+person, a value of that column. At most three rows of each are counted, those that a hash of that person's
+rows puts first; so one more person changes no more, with any number of rows. Rows that ``outside`` and
+``missing`` refuse are refused in all cases, rows that they drop are dropped before the choice, and a row
+without a person (NULL) is refused. ``{rows: 3}``: a person with at most three rows, which is not checked.
 
 ``neighbours``, in place of ``unit``, says which tables the guarantee makes hard to tell apart:
-``add-remove``, by one row (so if absent, unless the program says otherwise: it is then what that says); also
-``replace-one``, by one row that is another; ``{rows: 3}``, by up to three rows of one person, or
+``add-remove``, by one row (the default, unless the program has another); ``replace-one``, by one row that is
+replaced by another; ``{rows: 3}``, by up to three rows of one person, or
 ``{participation: {separation: 4, at_most: 2}}``, by one person in a stream. There the steps are the cells of
-the one attribute, in the order in which they are declared (of ``values`` too: write them in time), and a
-person has at most one row in a step, added or removed, in at most two steps, any two of them four or more
-apart. Rows that are in no step are dropped or refused, not given a cell. That nobody has more rows is not
-checked.
+the one attribute, in their declared order (so write ``values`` in the order of time), and a person has at
+most one row in a step, added or removed, in at most two steps, any two of them four or more apart. Rows that
+are in no step are dropped or refused, not given a cell. That no person has more rows is not checked.
 
 Forms of an attribute, one of::
 
@@ -60,9 +58,9 @@ label is ``< 18`` or ``>= 65``. A bin of one day, month, quarter or year is labe
 names the cells that make it up. Dates are read from columns of dates, of timestamps without a time zone
 (their day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written).
 
-Cells that ``missing`` and ``outside`` add stand behind the others, that of ``outside`` first. ``identity``
-and marginals have a query for each, ``total`` counts them, lists and groups may name them. All other blocks
-run over the declared cells alone, which have an order.
+Cells that ``missing`` and ``outside`` add come after the others, that of ``outside`` first. ``identity`` and
+marginals have a query for each, ``total`` counts them, lists and groups may name them. All other blocks are
+over the declared cells alone, which have an order.
 
 Entries of the workload, one of::
 
@@ -101,13 +99,13 @@ Blocks of queries on one attribute::
     age: {reordered: prefix, order: [65-114, 18-64, minors]}  # as if the cells stood in this order
     age: five_years                          # a block named under ``predicates``
 
-A name under ``predicates`` may stand for another block of each attribute: with ``predicates: {age: {asked:
+A name under ``predicates`` may be another block for each attribute: with ``predicates: {age: {asked:
 prefix}, sex: {asked: identity}}`` the entry ``products: {ways: [1, 2], each: asked}`` has prefixes of ages,
 and of ages by sex.
 
 ``normalise: rows`` divides the weight of each query by its squared length (the sum of its squared entries),
 so that long queries, which count many rows, may have larger errors: a heuristic for low relative error (PVLDB
-2012, section 3.4). ``weight`` multiplies what that leaves. Answers, standard errors and targets stay those of
+2012, section 3.4). ``weight`` multiplies the result. Answers, standard errors and targets stay those of
 the queries as written.
 
 Anchors and aliases (``&a``, ``*a``) may be used; tags, merge keys and several documents may not.
@@ -120,7 +118,7 @@ Files here:
 
 - ``workload_file.py``: a workload file as a whole, read and drafted
 - ``domain_keys.py``: the keys ``domain`` and ``data``
-- ``attribute_keys.py``: the cells of one attribute, and words of queries on it, as a workload file says them
+- ``attribute_keys.py``: the cells of one attribute, and words of queries on it
 - ``query_keys.py``: the queries of a workload file: blocks, products, marginals
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``accepted_workloads.py``: workloads as callers pass them, and the program solved when none is named

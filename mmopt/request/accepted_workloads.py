@@ -1,10 +1,7 @@
 """Workloads as callers pass them, and the program solved when none is named.
 
-What ``Domain.of``, ``Domain.product`` and their like are called with, read as in a workload file.
-
-The program that is solved when none is named.
-
-What is taken for a workload wherever one is expected, and what is said of anything else.
+Arguments of ``Domain.of``, ``Domain.product`` and their like are read as in a workload file. Every function
+with a workload accepts the same values, and refuses others with a hint.
 """
 
 from __future__ import annotations
@@ -48,7 +45,7 @@ def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> 
 
 
 def read_entry(domain: Domain, form: str, value: Any, options: Mapping[str, object]) -> Workload:
-    """The queries of one entry of a workload; an option that is None is none."""
+    """The queries of one entry of a workload; an option that is None is left out."""
     where = Location(form, 0, 0)
     given = {key: option for key, option in options.items() if option is not None}
     entry = _map(
@@ -60,15 +57,15 @@ def read_entry(domain: Domain, form: str, value: Any, options: Mapping[str, obje
 
 
 def _map(where: Location, values: Mapping[str, YamlNode]) -> Map:
-    """A mapping whose keys stand where their values do."""
+    """A mapping whose keys have the places of their values."""
     entries = tuple((Scalar(node.where, 1, key, key), node) for key, node in values.items())
     return Map(where, 1 + sum(1 + node.count for node in values.values()), entries)
 
 
 def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
-    """The program used when none is named, and why.
+    """The program used when none is named, and the reason.
 
-    pure : for Laplace noise, which epsilon without delta asks for.
+    pure : whether the noise is Laplace: epsilon without delta.
     """
     if pure:
         return "p_identity", "epsilon without delta asks for Laplace noise"
@@ -78,7 +75,7 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
 
 
 def default_words(workload: Workload, privacy: Privacy | None) -> str:
-    """What is solved when no program is named, and why, in words."""
+    """In words, the program used when none is named, and the reason."""
     name, why = default_program(workload, privacy is not None and privacy.is_pure)
     if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):
         return f"{name}: {why}"
@@ -87,7 +84,7 @@ def default_words(workload: Workload, privacy: Privacy | None) -> str:
 
 
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix
-"""What ``as_workload`` takes."""
+"""The types of values that ``as_workload`` takes."""
 
 _YAML = (".yaml", ".yml")
 _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
@@ -110,13 +107,13 @@ _TAKEN = "taken are a Workload, a Request, a workload file, its dictionary, a ma
 def as_workload(value: object) -> Workload:
     """The workload that a value stands for.
 
-    A Workload itself; that of a Request or of a workload file, normalised where it says so, whatever privacy
-    it asks for; that of a dictionary with the keys of a workload file; and a matrix of queries, as
+    A Workload itself; that of a Request or of a workload file, normalised where the file says so, with any
+    privacy; that of a dictionary with the keys of a workload file; and a matrix of queries, as
     ``Workload.from_matrix`` takes it: array, rows in lists, scipy sparse, data frame.
 
     Raises
     ------
-    WorkloadError : anything else, with what to write; a file, a dictionary or a matrix that is no workload.
+    WorkloadError : anything else, with a hint; a file, a dictionary or a matrix that is no workload.
 
     >>> as_workload([[1, 0], [1, 1]])
     Workload(2 queries over 2 cells, matrix)
@@ -143,7 +140,7 @@ def as_workload(value: object) -> Workload:
 
 
 def as_request(value: object) -> Request | None:
-    """What a Request, a workload file of any name, or its dictionary asks for; None for anything else.
+    """The Request of a Request, a workload file of any name, or its dictionary; None for anything else.
 
     Errors as ``as_workload``.
     """
@@ -162,7 +159,7 @@ def as_domain(value: object) -> object:
 
 
 def refuse_workload(data: object) -> None:
-    """OptionError for a workload where data are expected: two arguments stand in the wrong order."""
+    """Raise OptionError for a workload in the place of data: two arguments are in the wrong order."""
     what = ""
     if isinstance(data, str | os.PathLike) and Path(data).suffix.lower() in _YAML:
         what = f"the workload file '{data}'"

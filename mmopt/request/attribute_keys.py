@@ -1,12 +1,8 @@
-"""The cells of one attribute, and words of queries on it, as a workload file says them.
+"""The cells of one attribute, and words of queries on it, in a workload file.
 
-Bins of one attribute: edges, or a range with a width; of numbers or of dates, with open ends.
-
-How table values become cells of one attribute: values, bins, range with width, categories.
-
-What a word of the file means for an attribute: a block of queries, or cells.
-
-Cells are named by a label, a table value, or a run such as 18-64.
+Table values become cells by one of four forms: values, categories, bins between edges, or a range with a
+width; bins are of numbers or of dates, and may be open at the ends. A word for an attribute is a block of
+queries, or names cells: by a label, a table value, or a run such as 18-64.
 """
 
 from __future__ import annotations
@@ -105,7 +101,7 @@ def read_range(node: YamlNode, width: YamlNode | None, name: str) -> tuple[tuple
 
 
 def check_count(node: YamlNode, count: int, what: str) -> None:
-    """TooLargeError for more cells than one attribute may have."""
+    """Raise TooLargeError for more cells than one attribute may have."""
     if count > MAX_CELLS:
         too_large(
             node, f"{what}: {count:,} cells, at most {MAX_CELLS:,} are possible", "use fewer or wider cells"
@@ -113,7 +109,7 @@ def check_count(node: YamlNode, count: int, what: str) -> None:
 
 
 def _open(node: YamlNode, place: int, count: int, what: str) -> float | None:
-    """The infinity that an open edge stands for, None for another edge."""
+    """The infinity of an open edge; None for another edge."""
     value = node.value if isinstance(node, Scalar) else None
     ends = {0: -math.inf, count - 1: math.inf}
     if value == "open" and place not in ends:
@@ -228,7 +224,7 @@ def _numbers(
 
 
 def _exact(value: float) -> Fraction:
-    """The decimal number that the file spells: 0.1 is one tenth, so that widths divide without rounding."""
+    """The decimal number as the file spells it: 0.1 is one tenth, so that widths divide without rounding."""
     return Fraction(Decimal(repr(value)))
 
 
@@ -266,8 +262,8 @@ def table_value(node: YamlNode, what: str) -> TableValue:
         fail(node, f"each of the {what} must be a single value, found {describe(node)}")
     value = node.value
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
-        found = "an empty text" if value == "" else node.text or "nothing"
-        fail(node, f"each of the {what} must be a value, found {found}", missing)
+        shown = "an empty text" if value == "" else node.text or "nothing"
+        fail(node, f"each of the {what} must be a value, found {shown}", missing)
     if isinstance(value, float) and math.isinf(value):
         fail(node, f"each of the {what} must be finite, found {node.text}")
     return value
@@ -295,13 +291,13 @@ def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
 
 
 def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]:
-    found = mapping(node, what)
-    if not found.entries:
+    labelled = mapping(node, what)
+    if not labelled.entries:
         fail(node, f"{what} are empty, expected at least one label with its values")
-    check_count(node, found.count, what)
+    check_count(node, labelled.count, what)
     seen: dict[TableValue, YamlNode] = {}
     members = []
-    for key, entry in found.entries:
+    for key, entry in labelled.entries:
         if isinstance(entry, Scalar) and entry.value is not None:
             nodes: tuple[YamlNode, ...] = (entry,)
         else:
@@ -313,22 +309,22 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
             values.append(value)
         members.append(tuple(values))
     # A key is its text: 1 and '1' are the same label.
-    return tuple(key.text for key, _ in found.entries), Categories(tuple(members))
+    return tuple(key.text for key, _ in labelled.entries), Categories(tuple(members))
 
 
 def _check_new(item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNode], what: str) -> None:
     if first := seen.get(value):
-        found, earlier = describe(item), describe(first)
-        if found == earlier:
-            fail(item, f"{what}: {found} stands twice, first in {first.where.inside(column=True)}")
-        fail(item, f"{what}: {found} and {earlier} are the same value of a table")
+        shown, earlier = describe(item), describe(first)
+        if shown == earlier:
+            fail(item, f"{what}: {shown} stands twice, first in {first.where.inside(column=True)}")
+        fail(item, f"{what}: {shown} and {earlier} are the same value of a table")
     seen[value] = item
 
 
 RUN = re.compile(r"(-?[0-9]{1,18})-(-?[0-9]{1,18})")
 """An inclusive run of integers: 18-64, -5--1."""
 
-_MOST_LISTED = 12  # known names that a hint lists in full
+_MOST_LISTED = 12  # names that a hint lists in full
 
 
 class CellWords:
@@ -337,8 +333,8 @@ class CellWords:
     Parameters
     ----------
     name : the attribute's name.
-    labels, encoding : as in ``mmopt.workloads.Attribute``; labels beyond the encoding's are of cells that
-        hold no declared value.
+    labels, encoding : as in ``mmopt.workloads.Attribute``; labels beyond the encoding's are of cells without
+        a declared value.
     """
 
     def __init__(self, name: str, labels: tuple[str, ...], encoding: Encoding) -> None:
@@ -354,18 +350,18 @@ class CellWords:
 
     @property
     def declared(self) -> int:
-        """Number of cells that hold declared values, the first ones."""
+        """Number of cells with declared values, which come first."""
         return self.encoding.size
 
     def find(self, node: YamlNode, others: tuple[str, ...] = (), noun: str = "value") -> tuple[int, ...]:
-        """The cells that a word means.
+        """The cells that a word names.
 
         Parameters
         ----------
-        node : a label or value of one cell, or a run of integers, both ends included; of bins of dates a
+        node : a label or value of one cell, or a run of integers, both ends included; for bins of dates a
             day, month, quarter or year that is made up of cells.
-        others : further words that the caller would have understood (groups), for the suggestion.
-        noun : what the word could have been, for the message.
+        others : further words that the caller takes (groups), for the suggestion.
+        noun : the possible meanings of the word, for the message.
         """
         word = scalar(node, f"a value of attribute '{self.name}'")
         if (cell := self._one(word)) is not None:
@@ -382,7 +378,7 @@ class CellWords:
         fail(word, f"attribute '{self.name}' has no {noun} {_spelled(word)}", self._hint(word, others))
 
     def find_one(self, node: YamlNode) -> int | None:
-        """The one cell that a label or value means, or None."""
+        """The one cell with this label or value, or None."""
         return self._one(node) if isinstance(node, Scalar) and node.value is not None else None
 
     def _one(self, word: Scalar) -> int | None:
@@ -400,7 +396,7 @@ class CellWords:
 
     @cached_property
     def _integers(self) -> dict[int, tuple[int, int]]:
-        """First and last integer of each cell that holds a run of integers."""
+        """First and last integer of each cell that is a run of integers."""
         if isinstance(self.encoding, Bins):
             pairs = [*enumerate(itertools.pairwise(self.encoding.edges))]
             if any(math.isfinite(edge) and not edge.is_integer() for edge in self.encoding.edges):
@@ -421,12 +417,12 @@ class CellWords:
             )
         if first > last:
             fail(word, f"the run {word.text} goes down, expected {last}-{first}")
-        for end, side, known in (
+        for end, side, edges in (
             (first, "starts", sorted({low for low, _ in self._integers.values()})),
             (last, "ends", sorted({high for _, high in self._integers.values()})),
         ):
-            if end not in known:
-                nearest = min(known, key=lambda value, end=end: abs(value - end))  # type: ignore[misc]
+            if end not in edges:
+                nearest = min(edges, key=lambda value, end=end: abs(value - end))  # type: ignore[misc]
                 fail(
                     word,
                     f"the run {word.text} {side} at {end}, where no cell of attribute '{self.name}' {side}",
@@ -466,10 +462,10 @@ class CellWords:
                 return f"the cells end below {last:.12g}"
             return f"the cells go from {first:.12g}" + f" to below {last:.12g}" * math.isfinite(last)
         # Comparing with thousands of labels takes seconds; those of a long range are not misspelt words.
-        known = (*others, *self.labels[:1000])
-        hint = suggest(word.text, known)
-        if hint.startswith("known") and len(known) > _MOST_LISTED:
-            return f"known: {', '.join(known[: _MOST_LISTED - 2])}, …, {self.labels[-1]}"
+        words = (*others, *self.labels[:1000])
+        hint = suggest(word.text, words)
+        if hint.startswith("known") and len(words) > _MOST_LISTED:
+            return f"known: {', '.join(words[: _MOST_LISTED - 2])}, …, {self.labels[-1]}"
         return hint
 
 
@@ -489,20 +485,20 @@ BLOCK_WORDS: dict[str, Callable[[int], Factor]] = {
     "haar": haar,
     "hierarchy": hierarchy,
 }
-"""Blocks of queries on one attribute that need its size only."""
+"""Blocks of queries on one attribute that are made from its size alone."""
 
 OF_ALL_CELLS = ("identity", "total")
-"""Blocks that count cells beside the declared ones too; the others rest on an order, which those have not."""
+"""Blocks over all cells; the others rest on the order of the declared cells, and added cells have none."""
 
 BLOCK_NUMBERS: dict[str, Callable[[int, int], Factor]] = {
     "width_range": width_range,
     "hierarchy": hierarchy,
 }
-"""Blocks that take an integer too: ``{width_range: 5}``."""
+"""Blocks with a size and a number: ``{width_range: 5}``."""
 
 
 def block_of(word: str, number: tuple[int, ...], cells: CellWords) -> Factor:
-    """A block that is held by its size, and by a number if it takes one.
+    """The block of this word: of a size, and of a number where it takes one.
 
     WorkloadError for a number or a size that it does not take.
     """
@@ -513,5 +509,5 @@ def block_of(word: str, number: tuple[int, ...], cells: CellWords) -> Factor:
 
 
 def is_block_word(text: str) -> bool:
-    """Whether the word means a block of queries, so that no value, group or list may have it as its name."""
+    """Whether the word is a block of queries, so that no value, group or list may have it as its name."""
     return text in BLOCK_WORDS or text in BLOCK_NUMBERS

@@ -30,7 +30,7 @@ _DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 
 @dataclass(frozen=True)
 class Rules:
-    """What happens to table values outside the domain and to missing ones, unless an attribute says."""
+    """The rules for table values outside the domain and for missing ones, unless an attribute has its own."""
 
     outside: str = "refuse"
     missing: str = "refuse"
@@ -38,7 +38,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class DomainNode(YamlNode):
-    """A domain that was built in Python before."""
+    """A domain that was built in Python."""
 
     domain: Domain
 
@@ -50,10 +50,10 @@ def is_delimiter(given: str) -> bool:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How a table is read, where its file leaves it open: the arguments of these names of ``data_vector``.
+    """How a table is read, where its file leaves it open: arguments of ``data_vector`` by their names.
 
-    ``table`` of a database; ``weight``, the column that says for how many rows a line stands; ``delimiter``
-    of a text file. None: nothing is said.
+    ``table`` of a database; ``weight``, the column with the number of rows of a line; ``delimiter`` of a text
+    file. None where the workload file has none.
     """
 
     table: str | None = None
@@ -63,20 +63,20 @@ class TableOptions:
 
 def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
     """The key ``data``."""
-    found = record(node, "data", (*_RULE_KEYS, *_TABLE_KEYS))
+    data = record(node, "data", (*_RULE_KEYS, *_TABLE_KEYS))
     rules = {
-        key: read_choice(value, key, _RULES) for key in _RULE_KEYS if (value := found.get(key)) is not None
+        key: read_choice(value, key, _RULES) for key in _RULE_KEYS if (value := data.get(key)) is not None
     }
-    said = {
+    options = {
         key: _delimiter(value) if key == "delimiter" else text(value, f"{key} of data")
         for key in _TABLE_KEYS
-        if (value := found.get(key)) is not None
+        if (value := data.get(key)) is not None
     }
-    return Rules(**rules), TableOptions(**said)
+    return Rules(**rules), TableOptions(**options)
 
 
 def _delimiter(node: YamlNode) -> str:
-    """One character, or the word tab: texts of the file hold no control characters."""
+    """One character, or the word tab, since texts of the file have no control characters."""
     given = node.value if isinstance(node, Scalar) else None
     if given == "tab":
         return "\t"
@@ -90,14 +90,14 @@ def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWor
     """The key ``domain``: the attributes in the order of the file, and the words for their cells."""
     if isinstance(node, DomainNode):
         return node.domain, {a.name: CellWords(a.name, a.labels, a.encoding) for a in node.domain.attributes}
-    found = mapping(node, "domain")
-    if not found.entries:
+    domain = mapping(node, "domain")
+    if not domain.entries:
         fail(
             node, "domain is empty, expected at least one attribute", "write 'sex: {values: [Female, Male]}'"
         )
     attributes = []
     words = {}
-    for key, form in found.entries:
+    for key, form in domain.entries:
         attribute, cells = _attribute(key, form, rules)
         attributes.append(attribute)
         words[attribute.name] = cells
@@ -112,7 +112,7 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
         fail(node, f"{what} must be a mapping, found {describe(node)}", f"write '{name}: {{values: […]}}'")
     form = record(node, what, _KEYS)
     declared, encoding = read_encoding(form, name)
-    labels = (*declared, *_beside(form, CellWords(name, declared, encoding)))
+    labels = (*declared, *_added_labels(form, CellWords(name, declared, encoding)))
     cells = CellWords(name, labels, encoding)
     for label, place in _labelled(form):
         if is_block_word(label):
@@ -135,16 +135,16 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
 
 
 def _labelled(form: Map) -> list[tuple[str, YamlNode]]:
-    """The labels that the file spells, with their places."""
+    """The labels that are spelled in the file, with their places."""
     values, categories = form.get("values"), form.get("categories")
     if isinstance(values, ListNode):
         return [(item.text, item) for item in values.items if isinstance(item, Scalar)]
     return [(key.text, key) for key, _ in categories.entries] if isinstance(categories, Map) else []
 
 
-def _beside(form: Map, cells: CellWords) -> tuple[str, ...]:
+def _added_labels(form: Map, cells: CellWords) -> tuple[str, ...]:
     """The labels of the cells that ``outside: {cell: …}`` and ``missing: {cell: …}`` add."""
-    found = []
+    added = []
     for key in ("outside", "missing"):
         node = form.get(key)
         if not isinstance(node, Map):
@@ -152,11 +152,11 @@ def _beside(form: Map, cells: CellWords) -> tuple[str, ...]:
         what = f"{key} of attribute '{cells.name}'"
         cell = record(node, what, ("cell",), ("cell",)).by_key["cell"]
         label = text(cell, f"the label that {what} adds")
-        if (known := cells.find_one(cell)) is not None:
+        if (cell_number := cells.find_one(cell)) is not None:
             fail(
                 cell,
                 f"{what} adds the cell '{label}', which is there already",
-                f"write {key}: {cells.labels[known]} to count them there, or choose another label",
+                f"write {key}: {cells.labels[cell_number]} to count them there, or choose another label",
             )
         for is_taken, meaning in (
             (label in _RULES, "a rule"),
@@ -167,8 +167,8 @@ def _beside(form: Map, cells: CellWords) -> tuple[str, ...]:
                 fail(
                     cell, f"{what} adds the cell '{label}', which reads as {meaning}", "choose another label"
                 )
-        found.append(label)
-    return tuple(dict.fromkeys(found))
+        added.append(label)
+    return tuple(dict.fromkeys(added))
 
 
 def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
@@ -182,12 +182,12 @@ def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
     elif (cell := cells.find_one(node)) is not None:
         return cells.labels[cell]
     else:
-        found = f"'{node.text}'" if isinstance(node, Scalar) and node.value is not None else describe(node)
+        shown = f"'{node.text}'" if isinstance(node, Scalar) and node.value is not None else describe(node)
         near = suggest(node.text, (*_RULES, *cells.labels[:1000])) if isinstance(node, Scalar) else ""
         if not near.startswith("did"):
             word = node.value if isinstance(node, Scalar) else None
             near = f"for a cell of its own write {key}: {{cell: {word}}}" if isinstance(word, str) else ""
-        fail(node, f"{key} must be refuse, drop or a value of attribute '{cells.name}', found {found}", near)
+        fail(node, f"{key} must be refuse, drop or a value of attribute '{cells.name}', found {shown}", near)
     if choice in cells.by_label:
         fail(
             form if node is None else node,
@@ -207,7 +207,7 @@ def _groups(node: YamlNode, cells: CellWords) -> dict[str, tuple[int, ...]]:
 
 
 def check_name(key: Scalar, kind: str, cells: CellWords, taken: tuple[str, ...]) -> None:
-    """Refuse a name for a group or a list of predicates that already means something for this attribute."""
+    """Refuse a name for a group or a list of predicates that already has a meaning for this attribute."""
     name = key.text
     if is_block_word(name):
         fail(key, f"a {kind} cannot be called '{name}', which is a word for a block of queries")
@@ -227,9 +227,9 @@ def read_members(
     what: str,
     others: tuple[str, ...] = (),
 ) -> tuple[int, ...]:
-    """The cells that a list of labels, values, runs and groups holds together, in the order of the file.
+    """The cells of a list of labels, values, runs and groups, in the order of the file.
 
-    ``what`` names the list in messages; ``others`` are further words that could have stood in its place.
+    ``what`` names the list in messages; ``others`` are further words that are possible in its place.
     """
     noun = "block, group or value" if others else "group or value" if groups else "value"
     if not nodes:

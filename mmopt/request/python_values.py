@@ -1,4 +1,4 @@
-"""From Python values to nodes, as ``yaml_tree.py`` makes them of text.
+"""Nodes from Python values, as ``yaml_tree.py`` makes them from text.
 
 The place of a node is its path: ``workload[2].product.age``.
 """
@@ -27,13 +27,13 @@ def node_of(value: object, place: str) -> YamlNode:
     Parameters
     ----------
     value : a text, number, truth value, None or date; a list, tuple, range, array, series or index of values;
-        a categorical, which stands for the list of its categories; a dictionary of values.
-    place : what messages call it.
+        a categorical, read as the list of its categories; a dictionary of values.
+    place : its name in messages.
 
     Raises
     ------
-    WorkloadError : anything else inside, a text with a control character, an integer beyond 64 bits, a key
-        that is no text or stands twice, or values nested too deep. TooLargeError : too many values.
+    WorkloadError : any other value, a text with a control character, an integer beyond 64 bits, a key that
+        is not a text or is there twice, or values nested too deep. TooLargeError : too many values.
     """
     return _Converter().node(value, place, 1)
 
@@ -66,7 +66,7 @@ def file_node(values: Mapping[str, object]) -> Map:
 
 
 def united(first: object, more: Mapping[str, object], what: str) -> dict[str, object]:
-    """What was given as a dictionary and by keyword, as one; WorkloadError for what is given as both."""
+    """Arguments in a dictionary and by keyword, as one dictionary; WorkloadError for one given twice."""
     if first is None:
         return dict(more)
     if not isinstance(first, Mapping):

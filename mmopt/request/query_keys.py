@@ -1,8 +1,6 @@
 """The queries of a workload file: blocks, products, marginals.
 
-Blocks of queries on one attribute, as a workload file says them.
-
-The queries of a workload file: products and marginals, made of blocks on the attributes.
+A block is a list of queries on one attribute. Products and marginals are made of blocks on the attributes.
 """
 
 from __future__ import annotations
@@ -39,8 +37,8 @@ from mmopt.workloads import Domain, Factor, Product, Wish
 from mmopt.workloads.query_product import identity, predicates, reordered, total, union
 
 MAX_ENTRIES = 2**26
-"""Most numbers held for the blocks of one file, half a GiB: those of explicit predicates (predicates × cells
-of their attribute), of the ends of hierarchies' blocks, of orders."""
+"""Most numbers in memory for the blocks of one file, half a GiB: those of explicit predicates (predicates ×
+cells of their attribute), of the ends of hierarchies' blocks, of orders."""
 
 BLOCK_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
 
@@ -75,7 +73,7 @@ class Vocabulary:
 def read_vocabularies(
     node: YamlNode | None, domain: Domain, cells: dict[str, CellWords]
 ) -> dict[str, Vocabulary]:
-    """The key ``predicates``: named blocks per attribute, each of which may use those above it."""
+    """The key ``predicates``: named blocks by attribute; each may use those above it."""
     budget = Budget()
     result = {a.name: Vocabulary(cells[a.name], dict(a.groups), budget) for a in domain.attributes}
     if node is not None:
@@ -88,7 +86,7 @@ def read_vocabularies(
 
 
 def find_attribute(node: Scalar, vocabularies: dict[str, Vocabulary]) -> Vocabulary:
-    """The vocabulary of an attribute that the file names."""
+    """The vocabulary of the attribute with this name."""
     if node.text not in vocabularies:
         fail(node, f"the domain has no attribute '{node.text}'", suggest(node.text, vocabularies))
     return vocabularies[node.text]
@@ -126,7 +124,7 @@ def read_block(node: YamlNode, words: Vocabulary) -> Factor:
 
 
 def _closed(node: YamlNode, word: str, number: tuple[int, ...], words: Vocabulary) -> Factor:
-    """A block that is held by its size, and by a number if it takes one."""
+    """A block of a size, and of a number where it takes one."""
     if word == "hierarchy":
         words.budget.take(node, 4, words.cells.declared, "hierarchies")
     with placed(node.where):
@@ -141,8 +139,11 @@ def _reordered(node: Map, words: Vocabulary) -> Factor:
         fail(node, f"the block of attribute '{name}' is reordered and has no order", "add order: [value, …]")
     block = read_block(node.by_key["reordered"], words)
     cells = read_members(order, items(order, "order"), words.cells, words.groups, "order")
-    if beside := [words.cells.labels[cell] for cell in cells if cell >= declared]:
-        fail(order, f"the order of attribute '{name}' has '{beside[0]}', which is beside the values in order")
+    if unordered := [words.cells.labels[cell] for cell in cells if cell >= declared]:
+        fail(
+            order,
+            f"the order of attribute '{name}' has '{unordered[0]}', which is beside the values in order",
+        )
     if len(cells) < declared:
         missing = words.cells.labels[min(set(range(declared)).difference(cells))]
         fail(order, f"the order of attribute '{name}' lacks '{missing}', expected every value once")
@@ -153,14 +154,14 @@ def _reordered(node: Map, words: Vocabulary) -> Factor:
 def _explicit(
     node: YamlNode, nodes: tuple[YamlNode, ...], words: Vocabulary, others: tuple[str, ...] = ()
 ) -> Factor:
-    """One predicate per node; ``others`` are words that could have stood in its place."""
+    """One predicate for each node; ``others`` are further words that are possible in its place."""
     words.budget.take(node, len(nodes), words.cells.size)
     chosen = [_predicate(item, words, others) for item in nodes]
     return _factor([cells for cells, _ in chosen], [label for _, label in chosen], words)
 
 
 def _each(node: YamlNode, words: Vocabulary) -> Factor:
-    """One predicate per cell."""
+    """One predicate for each cell."""
     nodes = items(node, "each") if isinstance(node, ListNode) else (node,)
     cells = read_members(node, nodes, words.cells, words.groups, "each")
     words.budget.take(node, len(cells), words.cells.size)
@@ -206,13 +207,13 @@ def _label(names: list[str]) -> str:
 
 
 MAX_PRODUCTS = 50_000
-"""Most products of one file, those of ``marginals`` and ``products`` written out."""
+"""Most products of one file, ``marginals`` and ``products`` written out."""
 
 _FORMS = ("marginal", "marginals", "product", "products")
 _KEYS = (*_FORMS, "name", "weight", "max_variance", "within", "confidence", "subworkload")
 
 ENTRY_OPTIONS = tuple(key for key in _KEYS if key not in _FORMS)
-"""What may stand beside the queries of an entry."""
+"""The keys of an entry other than its queries."""
 
 
 @dataclass
@@ -223,35 +224,35 @@ class _EntryReader:
     names: dict[str, YamlNode] = field(default_factory=dict)
     totals: list[Factor] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
-    known: dict[str, Factor] = field(default_factory=dict)
+    identities: dict[str, Factor] = field(default_factory=dict)
 
     def entry(self, node: YamlNode) -> None:
-        found = record(node, "a workload entry", _KEYS)
-        form = one_of(found, "a workload entry", _FORMS)
-        value = found.by_key[form]
-        title = found.read("name", lambda name: text(name, "name"), "")
+        entry = record(node, "a workload entry", _KEYS)
+        form = one_of(entry, "a workload entry", _FORMS)
+        value = entry.by_key[form]
+        title = entry.read("name", lambda name: text(name, "name"), "")
         if form in ("marginals", "products"):
             sets, block = self._every(value, form)
             for attributes in sets:
                 suffix = ", ".join(attributes) or "total"
-                own = (
+                factors = (
                     self._identities(attributes)
                     if block is None
                     else {name: block[name] for name in attributes}
                 )
-                self._add(found, own, title and f"{title}: {suffix}")
+                self._add(entry, factors, title and f"{title}: {suffix}")
         elif form == "marginal":
-            self._add(found, self._identities(self._attributes(value, "marginal")), title)
+            self._add(entry, self._identities(self._attributes(value, "marginal")), title)
         else:
             blocks = mapping(value, "product").entries
-            own = {
+            factors = {
                 key.text: read_block(block, find_attribute(key, self.vocabularies)) for key, block in blocks
             }
-            self._add(found, own, title)
+            self._add(entry, factors, title)
 
-    def _add(self, found: Map, factors: dict[str, Factor], name: str) -> None:
+    def _add(self, entry: Map, factors: dict[str, Factor], name: str) -> None:
         if name:
-            here = found.by_key["name"]
+            here = entry.by_key["name"]
             if first := self.names.get(name):
                 fail(
                     here,
@@ -260,40 +261,40 @@ class _EntryReader:
                 )
             self.names[name] = here
         if len(self.products) == MAX_PRODUCTS:
-            too_large(found, f"the workload has more than {MAX_PRODUCTS:,} products")
+            too_large(entry, f"the workload has more than {MAX_PRODUCTS:,} products")
         no_weight, no_target = (
             "leave the entry out instead",
             "leave max_variance out for queries without a target",
         )
-        with placed(found.where):
+        with placed(entry.where):
             product = Product(
                 self._factors(factors),
                 name=name or None,
-                weight=found.read("weight", lambda node: positive(node, "weight", no_weight), 1.0),
-                target=found.read(
+                weight=entry.read("weight", lambda node: positive(node, "weight", no_weight), 1.0),
+                target=entry.read(
                     "max_variance", lambda node: positive(node, "max_variance", no_target), math.inf
                 ),
-                within=_wish(found),
-                subworkload=found.read("subworkload", lambda node: text(node, "subworkload"), None),
+                within=_wish(entry),
+                subworkload=entry.read("subworkload", lambda node: text(node, "subworkload"), None),
             )
         self.products.append(product)
 
     def _factors(self, factors: Mapping[str, Factor]) -> tuple[Factor, ...]:
-        """One an attribute: those named, and totals, which all products share."""
+        """One factor for each attribute: those named, and totals, which all products share."""
         if not self.totals:
-            known = {size: total(size) for size in self.domain.shape}
-            self.totals += [known[size] for size in self.domain.shape]
+            by_size = {size: total(size) for size in self.domain.shape}
+            self.totals += [by_size[size] for size in self.domain.shape]
             self.places |= {name: i for i, name in enumerate(self.domain.names)}
-        found = list(self.totals)
+        complete = list(self.totals)
         for name, factor in factors.items():
-            found[self.places[name]] = factor
-        return tuple(found)
+            complete[self.places[name]] = factor
+        return tuple(complete)
 
     def _identities(self, attributes: tuple[str, ...]) -> dict[str, Factor]:
         for name in attributes:
-            if name not in self.known:
-                self.known[name] = identity(self.domain.attribute(name).size)
-        return {name: self.known[name] for name in attributes}
+            if name not in self.identities:
+                self.identities[name] = identity(self.domain.attribute(name).size)
+        return {name: self.identities[name] for name in attributes}
 
     def _attributes(self, node: YamlNode, what: str) -> tuple[str, ...]:
         """A list of different attributes."""
@@ -309,22 +310,22 @@ class _EntryReader:
         return tuple(seen)
 
     def _every(self, node: YamlNode, form: str) -> tuple[list[tuple[str, ...]], dict[str, Factor] | None]:
-        """All sets of given numbers of attributes; of products also the block of each attribute."""
+        """All sets of given numbers of attributes; for products also the block of each attribute."""
         if form == "marginals":
-            found = record(node, form, ("ways", "of"), required=("ways",))
+            options = record(node, form, ("ways", "of"), required=("ways",))
         else:
-            found = record(node, form, ("ways", "each", "of"), required=("ways", "each"))
-        names = found.read("of", lambda of: self._attributes(of, "of"), self.domain.names)
-        sets = self._ways(found, names)
-        if (each := found.get("each")) is None:
+            options = record(node, form, ("ways", "each", "of"), required=("ways", "each"))
+        names = options.read("of", lambda of: self._attributes(of, "of"), self.domain.names)
+        sets = self._ways(options, names)
+        if (each := options.get("each")) is None:
             return sets, None
-        shared: dict[Factor, Factor] = {}  # those that are equal are one, so that products are alike
+        shared: dict[Factor, Factor] = {}  # equal blocks are one object, so that products are alike
         blocks = {name: read_block(each, self.vocabularies[name]) for name in names}
         return sets, {name: shared.setdefault(block, block) for name, block in blocks.items()}
 
-    def _ways(self, found: Map, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """The sets of so many of these attributes as the key ``ways`` says."""
-        ways = found.by_key["ways"]
+    def _ways(self, options: Map, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """The sets of these attributes whose sizes the key ``ways`` lists."""
+        ways = options.by_key["ways"]
         result: list[tuple[str, ...]] = []
         seen: set[int] = set()
         for item in items(ways, "ways") if isinstance(ways, ListNode) else (ways,):
@@ -345,17 +346,17 @@ class _EntryReader:
         return result
 
 
-def _wish(found: Map) -> Wish | None:
+def _wish(entry: Map) -> Wish | None:
     """The keys ``within`` and ``confidence``."""
-    half_width = found.get("within")
+    half_width = entry.get("within")
     if half_width is None:
-        if found.get("confidence") is not None:
+        if entry.get("confidence") is not None:
             fail(
-                found.key("confidence"), "confidence has no effect without within", "within: 50, for example"
+                entry.key("confidence"), "confidence has no effect without within", "within: 50, for example"
             )
         return None
     width = positive(half_width, "within", "leave within out for queries without such a wish")
-    confidence = found.get("confidence")
+    confidence = entry.get("confidence")
     if confidence is None:
         with placed(half_width.where):
             return Wish(width)

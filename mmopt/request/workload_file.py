@@ -1,8 +1,7 @@
 """A workload file as a whole, read and drafted.
 
-A workload file as a whole: what is asked, of which domain, under which privacy.
-
-A first workload file, drafted from the columns of a table; what is not known stays open: ``FILL-IN``.
+A ``Request`` holds its contents: the queries, their domain, and the privacy. A ``Draft`` is a first workload
+file from the columns of a table; values that the columns do not tell stay open: ``FILL-IN``.
 """
 
 from __future__ import annotations
@@ -53,9 +52,9 @@ class Request(Tabular):
     Parameters
     ----------
     workload : domain, queries, weights and targets.
-    privacy : what is asked for, or None.
-    neighbours : which tables are neighbours, or those of its unit; None where it does not say, and they are
-        those of the program.
+    privacy : the privacy to spend, or None.
+    neighbours : which tables are neighbours, or those of its unit; None where the file has neither: then they
+        are those of the program.
     path : the file, as given; "<Python>" for a dictionary.
     text_hash : sha256 of the file's bytes, hex; the workload's hash for a dictionary.
     table : how a table is read; ``data_vector`` takes its fields as keyword arguments.
@@ -69,12 +68,12 @@ class Request(Tabular):
     table: TableOptions = field(default_factory=TableOptions)
 
     def __repr__(self) -> str:
-        asked = "no privacy" if self.privacy is None else f"{self.privacy}"
-        return f"Request({self.path}: {self.workload!r}, {asked})"
+        privacy = "no privacy" if self.privacy is None else f"{self.privacy}"
+        return f"Request({self.path}: {self.workload!r}, {privacy})"
 
     @staticmethod
     def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Request:
-        """What a dictionary with the keys of a workload file asks for; errors as ``mmopt.Workload.of``.
+        """The Request of a dictionary with the keys of a workload file; errors as ``mmopt.Workload.of``.
 
         >>> import mmopt
         >>> request = mmopt.Request.of(
@@ -84,8 +83,8 @@ class Request(Tabular):
         Privacy(epsilon=None, delta=None, rho=0.5)
         """
         given = {key: value for key, value in keys.items() if value is not None}
-        found = read_request(file_node(united(described, given, FILE_KEYS)), "<Python>", "")
-        return replace(found, text_hash=found.workload.hash)
+        request = read_request(file_node(united(described, given, FILE_KEYS)), "<Python>", "")
+        return replace(request, text_hash=request.workload.hash)
 
 
 def load_request(path: str | os.PathLike[str]) -> Request:
@@ -93,7 +92,7 @@ def load_request(path: str | os.PathLike[str]) -> Request:
 
     Raises
     ------
-    WorkloadError : the file cannot be read, or does not say what is asked; with file, line and column.
+    WorkloadError : the file cannot be read, or is no workload; with file, line and column.
     PrivacyError : its privacy parameters are invalid.
     TooLargeError : its domain or its explicit predicates pass a limit.
     """
@@ -112,7 +111,7 @@ def _read(content: str, file: str, text_hash: str) -> Request:
 
 
 def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
-    """What the root of a file says; ``file`` and ``text_hash`` are passed on."""
+    """The Request in the root of a file; ``file`` and ``text_hash`` become its fields."""
     root = record(node, "a workload file", _KEYS, ("domain", "workload"))
     rules, table = root.read("data", read_rules, (Rules(), TableOptions()))
     domain, cells = read_domain(root.by_key["domain"], rules)
@@ -127,18 +126,18 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
         with placed(node.where):
             workload = workload.normalised()
     neighbours = None
-    if (said := root.get("neighbours")) is not None:
+    if (statement := root.get("neighbours")) is not None:
         if (unit := root.get("unit")) is not None:
             there = unit.where.inside(column=True)
-            fail(said, f"neighbours and unit ({there}) both say what is protected", "keep one of them")
-        neighbours = _neighbours(said)
-        with placed(said.where):
+            fail(statement, f"neighbours and unit ({there}) both say what is protected", "keep one of them")
+        neighbours = _neighbours(statement)
+        with placed(statement.where):
             neighbours.over(workload)
-    elif (said := root.get("unit")) is not None:
-        neighbours = _unit(said)
+    elif (statement := root.get("unit")) is not None:
+        neighbours = _unit(statement)
         if neighbours.column and table.weight is not None:
             fail(
-                said,
+                statement,
                 f"unit has the column '{neighbours.column}' of persons, and data the weight "
                 f"'{table.weight}': the rows of a line are not told apart",
                 "use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
@@ -147,24 +146,24 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
 
 
 def _privacy(node: YamlNode) -> Privacy | None:
-    found = record(node, "privacy", ("epsilon", "delta", "rho"))
+    fields = record(node, "privacy", ("epsilon", "delta", "rho"))
     given: dict[str, float] = {
-        key.text: number(value, key.text, finite=False) for key, value in found.entries
+        key.text: number(value, key.text, finite=False) for key, value in fields.entries
     }
     fault = privacy_fault(given.get("epsilon"), given.get("delta"), given.get("rho"))
     if fault is not None:
-        place: YamlNode = found.by_key.get(fault.field, node)
+        place: YamlNode = fields.by_key.get(fault.field, node)
         raise PrivacyError(fault.message, where=place.where, hint=fault.hint)
     return Privacy(**given)
 
 
 def _unit(node: YamlNode) -> Neighbours:
-    found = record(node, "unit", ("column", "rows"), ("rows",))
-    column = found.read("column", lambda name: text(name, "column of unit"), "")
+    fields = record(node, "unit", ("column", "rows"), ("rows",))
+    column = fields.read("column", lambda name: text(name, "column of unit"), "")
     try:
-        return Neighbours("rows", integer(found.by_key["rows"], "rows"), column=column)
+        return Neighbours("rows", integer(fields.by_key["rows"], "rows"), column=column)
     except OptionError as error:
-        fail(found.by_key["rows"], error.message.replace("of neighbours", "of unit"), error.hint)
+        fail(fields.by_key["rows"], error.message.replace("of neighbours", "of unit"), error.hint)
 
 
 def _neighbours(node: YamlNode) -> Neighbours:
@@ -172,14 +171,14 @@ def _neighbours(node: YamlNode) -> Neighbours:
     if not isinstance(node, Map):
         value = read_choice(node, "neighbours", _NEIGHBOURS)
     else:
-        found = record(node, "neighbours", _OF_A_PERSON)
-        kind = one_of(found, "neighbours", _OF_A_PERSON)
-        said = found.by_key[kind]
+        neighbours = record(node, "neighbours", _OF_A_PERSON)
+        kind = one_of(neighbours, "neighbours", _OF_A_PERSON)
+        content = neighbours.by_key[kind]
         if kind == "rows":
-            value = {kind: integer(said, kind)}
+            value = {kind: integer(content, kind)}
         else:
             keys = ("separation", "at_most")
-            inner = record(said, kind, keys, keys)
+            inner = record(content, kind, keys, keys)
             value = {kind: {key: integer(inner.by_key[key], key) for key in keys}}
     try:
         return Neighbours.of(value)
@@ -201,7 +200,7 @@ KINDS = {
         "{range: [2020-01-01, 2025-01-01], width: month}",
     ),
 }
-"""By kind of a column: the form of its attribute, and the comment that says what to fill in."""
+"""By kind of a column: the form of its attribute, and the comment on how to fill it in."""
 
 FROM_NAMES = (
     "the names and types of its columns; no value was read.",
@@ -214,13 +213,13 @@ FROM_VALUES = (
 )
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = ("true", "false", "null")  # of YAML
-# What shows nothing, or turns the direction of what follows, is seen only if it is spelled out.
+# Characters that are invisible, or turn the direction of the text after them, are spelled out.
 _ESCAPED = re.compile("[\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Attributes in the order of the columns: name and form, a form of ``KINDS`` with its comment.
+    """Attributes in the order of the columns: name, form and comment; the form may be one of ``KINDS``.
 
     table : of the key ``data``. is_public : whether forms may rest on values.
     """
@@ -236,7 +235,7 @@ class Draft:
         return [name for name, form, _ in self.attributes if _is_open(form)]
 
     def text(self) -> str:
-        """The workload file; it is read, and so checked, where nothing in it is open.
+        """The text of the workload file; it is read, and so checked, where nothing in it is open.
 
         Raises
         ------
@@ -272,14 +271,14 @@ class Draft:
 
 
 def check_form(name: str, form: str) -> None:
-    """WorkloadError, TooLargeError for what is no form of an attribute; OptionError for several lines."""
+    """Raise WorkloadError or TooLargeError for no form of an attribute, OptionError for several lines."""
     if "\n" in form or "\r" in form:
         raise OptionError(f"the form of '{name}' has several lines, expected one")
     parse_request(f"domain:\n  {spelled(name)}: {form}\nworkload: [{{product: {{}}}}]\n", "the draft")
 
 
 def spelled(value: str | float | bool) -> str:
-    """A value or a name as the file writes it, so that it is read back as it is."""
+    """The text of a value or a name in the file, from which it is read back equal."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str):
@@ -303,4 +302,4 @@ def _is_open(form: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text, ensure_ascii=False))
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))

@@ -1,6 +1,6 @@
 """The values of a YAML text with their places, and small readers of them.
 
-A node is a text, a number, a list or a mapping of known keys, or an error says why not.
+A reader takes a node as a text, a number, a list or a mapping of certain keys, or its error says why not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mmopt.errors import Location, TooLargeError, WorkloadError, suggest
 Value = TypeVar("Value")
 
 OPEN = "FILL-IN"
-"""What a draft writes where something is to be filled in."""
+"""The word of a draft where something is to be filled in."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class YamlNode:
 
 @dataclass(frozen=True)
 class Scalar(YamlNode):
-    """A text, number, truth value or null. ``text`` is how the file spells it, quotes removed."""
+    """A text, number, truth value or null. ``text`` is its spelling in the file, quotes removed."""
 
     text: str
     value: str | int | float | bool | None
@@ -56,7 +56,7 @@ class Map(YamlNode):
         return self.by_key.get(key)
 
     def read(self, key: str, reader: Callable[[YamlNode], Value], default: Value) -> Value:
-        """What a reader makes of the value of a key; the default where there is none."""
+        """The value of a key, through a reader; the default where there is none."""
         node = self.get(key)
         return default if node is None else reader(node)
 
@@ -66,7 +66,7 @@ class Map(YamlNode):
 
 
 def describe(node: YamlNode) -> str:
-    """What was found, for a message: "the text 'abc'", "the integer 3", "a list of 2"."""
+    """A node in words, for a message: "the text 'abc'", "the integer 3", "a list of 2"."""
     if isinstance(node, ListNode):
         return f"a list of {len(node.items)}" if node.items else "an empty list"
     if isinstance(node, Map):
@@ -103,11 +103,11 @@ def mapping(node: YamlNode, what: str) -> Map:
     return node
 
 
-def record(node: YamlNode, what: str, known: Iterable[str], required: Iterable[str] = ()) -> Map:
-    """A mapping with keys among ``known``, those of ``required`` among them."""
-    found = mapping(node, what)
-    names = tuple(known)
-    for key, _ in found.entries:
+def record(node: YamlNode, what: str, keys: Iterable[str], required: Iterable[str] = ()) -> Map:
+    """A mapping with some of the ``keys``, and all of the ``required``."""
+    fields = mapping(node, what)
+    names = tuple(keys)
+    for key, _ in fields.entries:
         if key.text not in names:
             fail(
                 key,
@@ -115,19 +115,19 @@ def record(node: YamlNode, what: str, known: Iterable[str], required: Iterable[s
                 _did_you_mean(key.text, names),
             )
     for name in required:
-        if found.get(name) is None:
-            fail(node, f"{what} needs the key '{name}'", _has(found))
-    return found
+        if fields.get(name) is None:
+            fail(node, f"{what} needs the key '{name}'", _has(fields))
+    return fields
 
 
-def one_of(found: Map, what: str, names: tuple[str, ...]) -> str:
+def one_of(fields: Map, what: str, names: tuple[str, ...]) -> str:
     """The one key among ``names`` that the mapping has."""
-    present = [name for name in names if found.get(name) is not None]
+    present = [name for name in names if fields.get(name) is not None]
     if not present:
-        fail(found, f"{what} needs one of the keys {', '.join(names)}", _has(found))
+        fail(fields, f"{what} needs one of the keys {', '.join(names)}", _has(fields))
     if len(present) > 1:
         fail(
-            found.key(present[1]),
+            fields.key(present[1]),
             f"{what} has both '{present[0]}' and '{present[1]}', expected one of {', '.join(names)}",
         )
     return present[0]
@@ -159,7 +159,7 @@ def text(node: YamlNode, what: str) -> str:
 
 
 def number(node: YamlNode, what: str, finite: bool = True) -> float:
-    """A number; NaN and infinities are refused unless the caller does it."""
+    """A number; NaN and infinities are refused, or left to the caller."""
     if not isinstance(node, Scalar) or isinstance(node.value, str | bool) or node.value is None:
         quoted = isinstance(node, Scalar) and isinstance(node.value, str) and _is_number(node.value)
         fail(node, f"{what} must be a number, found {describe(node)}", "remove the quotes" if quoted else "")
@@ -202,14 +202,14 @@ def _either(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _did_you_mean(name: str, known: tuple[str, ...]) -> str:
-    # The message lists what is known already.
-    hint = suggest(name, known)
+def _did_you_mean(name: str, names: tuple[str, ...]) -> str:
+    # The message lists the names already.
+    hint = suggest(name, names)
     return hint if hint.startswith("did") else ""
 
 
-def _has(found: Map) -> str:
-    return f"it has {describe(found).removeprefix('a mapping with ')}" if found.entries else ""
+def _has(fields: Map) -> str:
+    return f"it has {describe(fields).removeprefix('a mapping with ')}" if fields.entries else ""
 
 
 def _is_number(word: str) -> bool:

@@ -1,11 +1,8 @@
 """The text of a workload file, and its nodes with their places.
 
-The text of a workload file: read from disk, decoded, split into lines that errors can point at.
-
-From text to nodes, through the event stream of ruamel.yaml's parser (YAML 1.2).
-
-The stream is read instead of ready-made objects because its marks give line, column and width of every
-value, and because depth and number of values are then limited *while* reading: deep nesting and aliases
+The file is read from disk, decoded, and split into lines that errors can point at. Nodes come from the event
+stream of ruamel.yaml's parser (YAML 1.2) instead of ready-made objects: its marks give line, column and width
+of every value, and depth and number of values are limited *while* reading, so that deep nesting and aliases
 that multiply cost nothing. Anchors and aliases work; tags, merge keys and several documents are refused.
 """
 
@@ -33,7 +30,7 @@ from mmopt.errors import Location, WorkloadError, placed, suggest
 from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode, describe, fail
 
 MAX_BYTES = 2 * 2**20
-"""Longest workload file: far above any written by hand, and read in seconds."""
+"""Longest workload file in bytes: far above any written by hand, and read in seconds."""
 
 # YAML's own line breaks, so that our line numbers are those of the parser.
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -142,7 +139,7 @@ MAX_DEPTH = 20
 """Deepest nesting of lists and mappings; the deepest form of the file needs about 8."""
 
 MAX_NODES = 200_000
-"""Most values in a file, those behind aliases counted each time they are used."""
+"""Most values in a file; those of an alias count each time it is used."""
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -157,8 +154,8 @@ _INF = re.compile(r"([-+]?)\.(inf|Inf|INF)")
 _NAN = re.compile(r"\.(nan|NaN|NAN)")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
 
-# A part of the parser's message, what it means here. The first that fits is used; "{line}" is the line
-# where the parser began the construct that failed.
+# A part of the parser's message, its meaning here, and a hint. The first that fits is used; "{line}" is the
+# line where the parser began the construct that failed.
 _MEANINGS = (
     ("found character '\\t'", "a tab character", "indent with spaces"),
     (
@@ -203,7 +200,7 @@ _MEANINGS = (
 
 
 def parse_tree(text: YamlText) -> YamlNode:
-    """The root value of a YAML text; WorkloadError for whatever is not one plain YAML 1.2 document."""
+    """The root value of a YAML text; WorkloadError for anything but one plain YAML 1.2 document."""
     builder = _TreeBuilder(text)
     try:
         for event in YAML(typ="rt", pure=True).parse(text.content):
@@ -284,7 +281,7 @@ class _TreeBuilder:
             return Scalar(where, 1, word, word)
         parent = self.stack[-1] if self.stack else None
         if not word and parent is not None and parent.mapping and len(parent.children) % 2:
-            # The parser puts a missing value where the next one begins; its key says more.
+            # The parser puts a missing value where the next one begins; the place of its key says more.
             where = parent.children[-1].where
         with placed(where):
             return Scalar(where, 1, word, resolve(word))
@@ -359,7 +356,7 @@ def _check_unique(entries: tuple[tuple[Scalar, YamlNode], ...]) -> None:
 
 
 def resolve(word: str) -> str | int | float | bool | None:
-    """What an unquoted word of the file means: YAML 1.2's core schema, and nothing more.
+    """The value of an unquoted word of the file, by YAML 1.2's core schema and nothing more.
 
     ``NO``, ``yes``, ``12:30`` and ``2001-01-01`` are texts. Where the schema's reading would surprise, the
     word is refused (WorkloadError) and the message says how to write it: ``01`` (a text or the integer 1?),

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Frame(Displayed):
     """Columns of equal length, read-only: ``frame["estimate"]`` is a numpy array (rows,).
 
-    It speaks the Arrow PyCapsule interface, so that ``polars.DataFrame(frame)``, ``pyarrow.table(frame)``,
-    ``pandas.DataFrame.from_arrow(frame)`` and DuckDB take it as it is.
+    It has the Arrow PyCapsule interface: ``polars.DataFrame(frame)``, ``pyarrow.table(frame)``,
+    ``pandas.DataFrame.from_arrow(frame)`` and DuckDB take it unchanged.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Frame(Displayed):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns, in order."""
+        """The names of the columns, in order."""
         return tuple(self.columns)
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Frame(Displayed):
         return self.columns[name]
 
     def to_arrow(self) -> pyarrow.Table:
-        """A ``pyarrow.Table``; what is missing is null, metadata are those of its schema."""
+        """A ``pyarrow.Table``; missing values are null, and the metadata go into its schema."""
         import pyarrow
 
         arrays = {
@@ -84,7 +84,7 @@ class Frame(Displayed):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A ``pandas.DataFrame``; metadata are its ``attrs``. OptionError where pandas is not installed."""
+        """A ``pandas.DataFrame``, with the metadata in ``attrs``. OptionError if pandas is not installed."""
         _need("pandas")
         import pandas
 
@@ -100,11 +100,11 @@ class Frame(Displayed):
         return polars.DataFrame(self)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """As lists by name, for JSON: dates are texts, what is missing is None."""
+        """Lists by name, for JSON: dates are texts, a missing value is None."""
         return {name: [_plain(value) for value in values.tolist()] for name, values in self.columns.items()}
 
     def to_csv(self) -> str:
-        """As text: floats with as many digits as give them back, what is missing empty."""
+        """The text of a CSV file: floats with enough digits to read back equal, missing values empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.names)
@@ -114,7 +114,7 @@ class Frame(Displayed):
         return text.getvalue()
 
     def to_parquet(self) -> bytes:
-        """As the bytes of a Parquet file, columns typed, metadata those of the file."""
+        """The bytes of a Parquet file, with typed columns and the metadata."""
         import pyarrow
         from pyarrow import parquet
 
@@ -137,7 +137,7 @@ def as_text(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """One value as JSON has it."""
+    """One value in JSON."""
     if value is None or value != value:
         return None
     return value.isoformat() if isinstance(value, datetime.date) else value

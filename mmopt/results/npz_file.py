@@ -1,12 +1,7 @@
 """The file of a saved result: arrays and JSON in one .npz, written whole or not at all.
 
-JSON as this package reads what it saved: every reader makes the same of a text, or it is refused.
-
-A file that is written whole or not at all.
-
-The file of a saved result: one .npz of plain arrays, one of which is the JSON of everything else.
-
-Nothing is pickled, so that opening a file runs nothing.
+One .npz holds plain arrays; one of them is the JSON of everything else. Nothing is pickled, so that opening a
+file runs nothing. JSON that two readers could read differently is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +27,7 @@ from mmopt.numerics.arrays import Array
 DEEPEST = 100  # levels; the package writes about ten
 
 
-def parsed(text: str, read: Callable[[dict[str, Any]], Any] = lambda found: found) -> Any:
+def parsed(text: str, read: Callable[[dict[str, Any]], Any] = lambda fields: fields) -> Any:
     """The value of a JSON text. ``read`` makes a value of each object.
 
     Raises
@@ -42,9 +37,9 @@ def parsed(text: str, read: Callable[[dict[str, Any]], Any] = lambda found: foun
     """
 
     def of_pairs(pairs: list[tuple[str, Any]]) -> Any:
-        if len(found := dict(pairs)) < len(pairs):
-            raise ValueError(f"an object has a name twice, of {', '.join(found)}")
-        return read(found)
+        if len(fields := dict(pairs)) < len(pairs):
+            raise ValueError(f"an object has a name twice, of {', '.join(fields)}")
+        return read(fields)
 
     try:
         value = json.loads(text, object_pairs_hook=of_pairs, parse_float=_finite, parse_constant=_finite)
@@ -66,11 +61,11 @@ def _finite(text: str) -> float:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write the bytes, in place of what the file had; a folder that is missing is made.
+    """Write the bytes in place of the old content; a missing folder is made.
 
     Raises
     ------
-    ResultError : that is not possible; what the file had stays.
+    ResultError : the file cannot be written; it keeps its old content.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -88,9 +83,9 @@ RECORD = "record.json"
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 LONGEST = 2**26  # bytes of the record
 LARGEST = 4 * MEMORY_LIMIT  # bytes of all arrays
-# What reading a file raises that is something else, cut short, or changed (zipfile: RuntimeError for an
-# encrypted member, NotImplementedError, which is one, for an unknown method; numpy, of a header, SyntaxError
-# and TokenError), and what values in it raise that do not fit together.
+# Raised where a file is of another kind, cut short or changed (zipfile: RuntimeError for an encrypted member
+# and its subclass NotImplementedError for an unknown method; numpy: SyntaxError and TokenError for a header),
+# or where its values do not fit together.
 UNREADABLE = (
     OSError,
     ValueError,
@@ -109,7 +104,7 @@ UNREADABLE = (
 
 
 def _encode(value: Any) -> Any:
-    """JSON has no infinity; a text stands for it."""
+    """Replace infinities and NaN, which JSON does not have, by texts."""
     if isinstance(value, dict):
         return {k: _encode(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -152,7 +147,7 @@ def _arrays_in(value: Any) -> set[str]:
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> Array:
-    """An array of a file; ValueError where its own header says another size than the archive does."""
+    """An array of a file; ValueError where its header and the archive differ about its size."""
     with archive.open(f"{name}.npy") as member:
         header = READERS[np.lib.format.read_magic(member)]
         shape, _, dtype = header(member)
@@ -170,8 +165,8 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     ResultError : no such file, not a saved result, or one of another version.
     """
     if not path.is_file():
-        own = path / "strategy.npz"
-        hint = f"a release keeps its strategy in '{own}'" if own.is_file() else ""
+        release_strategy = path / "strategy.npz"
+        hint = f"a release keeps its strategy in '{release_strategy}'" if release_strategy.is_file() else ""
         raise ResultError(f"there is no saved solution '{path}'", hint=hint)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -182,7 +177,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
                 raise ResultError(f"'{path}' declares more than {limits}")
             saved = parsed(bytes(_array(archive, RECORD)).decode(), _decode)
             version, record = saved["format"], dict(saved["record"])
-            # Nothing is read that the record does not name, or that stands there twice.
+            # An array that the record does not name, or that is there twice, is not read.
             names = sorted([RECORD, *_arrays_in(record)])
             if version == FORMAT and sorted(name for name, _ in members) != names:
                 raise ValueError(path)

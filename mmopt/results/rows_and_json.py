@@ -25,17 +25,17 @@ from mmopt.strategies import (
 Solution = Any  # of either kind; their files import this one
 
 
-# Of a summary, what a program without a strategy lacks
+# Fields of a summary that a program without a strategy lacks
 OF_STRATEGIES = (
     *("error", "error_grade", "error_bound", "error_bound_grade", "error_gap", "error_gap_grade"),
     *("own_sensitivity", "sensitivity", "privacy_cost", "profile", "rmse", "components"),
 )
 ZERO = 1e-250  # figures nearer to zero are shown as zero
-SHOWN_REPEATS = 10  # of a step that was repeated more often only the last is shown
+SHOWN_REPEATS = 10  # a step that was repeated more often is shown once, the last time
 
 
 def rows(solution: Solution) -> list[tuple[str, str]]:
-    """What a reader wants to see first, as (name, text)."""
+    """The rows of a table, (name, text), the most important first."""
     s, up = solution, solution.sense == "minimize"
     bound, whose, side = (
         "no bound",
@@ -49,7 +49,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
     scaled = ""
     if s.own_sensitivity is not None and s.covariance is None:
         scaled = f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
-    found = [
+    table = [
         ("program", f"{s.program}: {s.title}" if s.title else s.program),
         ("solver", _solver_words(s)),
         *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
@@ -71,8 +71,8 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
             gap = f"gap {rounded(step.gap, 2, up=True, layout='e')} ({_gap_words(step)})"
             bound = f"bound {rounded(step.bound, 10, up=not up)} ({step.bound_grade}), {gap}"
         objective = f"objective {rounded(step.objective, 10, up=up)} ({step.objective_grade})"
-        found.append((f"{word} {name}", f"{step.program}: {objective}, {bound}"))
-    return found + [("warning", text) for text in s.warnings]
+        table.append((f"{word} {name}", f"{step.program}: {objective}, {bound}"))
+    return table + [("warning", text) for text in s.warnings]
 
 
 def _strategy_rows(s: Solution, scaled: str) -> list[tuple[str, str]]:
@@ -85,32 +85,32 @@ def _strategy_rows(s: Solution, scaled: str) -> list[tuple[str, str]]:
 
 
 def _figure(value: float, digits: int = 10, up: bool = True, layout: str = "g") -> str:
-    """A figure, rounded to its worse side; of one that only covers what a float may lose at zero, zero."""
+    """A figure, rounded to its worse side; zero where it only covers the rounding of floats at zero."""
     if 0 < abs(value) < ZERO:
         return f"0 (within {ZERO:.0e})"
     return rounded(value, digits, up=up, layout=layout)
 
 
 def _gap_words(s: Solution) -> str:
-    """What the gap rests on, and what it is where it is not relative."""
+    """The grade of the gap, and its kind where it is not relative."""
     is_local = s.gap is not None and s.status.stop.startswith(Stop.LOCAL)
     search = "the optimum lies between bound and objective: a local search closes no gap" if is_local else ""
     return "; ".join(filter(None, (s.gap_grade, s.kind_of_gap, search)))
 
 
 def _derived_rows(s: Solution, up: bool) -> list[tuple[str, str]]:
-    """A bound read off the program's lines, where the one of its certificate is another."""
+    """The bound read off the program's lines, where it differs from the bound of the certificate."""
     if s.derived_bound is None or s.derived_bound == s.bound:
         return []
     gap = "" if s.derived_gap is None else f"; gap {_figure(s.derived_gap, 2, True, 'e')}"
     if s.gap is not None and s.derived_gap is not None and s.derived_gap < s.gap / 2:
         gap += "; the certificate is loose here"
-    said = f"{s.derived_grade}: by the program's own lines{gap}"
-    return [("derived bound", f"{_figure(s.derived_bound, up=not up)}   ({said})")]
+    basis = f"{s.derived_grade}: by the program's own lines{gap}"
+    return [("derived bound", f"{_figure(s.derived_bound, up=not up)}   ({basis})")]
 
 
 def error_rows(s: Solution, scaled: str = "", by: str = "") -> list[tuple[str, str]]:
-    """What a strategy's error is, and how far above the bound; ``scaled``, ``by``: what is said besides."""
+    """The rows of a strategy's error, its bound and its gap; ``scaled`` and ``by`` are remarks on the two."""
     total, bound = rounded(s.error, 10, up=True), rounded(s.error_bound, 10, up=False)
     return [
         ("total error", f"{total}   ({s.error_grade}; at unit noise and sensitivity 1{scaled})"),
@@ -126,7 +126,7 @@ def _survived(s: Solution) -> str:
 
 
 def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
-    """The steps; of one that was repeated often only the last."""
+    """The steps; only the last one of a step that was repeated often."""
     repeats = Counter(_name(name) for name in steps)
     return {
         name: step
@@ -136,14 +136,14 @@ def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
 
 
 def _name(step: str) -> str:
-    """Without the number of a step that was repeated."""
+    """The name of a step, without the number of its repetition."""
     return step.partition(" ")[0]
 
 
 def levels(value: Value) -> tuple[Array, Array]:
     """The values of a vector, and how many of its entries have each: 1, or the sizes of the orbits.
 
-    Of a measure of cells that are not listed the weights of its products.
+    A measure of cells that are not listed gives the weights of its products.
     """
     if isinstance(value, Level):
         assert value.space.sizes is not None
@@ -169,12 +169,12 @@ def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
 
 
 def _count(number: int) -> str:
-    """Plain digits as ever below a million."""
+    """A count of cells or queries: plain digits below a million, then six significant digits."""
     return f"{number}" if number < 10**6 else f"{float(number):.6g}"
 
 
 def _components_words(strategy: Any) -> str:
-    """How a strategy splits, and the size of what is never formed."""
+    """How a strategy splits, and the size that its matrix would have."""
     n, p = strategy.n, strategy.p
     if isinstance(strategy, ProductStrategy):
         return "strategy in factors: " + " ⊗ ".join(f"{f.p:,} × {f.n:,}" for f in strategy.factors)
@@ -197,7 +197,7 @@ def summary(solution: Solution) -> dict[str, Any]:
     if s.derived_bound is not None:
         figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)
         derived = dict(zip(("derived_bound", "derived_grade", "derived_gap"), figures, strict=True))
-    found = {
+    fields = {
         "program": s.program,
         "solver": s.solver,
         "solver_version": s.solver_version or None,
@@ -242,7 +242,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "workload": s.workload_hash,
         "steps": {name: step.summary() for name, step in s.steps.items()},
     }
-    return found if s.has_strategy else {name: v for name, v in found.items() if name not in OF_STRATEGIES}
+    return fields if s.has_strategy else {name: v for name, v in fields.items() if name not in OF_STRATEGIES}
 
 
 def _profile(s: Solution) -> Any:
@@ -261,7 +261,7 @@ def _components(s: Solution) -> dict[str, int] | None:
 
 
 def _solver_words(solution: Solution) -> str:
-    """Name, version and iterations, of which a closed form and what was given have none; "-" is not known."""
+    """Name, version, iterations ("-" where unrecorded); a closed form and a given point have only a name."""
     if solution.solver in (Stop.CLOSED, "given"):
         return str(solution.solver)
     iterations = "-" if solution.iterations is None else solution.iterations

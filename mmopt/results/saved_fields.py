@@ -1,14 +1,11 @@
 """Dataclasses of results to files and back, values by component among them.
 
-How a solve ended, in three parts that do not imply each other, and what its figures rest on.
+There is one way for all of them: fields as declared, as arrays and JSON. ``Status`` says how a solve ended,
+in parts that do not imply each other, and ``Grade`` what a figure rests on.
 
-Values by component as plain numbers and arrays, and back: rows of the table in ``saved_fields``.
-
-The cells are kept by the symmetries of the attributes that they come from: everything else of their space is
-made from these again. Coordinates of queries are not kept, so that nothing on them can be lifted. Of cells
-that are not listed the sizes of the components are kept: ``verify`` finds the rest from the workload.
-
-One way from a dataclass of results to its file and back: fields as declared, as arrays and JSON.
+Cells by component are saved as the symmetries of their attributes, from which the rest of their space is made
+again. Coordinates of queries are not saved, so that nothing on them can be lifted. For cells that are not
+listed only the sizes of the components are saved: ``verify`` finds the rest from the workload.
 """
 
 from __future__ import annotations
@@ -36,29 +33,29 @@ from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
 
 Grade = Literal["claimed", "estimated", "proved"]
-"""What a figure rests on.
+"""The grade of a figure.
 
-proved : evaluated with an error bound and rounded to the safe side; a bound besides by a certificate that is
-    shipped, and its proof with it. estimated : evaluated without an error bound. claimed : by a certificate
-    of the program's author, which feasible points have not refuted; or for givens that the caller passed in
-    place of the workload's queries or targets.
+proved : evaluated with an error bound and rounded to the safe side; for a bound, also by a certificate that
+    is shipped with its proof. estimated : evaluated without an error bound. claimed : by a certificate of the
+    program's author, which feasible points have not refuted; or for givens that the caller passed in place of
+    the workload's queries or targets.
 
 A point is feasible at τ = 1e-10 when every line holds after each of its terms is changed by at most the part
 τ (like terms joined, an atom one term): an equality |r| <= τ Σ|terms|, an inequality g <= τ Σ|terms|, a psd
-line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. What is missed is charged to the
-objective at the multipliers, and the objective is then proved only where every line is proved to hold.
+line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. Misses are charged to the objective at
+the multipliers, and the objective is then proved only where every line is proved to hold.
 
-A bound is one of the queries: what the rounding of their root may be worth is taken off, by the backward
-error of Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by
-orbit and singular values are taken to be right to 32 ε d^1.5. What it may be
-worth is added to an objective, which is estimated where that is more than 1e-6 of it or unknown; the bound
-of a program over given design queries is that of the root as rounded. A query counts as supported when at
-most 1e-9 of its length is beside what the strategy measures.
+A bound is for the exact queries: it is charged for the rounding of their root, by the backward error of
+Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by orbit and
+singular values are taken to be right to 32 ε d^1.5. An objective is charged, too, and is estimated where the
+charge is more than 1e-6 of it or unknown; the bound of a program over given design queries is that of the
+root as rounded. A query counts as supported when at most 1e-9 of its length is outside the span of the
+strategy.
 """
 
 GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first
 
-# All that ``Status.stop`` may say.
+# All texts of ``Status.stop``.
 _WORDS = (Stop.REACHED, Stop.EVERY_STEP, Stop.LIFTED, Stop.FINISHED, Stop.CLOSED, Stop.CERTIFIED)
 _LIMIT = "|".join((Stop.MISSED, Stop.TIME, Stop.ITERATIONS, Stop.INTERRUPTED))
 _RANK = rf"({Stop.NO_RANK} (\(residual \S+\)|at a feasible point)|{Stop.RANK} in \d+ of \d+ starts)"
@@ -69,18 +66,18 @@ _STOPS = re.compile(
 
 
 def weakest(*grades: Grade) -> Grade:
-    """What a figure rests on that is made of several."""
+    """The grade of a figure that is made of several: the weakest of theirs."""
     return min(grades, key=GRADES.index)
 
 
 def is_stop(text: str) -> bool:
-    """Whether a solve can have ended with this word."""
+    """Whether a solve can end with this text as its ``Status.stop``."""
     return _STOPS.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
 class Status:
-    """Why it stopped; whether the point is feasible; whether the bound is valid.
+    """The reason why a solve stopped; whether its point is feasible; whether its bound is valid.
 
     stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted"; for a program of
         class rank "rank reached in 3 of 5 starts" or "rank not reached (residual 3.1e-02)", with the least
@@ -89,9 +86,9 @@ class Status:
         "certified" for a strategy that was given.
     feasible : whether every constraint holds after the repair (to rounding).
     violation : largest relative violation of the solver's point before the repair.
-    bound_valid : whether the bound is proved, not claimed; False without one. Files of version 0.1.0 say
-        here whether there is a bound.
-    raw : the solver's own word, for its documentation only.
+    bound_valid : whether the bound is proved, not claimed; False without one. In files of version 0.1.0:
+        whether there is a bound.
+    raw : the solver's word, to be looked up in its documentation.
     """
 
     stop: str
@@ -102,7 +99,7 @@ class Status:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
+        """Whether Ctrl-C ended the solve."""
         return self.stop.startswith(Stop.INTERRUPTED)
 
     def __str__(self) -> str:
@@ -127,18 +124,18 @@ def plain_split(value: Split) -> Fields:
 
 
 def plain_level(value: Level) -> Fields:
-    """A vector by orbit of cells likewise."""
+    """A vector by orbit of cells as such a mapping."""
     return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
 
 
 def plain_measure(value: Measure) -> Fields:
-    """A measure on cells that are not listed likewise: products, one factor an attribute."""
+    """A measure on cells that are not listed as such a mapping: products, one factor an attribute."""
     mixture = value.mixture
     return {
         "kind": MEASURE,
         "space": _plain_space(value.space),
         "weights": np.asarray(mixture.weights),
-        "factors": {str(i): np.asarray(own) for i, own in enumerate(mixture.factors)},
+        "factors": {str(i): np.asarray(factor) for i, factor in enumerate(mixture.factors)},
     }
 
 
@@ -165,8 +162,8 @@ def _vector(fields: Mapping[str, Any]) -> Level:
 
 def _measure(fields: Mapping[str, Any]) -> Measure:
     factors = fields["factors"]
-    own = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
-    return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), own))
+    matrices = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
+    return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), matrices))
 
 
 def _plain_space(space: Space) -> Fields:
@@ -181,16 +178,16 @@ def _plain_space(space: Space) -> Fields:
             "dims": np.array(space.dims, dtype=np.int64),
             "kept": _joined([c.kept for c in space.chosen]),
         }
-    found: Fields = {
+    fields: Fields = {
         "multiplicities": np.asarray(space.multiplicities),
         "dims": np.array(space.dims, dtype=np.int64),
         "total": space.total,
     }
     if space.labels is not None:
-        found["labels"] = _joined(space.labels)
+        fields["labels"] = _joined(space.labels)
     if space.sizes is not None:
-        found["sizes"] = np.asarray(space.sizes)
-    return found
+        fields["sizes"] = np.asarray(space.sizes)
+    return fields
 
 
 def _space(fields: Mapping[str, Any]) -> Space:
@@ -215,13 +212,13 @@ def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
     classes = _cut(fields["classes"], fields["attributes"])
     mirrors = _cut(fields["mirrors"], fields["counts"])
     attributes = []
-    for own, mirror in zip(classes, mirrors, strict=True):
+    for labels, mirror in zip(classes, mirrors, strict=True):
         numbers = np.arange(len(mirror))
-        _require(own.dtype.kind == mirror.dtype.kind == "i" and np.array_equal(np.unique(own), numbers))
+        _require(labels.dtype.kind == mirror.dtype.kind == "i" and np.array_equal(np.unique(labels), numbers))
         _require(np.array_equal(np.sort(mirror), numbers) and np.array_equal(mirror[mirror], numbers))
-        sizes = np.bincount(own)
+        sizes = np.bincount(labels)
         _require(np.array_equal(sizes, sizes[mirror]))
-        attributes.append(AttributeSymmetry(own, mirror))
+        attributes.append(AttributeSymmetry(labels, mirror))
     joint = Joint(tuple(attributes))
     chosen = []
     for key, kept in zip(fields["keys"], _cut(fields["kept"], dims), strict=True):
@@ -247,13 +244,13 @@ def _cut(flat: Any, sizes: Any) -> list[Any]:
 READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = MappingProxyType(
     {MATRIX: _matrix, VECTOR: _vector, MEASURE: _measure}
 )
-"""What a mapping of this kind is restored by; ResultError or one of ``UNREADABLE`` where it does not fit."""
+"""Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit."""
 
 
-PROGRAM = "solution of a program"  # a file that names no kind
+PROGRAM = "solution of a program"  # the kind of a file that names none
 
 Class = TypeVar("Class")
-Own = TypeVar("Own", bound="Saved")
+SavedKind = TypeVar("SavedKind", bound="Saved")
 
 
 def plain(value: Any) -> Any:
@@ -281,16 +278,16 @@ def restored(value: Any) -> Any:
 
 
 def _strategy(fields: Mapping[str, Any]) -> StrategyForm:
-    """A strategy of any form; those that programs choose do not say which."""
+    """A strategy of any form; the forms that programs choose are not named in the file."""
     check_kinds(
         fields,
         {"matrix": "Array", "norm": "int", "neighbours": "Mapping[str, float | int | bool | str | None]"},
     )
     form = fields.get("form", "by_component" if "split" in fields else "dense")
     if form not in FORMS:
-        known = list(FORMS)
+        forms = list(FORMS)
         raise ResultError(
-            f"its strategy has the form '{form}', expected {', '.join(known[2:-1])} or {known[-1]}"
+            f"its strategy has the form '{form}', expected {', '.join(forms[2:-1])} or {forms[-1]}"
         )
     return FORMS[form].from_fields(restored(fields))
 
@@ -312,7 +309,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    """An array, or a matrix or vector by component, whose fields its own reader checks."""
+    """An array, or a matrix or vector by component, whose fields are checked by its reader."""
     return _is_array(value) or (isinstance(value, Mapping) and value.get("kind") in READERS)
 
 
@@ -337,7 +334,7 @@ def _several(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 class _Kind(NamedTuple):
-    """Whether a plain value fits, and what it is restored by."""
+    """A test whether a plain value fits, and the function that restores it."""
 
     fits: Callable[[Any], bool]
     restored: Callable[[Any], Any] = lambda value: value
@@ -372,18 +369,18 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
 
 
 def check_kinds(fields: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
-    """Raise :class:`~mmopt.errors.ResultError` at the first field that is not what its annotation says.
+    """Raise :class:`~mmopt.errors.ResultError` at the first field whose value does not fit its annotation.
 
     A field without a value is left to the dataclass; an annotation without a row above is a KeyError.
     """
     for name, annotation in annotations.items():
         if name in fields and not _KINDS[annotation].fits(fields[name]):
-            found = type(fields[name]).__name__
-            raise ResultError(f"its field '{name}' is a {found}, expected {annotation}")
+            kind = type(fields[name]).__name__
+            raise ResultError(f"its field '{name}' is a {kind}, expected {annotation}")
 
 
 def build(cls: type[Class], fields: Mapping[str, Any]) -> Class:
-    """The dataclass with these fields, each checked and restored as it is declared."""
+    """The dataclass with these fields, each checked against its declaration and restored."""
     declared = {f.name: str(f.type) for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     check_kinds(fields, declared)
     return cls(
@@ -423,11 +420,11 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
 
 
 class Saved(Displayed, ABC):
-    """A frozen dataclass that ``save`` and ``load`` give back equal, and that is shown as rows.
+    """A frozen dataclass that is shown as rows, and equal after ``save`` and ``load``.
 
-    KIND : what a file of it holds. WHAT : the words for it. HINT : where a file of it comes from. COMMAND :
-    which makes one. Every kind has, besides, ``strategy``, ``workload_hash``, ``error``, ``error_bound`` and
-    ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
+    KIND : the kind of its file. WHAT : its name in messages. HINT : how to get such a file. COMMAND : the
+    command that makes one. Every kind also has ``strategy``, ``workload_hash``, ``error``, ``error_bound``
+    and ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
     ``own_sensitivity`` and ``steps`` are empty where there are none.
     """
 
@@ -441,12 +438,12 @@ class Saved(Displayed, ABC):
         return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    def from_fields(cls: type[Own], fields: Mapping[str, Any]) -> Own:
-        """The result whose ``fields`` these are; ResultError when one is of another kind."""
+    def from_fields(cls: type[SavedKind], fields: Mapping[str, Any]) -> SavedKind:
+        """The result with these ``fields``; ResultError where one is of another type."""
         return build(cls, fields)
 
     @classmethod
-    def unpacked(cls: type[Own], path: str | Path, record: Mapping[str, Any], arrays: Any) -> Own:
+    def unpacked(cls: type[SavedKind], path: str | Path, record: Mapping[str, Any], arrays: Any) -> SavedKind:
         """The result of a file; ResultError where it cannot be read."""
         if (kind := record.get("kind", PROGRAM)) != cls.KIND:
             hint = "'mmopt release --strategy' and 'mmopt verify' take it"
@@ -460,13 +457,13 @@ class Saved(Displayed, ABC):
             raise ResultError(f"{what}: {error.message}", hint=error.hint or cls.HINT) from None
 
     @classmethod
-    def load(cls: type[Own], path: str | Path) -> Own:
-        """Read a saved one; :class:`~mmopt.errors.ResultError` when it cannot be read."""
+    def load(cls: type[SavedKind], path: str | Path) -> SavedKind:
+        """Read a saved result; :class:`~mmopt.errors.ResultError` when it cannot be read."""
         return cls.unpacked(path, *npz_file.read(Path(path)))
 
     @abstractmethod
     def rows(self) -> list[tuple[str, str]]:
-        """What a reader wants to see first, as (name, text)."""
+        """The rows of a table, (name, text), the most important first."""
 
     def save(self, path: str | Path) -> Path:
         """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""

@@ -1,8 +1,7 @@
 """``Solution``: a strategy and its certificate; in factors for products.
 
-The solution of a program for a workload: a strategy with a proof of how good it is.
-
-A saved strategy that is kept in factors: what it is, for which workload, and how good.
+A ``Solution`` is that of a program for a workload: a strategy with a proof of how good it is. A
+``FactoredSolution`` is the strategy of a template, with its error for a workload and a bound.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ def gap_between(
 ) -> float | None:
     """objective / bound - 1 (bound / objective - 1 when maximized) of positive numbers; None without a bound.
 
-    Where one of them is not positive it is their distance over max(1, |objective|), and that of a logarithm,
-    whose zero depends on the units, their distance itself. Negative where the bound is on the wrong side.
+    Where one of them is not positive it is their distance over max(1, |objective|). For a logarithm, whose
+    zero depends on the units, it is their distance. It is negative where the bound is on the wrong side.
     """
     if bound is None:
         return None
@@ -65,7 +64,7 @@ def gap_between(
 
 
 def kind_of_gap(objective: float, bound: float | None, is_logarithmic: bool = False) -> str:
-    """In words what a gap is that is not relative; "" of one that is."""
+    """In words, the kind of a gap that is not relative; "" for a relative one."""
     if is_logarithmic:
         return "absolute: of a logarithm"
     return "" if bound is None or (objective > 0 and bound > 0) else "absolute, over max(1, |objective|)"
@@ -84,39 +83,39 @@ def relative_gap(upper: float, lower: float) -> float:
     return (upper - lower) / abs(lower) if lower < 0 else float("inf")
 
 
-# What a solution in factors has from these, and a file of it does not keep besides.
+# Fields that a solution in factors makes from those of its factors; its file does not keep them twice.
 OF_FACTORS = ("strategy", "variables", "multipliers", "error_multipliers", "covariance", "basis", "bases")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Saved, Charted, Reported):
-    """Frozen data; nothing in it needs a solver, and ``save``/``load`` give it back equal.
+    """A certified solution: frozen data that need no solver, equal after ``save`` and ``load``.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
     covariance and basis ``Split`` and ``Level`` (``numerics.split_arrays``): nothing has the size of the
-    cells. One in factors has a certified solution per attribute in ``steps``; its strategy is a
-    ``ProductStrategy``, and the others are ``Kronecker``, made of those of the factors.
+    cells. A solution in factors has a certified solution for each attribute in ``steps``; its strategy is a
+    ``ProductStrategy``, and its other values are ``Kronecker``, made of those of the factors.
 
     program, title, cite : which program, and its source.
     objective, bound, gap : of the program as stated (for its given design set, say). The objective is
         recomputed from the repaired point and rounded up, the bound from the multipliers and rounded
         down; gap = objective / bound - 1 (``gap_between``). Without a certificate bound and gap are None.
         Where the point misses a line by rounding (1e-10, relatively), the objective is its value there plus
-        the miss times the line's multiplier, which is what the miss may be worth; a warning says so where
-        that is more than the tolerance.
+        the miss times the line's multiplier, the most that the miss can gain; with a warning where that is
+        more than the tolerance.
     error, error_bound, error_gap : total error of the strategy (‖A‖² ‖W A⁺‖²_F, weighted), and a bound
         over *all* strategies, from ``l2_strategy``'s certificate at ``error_multipliers``.
-    objective_grade, bound_grade, error_grade, error_bound_grade : what each of these rests on (``Grade``); a
-        gap rests on the weaker of its two. survived : feasible points that did not refute a claimed bound.
+    objective_grade, bound_grade, error_grade, error_bound_grade : the ``Grade`` of each; that of a gap is the
+        weaker of its two. survived : the number of feasible points that did not refute a claimed bound.
     derived_bound, derived_grade : a bound read off the program's own lines, without a certificate; the bound
         itself where the program has no other. derived_from : the multipliers and slopes that it follows from.
     own_sensitivity : sensitivity of the strategy as the author's program means it, to its neighbours, where
-        that is not 1: then its lines bound something else, and total error, rmse and sensitivity are not
-        theirs.
+        that is not 1: then its lines bound something else, and total error, rmse and sensitivity are those of
+        the strategy scaled to 1.
     strategy : A, with the program's neighbours, scaled to sensitivity at most 1; for a covariance program the
         A = Σ^(-1/2) B whose unit noise has exactly the covariance Σ.
-    has_strategy : False where the program says neither strategy nor covariance: then the strategy is that of
-        the cells one by one, its figures mean nothing, and nothing is released.
+    has_strategy : False where the program has neither strategy nor covariance: then the strategy measures the
+        cells one by one, its figures mean nothing, and nothing is released.
     covariance, basis : Σ (k, k) and B (k, n), for covariance programs.
     multipliers : by the names of the constraints (not of psd blocks, whose parts scale differently).
     variables : the repaired point.
@@ -125,16 +124,16 @@ class Solution(Saved, Charted, Reported):
     steps : the solutions of the convex steps of a procedure, or of the factors of a product by attribute,
         each with its own bound.
     givens : those that the caller passed.
-    bases : ``basis`` and ``eigenqueries`` of the workload as they were used, where the workload does not
-        determine them uniquely and another machine may find other ones.
+    bases : ``basis`` and ``eigenqueries`` of the workload as used, where the workload does not determine them
+        uniquely and another machine may compute others.
     sense : of the program; when it maximizes, the bound is an upper one. is_logarithmic : whether the
         objective is a logarithm by its form, so that its gap is absolute.
-    reductions : what was made smaller before it was solved, and lifted again; a line each with the sizes.
-    history : one row per iteration: its number, seconds since the start, objective, bound, primal and dual
-        residual, the number of the run, as far as these are there. ``certified`` is True where objective and
-        bound are those of the best repaired point so far, by the program file; False where they are the
-        solver's own count, which is not checked. Of a search (classes rank and smooth) one row per round:
-        start, round, objective, and what the class reports besides.
+    reductions : a line for each reduction before the solve, with the sizes.
+    history : a row for each iteration: its number, seconds since the start, objective, bound, primal and dual
+        residual, the number of the run, as far as the solver has these. ``certified`` is True where objective
+        and bound are those of the best repaired point so far, by the program file; False where they are the
+        solver's own count, which is not checked. For a search (classes rank and smooth) a row for each round:
+        start, round, objective, and further columns of the class.
     """
 
     WHAT = "solution"
@@ -173,7 +172,7 @@ class Solution(Saved, Charted, Reported):
     reductions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     steps: Mapping[str, Solution] = field(default_factory=dict)
-    # Of a file of version 0.1.0 nothing is known to be proved before ``verify`` has looked.
+    # Nothing in a file of version 0.1.0 counts as proved before ``verify``.
     objective_grade: Grade = "estimated"
     bound_grade: Grade | None = None
     error_grade: Grade = "estimated"
@@ -202,7 +201,7 @@ class Solution(Saved, Charted, Reported):
 
     @property
     def kind_of_gap(self) -> str:
-        """In words what the gap is where it is not relative, else ""."""
+        """In words, the kind of a gap that is not relative; "" for a relative one."""
         return kind_of_gap(self.objective, self.bound, self.is_logarithmic)
 
     @property
@@ -212,12 +211,12 @@ class Solution(Saved, Charted, Reported):
 
     @property
     def gap_grade(self) -> Grade | None:
-        """What the gap rests on; None without one."""
+        """The grade of the gap; None without one."""
         return None if self.bound_grade is None else weakest(self.objective_grade, self.bound_grade)
 
     @property
     def error_gap_grade(self) -> Grade:
-        """What the gap of total error rests on."""
+        """The grade of the gap of total error."""
         return weakest(self.error_grade, self.error_bound_grade)
 
     @property
@@ -244,22 +243,22 @@ class Solution(Saved, Charted, Reported):
     def profile(self) -> Array | Level:
         """The privacy profile (n,): the squared length of each column of the strategy at unit noise.
 
-        For a covariance program that is bᵢᵀ Σ⁻¹ bᵢ, what a person in cell i pays (PVLDB 2021, section 4).
-        A strategy by component has it by orbit of cells.
+        For a covariance program that is bᵢᵀ Σ⁻¹ bᵢ, the privacy cost of a person in cell i (PVLDB 2021,
+        section 4). For a strategy by component it is by orbit of cells.
         """
         return self.strategy.profile
 
     @property
     def slack(self) -> Array | Level:
-        """By how much each cell's cost is below the largest (n,); 0 where only the solver's error tells."""
+        """How far each cell's cost is below the largest (n,); 0 where that may be the solver's error."""
         profile = self.profile
         costs, _ = rows_and_json.levels(profile)
         below = costs.max(initial=0.0) - costs
-        found = np.where(below > SLACK * costs.max(initial=0.0), below, 0.0)
-        return Level(profile.space, found) if isinstance(profile, Level) else found
+        slack = np.where(below > SLACK * costs.max(initial=0.0), below, 0.0)
+        return Level(profile.space, slack) if isinstance(profile, Level) else slack
 
     def about_program(self) -> dict[str, Any]:
-        """What a manifest says of the program, under that name."""
+        """The program's entry in a manifest."""
         sha256 = hashlib.sha256(self.program_text.encode()).hexdigest()
         program = {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}
         return {"program": program}
@@ -273,16 +272,16 @@ class Solution(Saved, Charted, Reported):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Solution:
-        known, factors = fields, fields.get("steps")
+        completed, factors = fields, fields.get("steps")
         if "strategy" not in fields and isinstance(factors, Mapping) and factors:
             first = next(iter(factors.values()))
-            known = {**{name: first[name] for name in OF_FACTORS if name in first}, **fields}
-        built = build(cls, known)
+            completed = {**{name: first[name] for name in OF_FACTORS if name in first}, **fields}
+        built = build(cls, completed)
         status = built.status
         if "bound_grade" not in fields:  # of version 0.1.0, where any certificate made a bound valid
             status = replace(status, bound_valid=False)
         steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
-        made = {} if known is fields else of_factors(steps)
+        made = {} if completed is fields else of_factors(steps)
         return replace(built, status=status, steps=steps, **made)
 
     def __repr__(self) -> str:
@@ -293,29 +292,29 @@ class Solution(Saved, Charted, Reported):
 
 
 def of_factors(factors: Mapping[str, Solution]) -> dict[str, Any]:
-    """What the whole has from its factors, unformed: the strategy and every value, by the names of fields."""
-    found: dict[str, Any] = {}
+    """The fields of the whole that its factors give, as unformed products: the strategy and every value."""
+    values_by_name: dict[str, Any] = {}
     for name in OF_FACTORS:
         first, *_ = values = [getattr(s, name) for s in factors.values()]
         if isinstance(first, Mapping):
-            found[name] = {key: Kronecker(tuple(v[key] for v in values)) for key in first}
+            values_by_name[name] = {key: Kronecker(tuple(v[key] for v in values)) for key in first}
         else:
-            found[name] = None if first is None else Kronecker(tuple(values))
+            values_by_name[name] = None if first is None else Kronecker(tuple(values))
     strategies = (as_dense(s.strategy) for s in factors.values())
-    return {**found, "strategy": ProductStrategy(tuple(strategies)), "bases": {}}
+    return {**values_by_name, "strategy": ProductStrategy(tuple(strategies)), "bases": {}}
 
 
 FOR_TARGETS = " for targets"
-"""Ends the name of a template whose weights followed the targets of the queries."""
+"""The end of the name of a template whose weights followed the targets of the queries."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FactoredSolution(Saved, Charted, Reported):
-    """A template's strategy; ``save`` and ``load`` give it back equal.
+    """A template's strategy, equal after ``save`` and ``load``.
 
     template : its name. error : total squared error, weighted, at unit noise per unit of sensitivity.
-    rmse : √(mean unweighted variance) likewise. error_bound : on the error of every strategy; bound_from : by
-    what. What only a program has (targets, a scale of its own, steps) is empty.
+    rmse : √(mean unweighted variance) at the same noise. error_bound : on the error of every strategy;
+    bound_from : its source. Fields of a program alone (targets, a scale, steps) are empty.
     """
 
     KIND = "strategy in factors"
@@ -342,12 +341,12 @@ class FactoredSolution(Saved, Charted, Reported):
     error_gap_grade: ClassVar[Grade] = "estimated"
 
     def __post_init__(self) -> None:
-        # The strategy's own error is above the best one's: a bound that is not is so by rounding, or false.
+        # The bound is on the least error, which is at most this one: a larger bound is rounding, or false.
         object.__setattr__(self, "error_bound", min(self.error_bound, self.error))
 
     @property
     def program(self) -> str:
-        """What stands for the name of a program."""
+        """The template's name, in place of a program's."""
         return f"template {self.template}"
 
     @property
@@ -367,15 +366,15 @@ class FactoredSolution(Saved, Charted, Reported):
 
     @property
     def error_bound_grade(self) -> Grade:
-        """What the bound rests on: a shipped certificate, or singular values without an error bound."""
+        """The grade of the bound: by a shipped certificate, or by singular values without an error bound."""
         return "proved" if self.bound_from == "l2_strategy" else "estimated"
 
     def about_program(self) -> dict[str, Any]:
-        """Nothing: there is none."""
+        """Nothing: a template is no program."""
         return {}
 
     def rows(self) -> list[tuple[str, str]]:
-        """What a reader wants to see first, as (name, text)."""
+        """The rows of a table, (name, text), the most important first."""
         named = [("template", self.template), ("strategy", repr(self.strategy))]
         return named + error_rows(self, by=f", by {self.bound_from}")
 
@@ -408,7 +407,7 @@ class FactoredSolution(Saved, Charted, Reported):
         return f"FactoredSolution({self.template}: error {rounded(self.error, 8, up=True)}, gap {gap})"
 
 
-# Both have ``Saved`` and, under the same names, the strategy and its figures: who takes one takes the other.
+# Both are ``Saved`` and have the strategy and its figures under the same names, so that either can be passed.
 AnySolution = Solution | FactoredSolution
 
 

@@ -1,4 +1,4 @@
-"""What a recheck of a saved result found: each figure as stated and as recomputed; and rows as a table."""
+"""The outcome of a recheck of a saved result: each figure as stated and as recomputed; rows as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mmopt.notebook import Tabular
 
 Figure = float | str | None
-# Rows about a strategy, which are not shown of a solution that is none: they hold of every cell by itself
+# Rows about a strategy, not shown where the program has none: its place is taken by the cells one by one
 OF_STRATEGIES = ("strategy", "sensitivity", "own_sensitivity", "error", "error_bound", "rmse", "has_strategy")
 
 
@@ -18,7 +18,7 @@ OF_STRATEGIES = ("strategy", "sensitivity", "own_sensitivity", "error", "error_b
 class Check:
     """One line: what, as stated, as recomputed (a number, or words), and whether the claim holds.
 
-    field : of the solution, where the line recomputes one (in a step: behind its name); what is published is
+    field : of the solution, where the line recomputes one (in a step: behind its name); published figures are
         looked up by it, ``what`` is for the reader.
     """
 
@@ -64,7 +64,7 @@ class Verification(Tabular):
 
     @property
     def shown(self) -> tuple[Check, ...]:
-        """The checks that a reader wants to see: of a strategy only where there is one, or one fails."""
+        """The checks to show: those of a strategy only where there is one, or where one fails."""
         is_none = any(row.what == "has_strategy" and row.stated == "False" for row in self.rows)
         hidden = OF_STRATEGIES if is_none else ()
         return tuple(row for row in self.rows if not (row.holds and {row.what, row.field} & {*hidden}))

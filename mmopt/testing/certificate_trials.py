@@ -352,7 +352,7 @@ def _offered(
     except SolverError as error:
         remarks.append(f"not solved, only random points ({error.message})")
     except RefutedError as error:
-        results.append(error.found)
+        results.append(error.point)
         multipliers.append(named_multipliers(instance, error.multipliers))
     else:
         if chooses:

@@ -134,7 +134,7 @@ def test_else_the_first_one_s_word_stays(monkeypatch: pytest.MonkeyPatch, subtes
             if why == "fails":
                 raise SolverError("no feasible point")
             if why == "stops":
-                task = replace(task, asked={**task.asked, "max_iterations": 1})
+                task = replace(task, overrides={**task.overrides, "max_iterations": 1})
             return runs(task, row, best, started)
 
         more = {"max_iterations": 100} if why == "iterations" else {}

@@ -14,7 +14,7 @@ from random_workloads import domain_of, random_factor
 from mmopt import Privacy, PrivacyError, Strategy, Workload, WorkloadError, plan, solve
 from mmopt.driver.templates import templates
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import excess_over_asked
+from mmopt.mechanism.release_plan import excess_over_wishes
 from mmopt.privacy.noise import cost
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Product, Wish, query_product as f
@@ -135,9 +135,9 @@ def test_excess_is_over_what_is_asked() -> None:
         found = plan(w, Strategy(np.eye(2), norm), Privacy(epsilon=0.1) if norm == 1 else Privacy(rho=0.002))
         width = float(found.intervals(0.95).widths[0])
         ratios = [width / 20.0] + [float(found.standard_errors[2]) / math.sqrt(40.0)] * (norm == 1)
-        assert excess_over_asked(found) == pytest.approx(max(ratios), rel=1e-8) and width > 20.0
+        assert excess_over_wishes(found) == pytest.approx(max(ratios), rel=1e-8) and width > 20.0
     assert (
-        excess_over_asked(plan(Workload.from_matrix(np.eye(2)), Strategy(np.eye(2)), Privacy(rho=1.0))) == 0
+        excess_over_wishes(plan(Workload.from_matrix(np.eye(2)), Strategy(np.eye(2)), Privacy(rho=1.0))) == 0
     )
 
 

@@ -1,8 +1,6 @@
 """A ``Solution`` from a certified point: its strategy, cost and bound.
 
-A strategy that came from anywhere as a point of a program, as its section ``from strategy`` says.
-
-From a certified point to a :class:`Solution`: what it means, what that costs, and a bound on it.
+A strategy from anywhere becomes a point of a program by the section ``from strategy`` (``adopt``).
 """
 
 from __future__ import annotations
@@ -65,14 +63,14 @@ from mmopt.workloads import Workload
 
 
 def adopters(norm: int | None = None) -> list[str]:
-    """The shipped programs with 'from strategy', those first whose strategies answer for total error."""
+    """The shipped programs with 'from strategy', first those whose strategies are for total error."""
     loaded = [Program.load(name) for name in program_names()]
     able = [p for p in loaded if p.adoption and norm in (None, p.meaning.norm)]
     return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
 
 
 def _adoption(program: Program) -> Adoption:
-    """How a strategy becomes the program's point; refuse a program that cannot take one."""
+    """The section of a program that makes a strategy its point; OptionError without one."""
     if program.adoption is None:
         raise OptionError(
             f"'{program.name}' has no section 'from strategy', which says how a strategy becomes its point",
@@ -99,11 +97,11 @@ def row_parameter(program: Program, strategy: Strategy) -> dict[str, int]:
 
 
 def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
-    """The chosen variables, as 'from strategy' says; those that only the repair sets are zero.
+    """The chosen variables by 'from strategy'; those that only the repair sets are zero.
 
     Raises
     ------
-    OptionError : the strategy has another number of rows than the program says.
+    OptionError : the strategy has another number of rows than in the program.
     """
     program, sizes = instance.program, instance.sizes()
     adoption = _adoption(program)
@@ -115,13 +113,13 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     env: dict[str, Any] = {**instance.env, adoption.strategy.name: strategy.matrix}
     if rows.name:
         env[rows.name] = strategy.p
-    found: dict[str, Array] = {}
+    values: dict[str, Array] = {}
     for assignment in adoption.values:
         env[assignment.name] = evaluate(assignment.expr, env)
-        found[assignment.name] = np.asarray(env[assignment.name], dtype=float)
+        values[assignment.name] = np.asarray(env[assignment.name], dtype=float)
     for d in program.choose:
-        found.setdefault(d.name, np.zeros(d.shape(sizes)))
-    return found
+        values.setdefault(d.name, np.zeros(d.shape(sizes)))
+    return values
 
 
 def starting(start: Any, program: Program, workload: Workload, overrides: Mapping[str, Any]) -> Strategy:
@@ -129,8 +127,8 @@ def starting(start: Any, program: Program, workload: Workload, overrides: Mappin
 
     Raises
     ------
-    OptionError : a program that has no 'from strategy'; ``starts`` or ``seed`` besides; a strategy of another
-        norm or number of cells, or that does not support the workload.
+    OptionError : a program without 'from strategy'; ``starts`` or ``seed`` with ``start``; a strategy of
+        another norm or number of cells, or that does not support the workload.
     """
     for option in ("starts", "seed"):
         if option in overrides:
@@ -151,36 +149,36 @@ def value_of(instance: Instance, env: Mapping[str, Any], objective: float) -> fl
 
 
 def _bases(instance: Instance) -> dict[str, Value]:
-    """Rows that the program took from the workload, which does not determine them uniquely."""
+    """The rows that the program took from the workload, which does not determine them uniquely."""
     program, workload = instance.program, instance.workload
     used = {d.source for d in program.givens if d.name not in instance.own}
-    found: dict[str, Value] = {}
+    bases: dict[str, Value] = {}
     if splits(instance.env):
         for name in (d.name for d in program.givens if d.source == "workload.basis"):
-            own = instance.env[name]
+            basis = instance.env[name]
             # The rows of a part that has all dimensions are those of the identity.
-            if isinstance(own, Split) and own.rows.dims != own.columns.dims:
-                found["basis"] = own
-        return found
+            if isinstance(basis, Split) and basis.rows.dims != basis.columns.dims:
+                bases["basis"] = basis
+        return bases
     # Over all cells the basis is the identity.
     if used & {"workload.basis", "workload.representation"} and workload.rank < workload.n:
-        found["basis"] = workload.basis
+        bases["basis"] = workload.basis
     if "workload.eigenqueries" in used:
-        found["eigenqueries"] = workload.eigenqueries
-    return found
+        bases["eigenqueries"] = workload.eigenqueries
+    return bases
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """What a solve has come to, from which a Solution is put together.
+    """The result of a solve, from which a Solution is put together.
 
     objective, proved : of the repaired point, and whether it is a value with an error bound. bound : on it,
-        at the ``multipliers``. unrepaired : the point as it came.
-    stop, word : why it ended, and the solver's own word for that. violation : of the point as it came.
+        at the ``multipliers``. unrepaired : the point before the repair.
+    stop, word : the reason for the end, and the solver's word for that. violation : of the unrepaired point.
     solver : name and version. compile, solve : seconds.
     measured : a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its place.
     starts : further multipliers (n,) for the bound on total error.
-    derived : a bound read off the program's lines; where the program has none of its own, that is its bound.
+    derived : a bound read off the program's lines; the bound of a program that has no other.
     """
 
     objective: float
@@ -210,42 +208,45 @@ class Ending:
 def _measured(
     instance: Instance, env: Mapping[str, Any], ending: Ending
 ) -> tuple[AnyStrategy, Value | None, Value | None, bool]:
-    """The strategy that is measured, covariance and basis where the program says those, and whether the
-    objective is proved of it."""
+    """The strategy to measure, covariance and basis where the program has them, and whether the objective of
+    that strategy is proved."""
     strategy, covariance, basis = meaning(instance, env, ending.multipliers)
     if (kept := ending.measured) is not None:
         kept = kept if covariance is None else within_targets(kept, instance.workload)
         return kept, covariance, basis, ending.proved
     clean = without_rounding(strategy, instance.workload)
-    # With a direction that is rounding the objective is another one, or hangs on its noise.
+    # With a direction that is rounding the objective is another one, or depends on its noise.
     return clean, covariance, basis, ending.proved and clean is strategy
 
 
 def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending: Ending) -> tuple[float, Any]:
-    """A bound on total error over all strategies, with its multipliers; ``goal`` is good enough."""
-    workload, multipliers, known = instance.workload, ending.multipliers, None
+    """A bound on total error over all strategies, with its multipliers; ``goal``: a bound that suffices."""
+    workload, multipliers, certified = instance.workload, ending.multipliers, None
     if ending.bound is not None and "sensitivity" in multipliers and bounds_error(instance):
-        named = named_multipliers(instance, multipliers)  # the program's own bound is one already
-        known = (ending.bound, as_value(named["d"])) if "d" in named else None
+        named = named_multipliers(instance, multipliers)  # the bound of the program is one already
+        certified = (ending.bound, as_value(named["d"])) if "d" in named else None
     if isinstance(strategy, ComponentStrategy):
-        return known or bound_by_component(workload)
+        return certified or bound_by_component(workload)
     if isinstance(strategy, SectorStrategy):
-        return known or bound_by_sectors(workload)
+        return certified or bound_by_sectors(workload)
     if isinstance(strategy, SectorwiseStrategy):
-        return known or bound_by_sets(workload)
-    if known is None and instance.error_bound is not None:
+        return certified or bound_by_sets(workload)
+    if certified is None and instance.error_bound is not None:
         return instance.error_bound
     duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]
-    return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, known=known)
+    return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, earlier=certified)
 
 
 MOST_ROWS = 1000  # of a history: a first-order method counts many more iterations
 
 
 def _kept(history: Sequence[Row]) -> list[Row]:
-    """All rows but, where a solver's own are many, only some of these, evenly spaced."""
-    own = [i for i, row in enumerate(history) if row.get("certified") is False]
-    chosen = {own[i] for i in np.linspace(0, len(own) - 1, min(len(own), MOST_ROWS)).astype(int)}
+    """All rows, but where a solver's uncertified ones are many, only some of these, evenly spaced."""
+    uncertified = [i for i, row in enumerate(history) if row.get("certified") is False]
+    chosen = {
+        uncertified[i]
+        for i in np.linspace(0, len(uncertified) - 1, min(len(uncertified), MOST_ROWS)).astype(int)
+    }
     return [row for i, row in enumerate(history) if row.get("certified") is not False or i in chosen]
 
 
@@ -267,15 +268,15 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         ending.warnings,
     )
     options = asdict(ending.options) if isinstance(ending.options, Options) else dict(ending.options)
-    options.pop("history", None)  # what is kept besides
+    options.pop("history", None)  # a field of its own
     program, workload = instance.program, instance.workload
     variables = {d.name: as_value(env[d.name]) for d in program.choose}
     derived, stop = ending.derived, ending.stop
-    for known, at in [(bound, multipliers), *([(derived.bound, derived.multipliers)] if derived else [])]:
-        if refuted(objective, known, program.sense):  # by weak duality, by no more than what the point misses
+    for limit, at in [(bound, multipliers), *([(derived.bound, derived.multipliers)] if derived else [])]:
+        if refuted(objective, limit, program.sense):  # by weak duality, by no more than what the point misses
             point = Candidate(variables, env, objective, 0.0, 0.0)
             objective = charged(instance, point, at, rounded=True).objective
-            gap = gap_of(instance.checked, objective, known)
+            gap = gap_of(instance.checked, objective, limit)
             is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)
             stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop
     strategy, covariance, basis, proved = _measured(instance, env, ending)
@@ -284,7 +285,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     if sensitivity is not None:
         why = why_not_released(program.name, sensitivity, covariance is not None, instance.neighbours)
         warnings = (*warnings, why)
-    del env  # of large matrices, if nobody else holds them, before others are made
+    del env  # frees large matrices, if nothing else holds them, before others are made
     error = charged_error(strategy, workload)
     if not (np.isfinite(error) and np.isfinite(objective)):
         raise SolverError(

@@ -1,16 +1,14 @@
 """The assumptions of a bound, bounds without certificates, and points that contradict them.
 
-A proved bound without a certificate: what multipliers and slopes of any origin prove of a program.
+**Derived bounds** need no certificate: they follow from multipliers and slopes of any origin. The Lagrangian
+is at least c + Σ <R, x> (``duality.lagrangian``). Here each term is bounded by the range of x: nothing is
+lost where R is in the dual cone (psd for a psd variable, >= 0 for a nonnegative one); otherwise R is charged
+with the range of the variable, which follows from the lines and from the level up to which points count
+(``duality.ranges``).
 
-The Lagrangian is at least c + Σ <R, x> (``duality.lagrangian``). Here each term is bounded by where x must
-lie: nothing is lost where R is in the dual cone (psd for a psd variable, >= 0 for a nonnegative one); else R
-is charged with the range of the variable, which follows from the lines and from the level up to which points
-count (``duality.ranges``).
-
-What a bound rests on, and whether feasible points or other figures contradict it.
-
-A shipped certificate is proved in its file. Any other is its author's claim, and is tested: feasible points
-are drawn and sought without the program's ``repair``, which may pull every point to where the claim holds.
+**Grades and tests.** A shipped certificate is proved in its file. Any other is its author's claim, and is
+tested: feasible points are drawn and searched without the program's ``repair``, which may pull every point to
+where the claim holds.
 """
 
 from __future__ import annotations
@@ -50,18 +48,18 @@ from mmopt.numerics.split_arrays import as_value, each_array, is_structured, pla
 from mmopt.results import Grade
 from mmopt.strategies import ADD_REMOVE
 
-# A level above the objective of the feasible point, relatively: the bound is below that anyhow.
+# The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.
 ABOVE = 1e-3
 MARGIN = 1e-9  # relative: the rounding of sums of charges
-LEVEL, LINE, SLOPE = "level", "line", "slope"  # what is kept, in front of a name or of places
+LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.kept``, before a name or places
 
 
 @dataclass(frozen=True)
 class Derived:
-    """A bound and what it rests on; None where there is none.
+    """A bound, None where there is none, and its grade.
 
-    kept : the level, and the multipliers and slopes, from which ``recomputed`` finds it again.
-    why : there is none, or it is an estimate.
+    kept : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
+    why : in words, why there is none, or why it is an estimate.
     """
 
     bound: float | None
@@ -71,15 +69,15 @@ class Derived:
 
     @property
     def multipliers(self) -> dict[str, Array]:
-        """By line, of those that are kept."""
+        """The kept multipliers, by line."""
         return {key.removeprefix(f"{LINE} "): y for key, y in self.kept.items() if key.startswith(f"{LINE} ")}
 
 
 @dataclass(frozen=True)
 class Reader:
-    """An instance with the nodes of its lines at a point, and where its variables lie up to a level.
+    """An instance with the nodes of its lines at a point, and the ranges of its variables up to a level.
 
-    is_charged : for the rounding of the queries, as the certificates of shipped programs are.
+    is_charged : whether bounds are charged for the rounding of the queries, as those of shipped programs are.
     """
 
     nodes: Nodes
@@ -91,7 +89,7 @@ class Reader:
 
     @np.errstate(all="ignore")
     def derived(self, multipliers: Multipliers, slopes: Slopes) -> Derived:
-        """What they prove: at most the optimum of what is minimised, at least that of what is maximised.
+        """The bound at multipliers and slopes: at most a least optimum, at least a largest one.
 
         Those of another shape than their line or argument are left out.
         """
@@ -100,11 +98,13 @@ class Reader:
         multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
         slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
         proper = inside(self.nodes, multipliers)
-        found = read(self.nodes, proper, slopes)
-        missing = [name for name in found.residuals if not np.isfinite(self.least(found, name, self.ranges))]
+        affine = read(self.nodes, proper, slopes)
+        missing = [
+            name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
+        ]
         more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
         ranges = {**self.ranges, **(more or {})}
-        value = replace(self, ranges=ranges).all_but(found, ())
+        value = replace(self, ranges=ranges).all_but(affine, ())
         if missing and not more:
             return Derived(None, why=_unlimited(self.nodes.chosen, missing))
         if not np.isfinite(value):
@@ -117,15 +117,15 @@ class Reader:
         kept |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
         return Derived(bound, self.grade, kept, self.why)
 
-    def least(self, found: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
-        """What a variable adds to an affine bound, at least; -inf where that is not bounded."""
-        return _least(self.nodes.chosen[name], found.residuals[name], ranges[name])
+    def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
+        """The least term of a variable in an affine bound; -inf where that is not bounded."""
+        return _least(self.nodes.chosen[name], affine.residuals[name], ranges[name])
 
-    def all_but(self, found: AffineBound, names: Sequence[str]) -> float:
+    def all_but(self, affine: AffineBound, names: Sequence[str]) -> float:
         """An affine bound with all but some variables at their least."""
-        each = [self.least(found, name, self.ranges) for name in found.residuals if name not in names]
-        value = float(found.constant.lower) + sum(each)
-        return value - EPS * (4 + len(each)) * (abs(float(found.constant.mid)) + sum(map(abs, each)))
+        each = [self.least(affine, name, self.ranges) for name in affine.residuals if name not in names]
+        value = float(affine.constant.lower) + sum(each)
+        return value - EPS * (4 + len(each)) * (abs(float(affine.constant.mid)) + sum(map(abs, each)))
 
 
 def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str:
@@ -135,29 +135,29 @@ def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str
     return f"nothing says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
 
 
-def _least(d: Declaration, residual: Ball, known: Range) -> float:
+def _least(d: Declaration, residual: Ball, span: Range) -> float:
     """At most <R, x> for every x that the declaration and the range allow; -inf where that is not bounded."""
     if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
         mid = (residual.mid + residual.mid.T) / 2
         rad = (residual.rad + residual.rad.T) / 2 + np.abs(mid) * EPS
         residual = Ball(mid, rad * balls.GROW)
-    least = _by_entries(residual, known)
+    least = _by_entries(residual, span)
     if d.kind != "psd" or least >= 0.0:
         return least
     eigenvalue = ball_functions.smallest_eigenvalue(residual)
     if eigenvalue >= 0.0:
         return 0.0
-    trace = float(np.diagonal(known.high).sum()) * (1.0 + MARGIN)
+    trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)
     return max(least, eigenvalue * trace * (1.0 + MARGIN)) if np.isfinite(eigenvalue) else least
 
 
-def _by_entries(residual: Ball, known: Range) -> float:
+def _by_entries(residual: Ball, span: Range) -> float:
     """The sum of the least products of two intervals, 0 times infinity being 0."""
     with np.errstate(invalid="ignore"):
         ends = [
             np.where(r == 0.0, 0.0, r * x)
             for r in (residual.mid - residual.rad, residual.mid + residual.rad)
-            for x in (known.low, known.high)
+            for x in (span.low, span.high)
         ]
         each = np.minimum.reduce(ends)
     if not np.isfinite(each).all():
@@ -169,16 +169,16 @@ def _by_entries(residual: Ball, known: Range) -> float:
 
 
 def level_above(instance: Instance, objective: float) -> float:
-    """Up to where points count: beyond the objective of a feasible one, its sign turned where maximised."""
+    """The level up to which points count: above a feasible objective, whose sign turns where maximised."""
     minimized = instance.program.sense == "minimize"
     return (objective if minimized else -objective) + ABOVE * max(1.0, abs(objective))
 
 
 def reader(instance: Instance, point: Mapping[str, Any], level: float) -> Reader:
-    """What reads bounds of an instance near a feasible point. TimeLimitError as ``require_time``."""
+    """The reader of bounds of an instance near a feasible point; TimeLimitError as ``require_time``."""
     names, is_known = names_with_errors(instance)
     nodes = nodes_of(instance, point, names)
-    # What the rounding of a basis is worth is known of shipped programs, which are of squared norms.
+    # The effect of the rounding of a basis is known for shipped programs, which are of squared norms.
     is_charged = not is_known and is_shipped(instance.checked) and not rests_on_rounded(instance)
     doubtful = _not_proved_psd(instance)
     grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
@@ -188,7 +188,7 @@ def reader(instance: Instance, point: Mapping[str, Any], level: float) -> Reader
 
 
 def _not_proved_psd(instance: Instance) -> str:
-    """What is given as psd and may be so to rounding only, or "": the slopes of ``inv``, say, rest on it."""
+    """A given that is declared psd and may be so up to rounding only, or "": slopes of ``inv`` rest on it."""
     program = instance.program
     parameters = [p.declared for p in program.parameters if p.declared is not None]
     declared = [d for d in (*program.givens, *parameters) if d.kind == "psd"]
@@ -199,17 +199,14 @@ def _not_proved_psd(instance: Instance) -> str:
 
 
 def recomputed(instance: Instance, point: Mapping[str, Any], kept: Mapping[str, Array]) -> Derived:
-    """The bound that multipliers and slopes prove, read from a file: nothing of them is trusted.
-
-    ResultError where they are none.
-    """
+    """The bound at multipliers and slopes of a file, which are not trusted; ResultError for other data."""
     multipliers: dict[str, Array] = {}
     slopes: dict[tuple[int, int], Array] = {}
     level = kept.get(LEVEL)
     is_number = level is not None and np.shape(level) == () and np.asarray(level).dtype.kind in "fiu"
     if level is None or not is_number or not np.isfinite(level):
         raise ResultError("the derived bound has no level")
-    found = reader(instance, point, float(level))
+    lines_reader = reader(instance, point, float(level))
     for key, value in kept.items():
         if np.asarray(value).dtype.kind not in "fiu":
             raise ResultError(f"the derived bound has no numbers for '{key}'")
@@ -219,17 +216,17 @@ def recomputed(instance: Instance, point: Mapping[str, Any], kept: Mapping[str, 
         elif word == SLOPE:
             place, number = (int(part) if part.isdigit() else -1 for part in (*rest.split(), "")[:2])
             slopes[place, number] = value
-    return found.derived(multipliers, slopes)
+    return lines_reader.derived(multipliers, slopes)
 
 
 BOUND_ROUNDING = 1e-9
-"""Relative: by so much an objective may be below its bound by rounding alone.
+"""An objective may be below its bound by this part, by rounding alone.
 
 Feasible points may miss a line by 1e-10 of its terms (``score_point.FEASIBLE``), which can move the optimum
-by a few times that; what a point misses is charged to it ``CHARGE_OF_MISSED`` times more.
+by a few times that; the misses of a point count ``CHARGE_OF_MISSED`` times more.
 """
 CHARGE_OF_MISSED = 1e3
-NO_ESTIMATE = 0.01  # what is off by more than this, relatively, is no estimate
+NO_ESTIMATE = 0.01  # a figure that is off by more than this, relatively, is no estimate
 # Points that are tried: WORK_OF_POINTS over the cube of the variables' side
 WORK_OF_POINTS, FEWEST_POINTS, MOST_POINTS = 1e8, 12, 400
 # Parts of an inner point that a point is mixed with
@@ -240,9 +237,9 @@ FIRST_FACTOR, LAST_FACTOR = 4.0, 1.0001
 
 
 def _is_replaced(instance: Instance) -> bool:
-    """Whether the caller passed something in place of the workload; design queries of one's own are none.
+    """Whether the caller passed a given in place of the workload.
 
-    Nor are data that only the caller has: of a given without a source.
+    Design queries are not such a given, nor are data that only the caller has: of a given without a source.
     """
     return not _passed(instance) <= {"", "workload.eigenqueries"}
 
@@ -253,15 +250,15 @@ def _passed(instance: Instance) -> set[str]:
 
 
 def objective_grade(instance: Instance, proved: bool) -> Grade:
-    """What an objective rests on: one for other queries or targets than the workload's is not proved."""
+    """The grade of an objective: one for other queries or targets than the workload's is not proved."""
     return "claimed" if _is_replaced(instance) else "proved" if proved else "estimated"
 
 
 def grade_of(instance: Instance, bound: float | None) -> Grade | None:
-    """What a bound rests on; None without one.
+    """The grade of a bound; None without one.
 
-    Where the caller passes what replaces the workload, nobody has proved a bound of the workload, and one of
-    what is passed may be another program's, which holds for the workload.
+    Where the caller replaces the workload, a bound for it is not proved: the bound may be that of another
+    program, which is for the workload.
     """
     if bound is None or not is_shipped(instance.checked) or _is_replaced(instance):
         return None if bound is None else "claimed"
@@ -270,20 +267,20 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
 
 def bounds_error(instance: Instance) -> bool:
     """Whether the certificate is l2_strategy's, so that its value is a lower bound on total error."""
-    program, known = instance.program, shipped("l2_strategy").written
-    same = all(getattr(program, n) == getattr(known, n) for n in ("givens", "certificate", "sense"))
+    program, l2_program = instance.program, shipped("l2_strategy").written
+    same = all(getattr(program, n) == getattr(l2_program, n) for n in ("givens", "certificate", "sense"))
     return same and not instance.own and not program.lets
 
 
 def _means_error(instance: Instance) -> bool:
     """Whether no feasible objective can be below the total error of the point's strategy.
 
-    So it is for ``l2_strategy``, and where a program says that its bound is that one's, for single rows.
+    This holds for ``l2_strategy``, and for programs with its bound, for neighbours by single rows.
     """
     program = instance.program
     if instance.neighbours != ADD_REMOVE:
         return False
-    is_theirs = _passed(instance) <= {"workload.eigenqueries"}  # data of their own may mean another error
+    is_theirs = _passed(instance) <= {"workload.eigenqueries"}  # other data may mean another error
     bounded = bounds_error(instance) or (program.bound == "l2_strategy" and is_theirs)
     return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
 
@@ -300,20 +297,22 @@ class RefutedError(ContradictionError):
     """A bound, and a feasible point whose objective is beyond it."""
 
     def __init__(
-        self, instance: Instance, multipliers: Mapping[str, Any], bound: float, found: Candidate, origin: str
+        self, instance: Instance, multipliers: Mapping[str, Any], bound: float, point: Candidate, origin: str
     ) -> None:
-        """``multipliers`` are those of the bound; ``origin`` says where the point is from."""
-        self.bound, self.multipliers, self.found = bound, multipliers, found
+        """``multipliers``: of the bound; ``origin``: of the point, in words."""
+        self.bound, self.multipliers, self.point = bound, multipliers, point
         program = instance.checked.written
-        own, spans = not is_shipped(instance.checked), dict(program.spans)
+        is_custom, spans = not is_shipped(instance.checked), dict(program.spans)
         side = "above" if program.sense == "minimize" else "below"
         super().__init__(
-            f"the bound {bound:.10g} of '{program.name}' is {side} the objective {found.objective:.10g} of "
+            f"the bound {bound:.10g} of '{program.name}' is {side} the objective {point.objective:.10g} of "
             f"{origin}, which is feasible",
             where=program.source.locate(spans["certificate" if program.certificate else "bound"])
-            if own
+            if is_custom
             else None,
-            hint="the certificate is false, or a line is not what its proof takes it for" if own else REPORT,
+            hint="the certificate is false, or a line is not what its proof takes it for"
+            if is_custom
+            else REPORT,
         )
 
 
@@ -339,9 +338,9 @@ def check_figures(
     multipliers: Mapping[str, Any],
     variables: Mapping[str, Any],
 ) -> tuple[float, float]:
-    """The objective and the error, no better than their bounds; a difference of rounding is made up for.
+    """The objective and the error, no better than their bounds: a difference of rounding is removed.
 
-    ``rounding`` : what the evaluation of the error may have rounded off, relatively.
+    ``rounding`` : of the evaluation of the error, relatively.
 
     Raises
     ------
@@ -353,8 +352,8 @@ def check_figures(
         if refuted(objective, bound, program.sense):
             if program.certificate is None and not program.bound:
                 check_derived(instance, objective, bound)
-            found = Candidate(variables, {}, objective, 0.0, 0.0)
-            raise RefutedError(instance, multipliers, bound, found, "the repaired point")
+            point = Candidate(variables, {}, objective, 0.0, 0.0)
+            raise RefutedError(instance, multipliers, bound, point, "the repaired point")
         objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
     if refuted(error, error_bound, "minimize"):
         raise ContradictionError(
@@ -378,8 +377,8 @@ def _is_below(objective: float, error: float, rounding: float) -> bool:
 def understates(instance: Instance, point: Candidate) -> bool:
     """Whether a feasible point's objective, which should be total error, is below that of its strategy.
 
-    So it may be where a search ends beside the queries: the inverse of a nearly singular matrix leaves out
-    directions which the queries need.
+    This may happen at the end of a search: the inverse of a nearly singular matrix leaves out directions that
+    the queries need.
     """
     if not (point.is_feasible and _means_error(instance)):
         return False
@@ -390,7 +389,7 @@ def understates(instance: Instance, point: Candidate) -> bool:
 
 @dataclass
 class Sought:
-    """Feasible points of an instance, none of them repaired; ``multipliers`` charge what a point misses."""
+    """Feasible points of an instance, none of them repaired; ``multipliers`` charge the misses of a point."""
 
     instance: Instance
     multipliers: Mapping[str, Any]
@@ -398,7 +397,7 @@ class Sought:
     left: int  # points that may still be tried
 
     def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
-        """``starts`` by their origin, as they are or moved inside; one that is drawn; then by descent."""
+        """A drawn point; ``starts`` by their origin, as they are or moved inside; then points by descent."""
         inner, best = None, None
         kept = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
         while starts and inner is None and self.left > kept:
@@ -407,27 +406,27 @@ class Sought:
             yield "a point drawn at random", inner
         for origin, values in starts.items():
             for part in PARTS_OF_INNER if inner is not None else PARTS_OF_INNER[:1]:
-                found = self._judged(values if inner is None else _mixed(values, inner.variables, part))
-                if found is not None:
-                    yield f"{origin}, moved inside" if part else origin, found
-                    best = found if best is None or self._better(found, best) else best
+                candidate = self._judged(values if inner is None else _mixed(values, inner.variables, part))
+                if candidate is not None:
+                    yield f"{origin}, moved inside" if part else origin, candidate
+                    best = candidate if best is None or self._better(candidate, best) else best
                     break
-        for found in () if best is None else self._descent(best):
-            yield "a point sought by descent", found
+        for candidate in () if best is None else self._descent(best):
+            yield "a point sought by descent", candidate
 
     def _judged(self, values: Mapping[str, Any]) -> Candidate | None:
-        """The point, its equations met where they say what a variable is, if it is feasible."""
+        """The point, if it is feasible, with variables set by equations that define them."""
         self.left -= 1
         try:
-            found = charged(self.instance, scored(self.instance, self._tied(values)), self.multipliers)
+            candidate = charged(self.instance, scored(self.instance, self._tied(values)), self.multipliers)
         except (Error, np.linalg.LinAlgError):  # no value there
             return None
-        return found if found.is_feasible else None
+        return candidate if candidate.is_feasible else None
 
     @np.errstate(all="ignore")
     def _tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Variables that a line says to equal an expression of others, as it says: of two, one not psd."""
-        kinds, found = {d.name: d.kind for d in self.instance.program.choose}, dict(values)
+        """The variables, each one set that a line equates to an expression of others; of two one not psd."""
+        kinds, tied = {d.name: d.kind for d in self.instance.program.choose}, dict(values)
         for c in self.instance.program.constraints:
             sides = (c.relation.left, c.relation.right) if c.relation.op == "==" and c.family is None else ()
             ties = [
@@ -436,11 +435,11 @@ class Sought:
                 if isinstance(one, Name) and one.id in kinds and one.id not in names_in(other)
             ]
             for name, other in sorted(ties, key=lambda tie: kinds[tie[0]] == "psd")[:1]:
-                found[name] = as_value(evaluate(other, {**self.instance.env, **plain(found)}))
-        return found
+                tied[name] = as_value(evaluate(other, {**self.instance.env, **plain(tied)}))
+        return tied
 
-    def _better(self, found: Candidate, than: Candidate) -> bool:
-        return improves(found.objective, than.objective, self.instance.program.sense)
+    def _better(self, candidate: Candidate, than: Candidate) -> bool:
+        return improves(candidate.objective, than.objective, self.instance.program.sense)
 
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""
@@ -453,12 +452,14 @@ class Sought:
                 if self.left <= 0:
                     return
                 by = dict(zip(best.variables, power, strict=False))
-                known = best.variables.items()
-                found = self._judged({n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in known})
-                if found is not None:
-                    yield found
-                    if self._better(found, best):
-                        best, improved = found, True
+                variables = best.variables.items()
+                candidate = self._judged(
+                    {n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in variables}
+                )
+                if candidate is not None:
+                    yield candidate
+                    if self._better(candidate, best):
+                        best, improved = candidate, True
             factor = factor if improved else factor**0.5
 
     def _scaled(self, value: Any, factor: float, power: float, alone: bool) -> Any:
@@ -468,16 +469,16 @@ class Sought:
         is_square = np.ndim(value) == 2 and len(value) == len(value.T)
         return side[:, None] * value * side if is_square else (value.T * side).T  # psd stays psd
 
-    def _drawn(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """A point of the declared kinds, each variable up to a hundred times larger or smaller than known."""
-        found = {}
+    def _drawn(self, near: Mapping[str, Any]) -> dict[str, Any]:
+        """A point of the declared kinds, each variable at most a hundred times off the size of ``near``."""
+        drawn = {}
         for d in self.instance.program.choose:
-            value, factor = known[d.name], 10.0 ** self.rng.uniform(-2.0, 2.0)
+            value, factor = near[d.name], 10.0 ** self.rng.uniform(-2.0, 2.0)
             if not is_structured(value):
                 factor *= float(np.abs(value).max(initial=0.0)) or 1.0
                 value = draw(self.rng, d, np.shape(value))
-            found[d.name] = self._scaled(value, factor, 1.0, alone=False)
-        return found
+            drawn[d.name] = self._scaled(value, factor, 1.0, alone=False)
+        return drawn
 
 
 def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> Mapping[str, Any]:
@@ -487,19 +488,19 @@ def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> 
 def survived(
     instance: Instance, bound: float, multipliers: Mapping[str, Any], starts: Mapping[str, Mapping[str, Any]]
 ) -> int:
-    """How many feasible points do not refute a bound; 0, not tested, where none that is drawn is feasible.
+    """The number of feasible points that do not refute a bound; 0, not tested, if no drawn one is feasible.
 
-    All others may be near the one that the author's repair chose.
+    All others may be near the point of the author's repair.
 
     Raises
     ------
-    RefutedError : one does.
+    RefutedError : one refutes it.
     """
     count, drawn, values = 0, False, [v for start in starts.values() for v in start.values()]
     entries = max((float(np.prod(getattr(v, "shape", ()))) for v in values), default=1.0)
     tried = int(np.clip(WORK_OF_POINTS / entries**1.5, FEWEST_POINTS + 1, MOST_POINTS))
-    for origin, found in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
-        if refuted(found.objective, bound, instance.program.sense, found.after):
-            raise RefutedError(instance, multipliers, bound, found, origin)
+    for origin, candidate in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
+        if refuted(candidate.objective, bound, instance.program.sense, candidate.after):
+            raise RefutedError(instance, multipliers, bound, candidate, origin)
         count, drawn = count + 1, drawn or "drawn" in origin
     return count if drawn else 0

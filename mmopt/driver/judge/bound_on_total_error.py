@@ -1,12 +1,12 @@
-"""The lower bound on the total error of every strategy, which stands beside each wherever it came from.
+"""The lower bound on the total error of every strategy, shown next to the error of each.
 
 It is ``l2_strategy``'s certificate at good multipliers. They come from the strategy itself (at the
 optimum inv(X) G inv(X) is diagonal and holds them), from a solver's duals and from uniform ones (the singular
 value bound of PODS 2010), improved by the fixed point d <- diag(V S Vᵀ), K = R diag(d)^(1/2) = U S Vᵀ, which
 raises the certificate; any d >= 0 gives a valid bound.
 
-For a workload of any domain size it is evaluated by component, at multipliers that a few iterations of the
-nuclear-norm kernel find.
+For a workload over very many cells it is evaluated by component, at multipliers from a few iterations of the
+nuclear-norm kernel.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from mmopt.strategies import ADD_REMOVE, Neighbours, SectorwiseStrategy, Strateg
 from mmopt.workloads import Workload
 
 STEPS_OF_BOUND = 40
-# Floating-point operations for choosing and improving multipliers, and of one decomposition of n cells
-# next to n³: large workloads get fewer. With less than ``FEWEST_STEPS`` (from about 800 cells on) nothing is
-# improved: the first multipliers are taken, or uniform ones where those are better.
+# Floating-point operations for choosing and improving multipliers, and those of one decomposition of n cells
+# over n³: large workloads get fewer steps. With fewer than ``FEWEST_STEPS`` (from about 800 cells on) nothing
+# is improved: the first multipliers are taken, or uniform ones where those are better.
 WORK_OF_BOUND, DECOMPOSITION, FEWEST_STEPS = 2e10, 10, 4
-# There a bound so close to what is asked for is not replaced by a better one.
+# For those workloads a bound so close to the goal is not replaced by a better one.
 ENOUGH_OF_BOUND = 1e-3
 
 
@@ -62,7 +62,7 @@ def _uniform(root: Array) -> float:
 
 
 def _usable(start: Array) -> Array | None:
-    """Multipliers that say something."""
+    """The multipliers, clipped at 0; None where they prove nothing."""
     d = np.maximum(np.asarray(start, dtype=float), 0.0)
     return d if np.isfinite(d).all() and d.any() else None
 
@@ -82,19 +82,18 @@ def error_bound(
     starts: Sequence[Array] = (),
     *,
     goal: float = np.inf,
-    known: tuple[float, Array] | None = None,
+    earlier: tuple[float, Array] | None = None,
 ) -> tuple[float, Array]:
-    """A proved lower bound on the total error of every strategy, to the neighbours of this one.
-
-    Its multipliers (n,) come with it.
+    """A proved lower bound on the total error of every strategy, to the neighbours of this one, and its
+    multipliers (n,).
 
     Parameters
     ----------
     starts : multipliers from a solver's dual of ``sensitivity``.
-    goal : a bound that is good enough, so that nothing more is tried.
-    known : such a bound with its multipliers, from elsewhere.
+    goal : a bound that suffices, so that nothing more is tried.
+    earlier : such a bound with its multipliers, from elsewhere.
 
-    The strategy's factors are let go of on the way.
+    The strategy's factors are dropped.
     """
     root, neighbours = workload.root, strategy.neighbours
     goal /= 1 if neighbours == ADD_REMOVE else (neighbours.times or 1) ** 2
@@ -108,29 +107,29 @@ def error_bound(
         assert bound is not None
         return bound, d
 
-    is_enough = is_large and known is not None and known[0] * (1.0 + ENOUGH_OF_BOUND) >= goal
-    found = [] if known is None else [known]
+    is_enough = is_large and earlier is not None and earlier[0] * (1.0 + ENOUGH_OF_BOUND) >= goal
+    bounds = [] if earlier is None else [earlier]
     if not is_enough:
         first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
-        strategy.drop_factors()  # before what follows takes as much
-        found.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
-    best = max(bound for bound, _ in found)
+        strategy.drop_factors()  # before the next step needs as much memory
+        bounds.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
+    best = max(bound for bound, _ in bounds)
     if is_large and best * (1.0 + ENOUGH_OF_BOUND) < goal and best < _uniform(root):
-        found.append(certified(uniform))
-    return max(((for_neighbours(b, d, neighbours), d) for b, d in found), key=lambda pair: pair[0])
+        bounds.append(certified(uniform))
+    return max(((for_neighbours(b, d, neighbours), d) for b, d in bounds), key=lambda pair: pair[0])
 
 
 def _improved(root: Array, starts: Sequence[Array], steps: int, goal: float) -> Array:
-    """The best of the multipliers, improved by what is left of the steps."""
+    """The best of the multipliers, improved in the remaining steps."""
     tried = [(*_value(root, d), d) for d in starts]
-    value, following, d = max(tried, key=lambda found: found[0])
+    value, following, d = max(tried, key=lambda end: end[0])
     for _ in range(steps - len(starts)):
         settled = np.allclose(following / following.sum(), d / d.sum(), rtol=1e-9, atol=0.0)
         if value >= goal or _usable(following) is None or settled:
             return d
-        known, before = value, d
+        value_before, before = value, d
         value, following, d = *_value(root, following), following
-        if value < known:  # rounding
+        if value < value_before:  # rounding
             return before
     return d if value >= goal or _usable(following) is None else following
 
@@ -153,7 +152,7 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
             tolerance=GAP_BY_COMPONENT, max_iterations=max(1, min(MOST_ITERATIONS, int(MOST_SECONDS / each)))
         )
         with closing(nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))) as points:
-            # The kernel's own gap is what it was asked for: its first point is as good as its count says.
+            # The tolerance is on the kernel's own gap: its first point is as good as its count says.
             multipliers = next(point.multipliers for point in points if point.multipliers)
     bound = bound_of(instance, multipliers)
     assert bound is not None
@@ -161,7 +160,7 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
 
 
 def bound_by_sectors(workload: Workload) -> tuple[float, Any]:
-    """The same in the space of the queries, with a measure of the cells for multipliers.
+    """A proved lower bound in the space of the queries, and its multipliers, a measure of the cells.
 
     Errors as ``l2_by_sectors``.
     """
@@ -185,14 +184,14 @@ def bound_by_sets(workload: Workload) -> tuple[float, Any]:
 
 
 def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
-    """``l2_strategy`` by component, and whether it could be.
+    """``l2_strategy`` by component where that is possible, and whether it is.
 
     The symmetries of products and their targets are also those of their Gram matrix, so that only a workload
     from a matrix, whose rows are at hand, is ever taken as it is.
     """
     program = shipped("l2_strategy")
-    found = by_components(program, workload, {})
-    return (bind(program, workload), False) if found is None else (found[0], True)
+    reduced = by_components(program, workload, {})
+    return (bind(program, workload), False) if reduced is None else (reduced[0], True)
 
 
 def l2_by_sets(workload: Workload, strategy: SectorwiseStrategy | None = None) -> Instance:
@@ -200,26 +199,26 @@ def l2_by_sets(workload: Workload, strategy: SectorwiseStrategy | None = None) -
 
     Raises
     ------
-    UnsuitableError : a workload for which that is no way.
+    UnsuitableError : a workload that does not split by sets.
     """
     from mmopt.compiler.reductions.split_symmetric import by_sets  # off the usual way
 
-    found = by_sets(shipped("l2_strategy"), workload, {}, strategy)
-    if isinstance(found, str):
-        raise UnsuitableError(f"the workload is not solved by sets of attributes: {found}")
-    return found[0]
+    reduced = by_sets(shipped("l2_strategy"), workload, {}, strategy)
+    if isinstance(reduced, str):
+        raise UnsuitableError(f"the workload is not solved by sets of attributes: {reduced}")
+    return reduced[0]
 
 
 def l2_by_sectors(workload: Workload, seconds: float) -> Instance:
-    """``l2_strategy`` in the space of the queries; a largest entry is searched for so many seconds.
+    """``l2_strategy`` in the space of the queries; ``seconds``: for the search of a largest entry.
 
     Raises
     ------
-    UnsuitableError : a workload for which that is no way.
+    UnsuitableError : a workload without such a form.
     """
     from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
 
-    found = by_sectors(shipped("l2_strategy"), workload, {}, seconds)
-    if isinstance(found, str):
-        raise UnsuitableError(f"the workload is not solved in the space of the queries: {found}")
-    return found[0]
+    reduced = by_sectors(shipped("l2_strategy"), workload, {}, seconds)
+    if isinstance(reduced, str):
+        raise UnsuitableError(f"the workload is not solved in the space of the queries: {reduced}")
+    return reduced[0]

@@ -1,4 +1,4 @@
-"""What the rounding of the workload's root, or of L B, may be worth: of a bound, and of an objective."""
+"""The charge for the rounding of the workload's root, or of L B, to a bound and to an objective."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mmopt.workloads import Workload
 
 # Sources that are W to rounding: its rows, a root of its Gram matrix, or a basis of the queries L B.
 ROUNDED_SOURCES = frozenset({"workload.basis", "workload.matrix", "workload.root"})
-# Sources of whose rounding nothing is known: what is made of them is an estimate.
+# Sources with unknown rounding: figures made of them are estimates.
 UNKNOWN_SOURCES = frozenset({"workload.eigenvalues", "workload.gram"})
 # An objective that rounding of the root may move by more than this, relatively, is an estimate.
 MOST_MOVED = 1e-6
@@ -34,7 +34,7 @@ LARGEST_DECOMPOSED = 1024
 
 
 def for_the_queries(instance: Instance, bound: float) -> float:
-    """A bound with what the rounding of the workload's root, or of L B, may be worth (of its rows: nothing).
+    """A bound, charged for the rounding of the workload's root, or of L B (its rows are exact).
 
     The root is one of W + E. The square root N of a certificate of total error is a norm of the workload, as
     nuclear norms are, and the certificate of E is at most the error of any strategy that is feasible for E:
@@ -61,16 +61,16 @@ def for_the_queries(instance: Instance, bound: float) -> float:
 def charged_for_the_queries(
     instance: Instance, env: Mapping[str, Any], value: float, proved: bool
 ) -> tuple[float, bool]:
-    """An objective that is minimized with the same added, and whether it is proved.
+    """An objective that is minimized, charged for the same rounding, and whether it is proved.
 
-    One that is maximized, which comes with its sign turned, is where nothing is rounded.
+    One that is maximized, which comes with its sign turned, is proved where nothing is rounded.
 
     Total error of W + E is ‖(W + E) A⁺‖² (Frobenius), so its root moves by at most ‖E‖ ‖A⁺‖₂, for a
     root γ ‖W‖ ‖A⁺‖₂ and for any source at most γ ‖A‖₂ ‖A⁺‖₂ of itself. So do the roots of variances, with L B
-    for W. What the objective of an author's own program does is not known.
+    for W. The effect on the objective of an author's own program is not known.
 
-    A workload of low rank is W = W P up to φ, P = Bᵀ B, and A may hardly measure what is beside. What counts
-    there are W (I - P) and R (I - P), R the root: ‖W A⁺‖ <= ‖R A⁺‖ + ‖E‖ ‖B A⁺‖₂ + (their lengths) ‖A⁺‖₂.
+    A workload of low rank is W = W P up to φ, P = Bᵀ B, and A may hardly measure directions outside. There
+    W (I - P) and R (I - P) count, R the root: ‖W A⁺‖ <= ‖R A⁺‖ + ‖E‖ ‖B A⁺‖₂ + (their lengths) ‖A⁺‖₂.
     """
     program, workload = instance.program, instance.workload
     rounded = ROUNDED_SOURCES - {"workload.matrix"}  # as given: a design is measured as it is
@@ -90,26 +90,28 @@ def charged_for_the_queries(
     for d, off in zip(given, offs, strict=True):
         rows = instance.env[d.name]
         is_low = d.source == "workload.root" and not isinstance(rows, Split) and workload.rank < workload.n
-        size, inverse, told, scale = _extremes(program, env, workload.basis if is_low else None)
+        size, inverse, basis_inverse, scale = _extremes(program, env, workload.basis if is_low else None)
         leak = 0.0
         if is_low:
-            beside = float(np.linalg.norm(rows - (rows @ workload.basis.T) @ workload.basis))
-            leak = workload.representation_rounding + beside / _length(rows) + 4 * EPS * workload.n
-        own = _length(rows) * scale / value**0.5 if d.source == "workload.root" else np.inf
-        moved = max(moved, (off / (1 - off) * told + (leak and leak * inverse)) * min(size, own) * GROW)
+            outside = float(np.linalg.norm(rows - (rows @ workload.basis.T) @ workload.basis))
+            leak = workload.representation_rounding + outside / _length(rows) + 4 * EPS * workload.n
+        by_length = _length(rows) * scale / value**0.5 if d.source == "workload.root" else np.inf
+        moved = max(
+            moved, (off / (1 - off) * basis_inverse + (leak and leak * inverse)) * min(size, by_length) * GROW
+        )
     charge = (2 + moved) * moved * GROW
-    # A larger one says more of this estimate than of the objective, which is one then, as it is evaluated.
+    # A larger charge is due to this estimate rather than the objective, which is then an estimate, uncharged.
     return (value * (1 + charge), proved) if charge <= MOST_MOVED else (value, False)
 
 
 def names_with_errors(instance: Instance) -> tuple[Callable[[str], Any], bool]:
-    """The balls of names, those of rounded givens and of the lets made of them; whether all is known.
+    """The balls of names, those of rounded givens and of lets made of them; and whether all errors are known.
 
     R, the root, is within γ ‖W‖ of an exact one: with R = Qᵀ (W + E) the least of ‖R - U S‖ over orthogonal
-    U, S any root of WᵀW, is the Bures distance of the Gram matrices of W + E and W, at most ‖E‖. What
-    rounding of a basis of low rank does to a program is not known here: it counts as exact.
+    U, S any root of WᵀW, is the Bures distance of the Gram matrices of W + E and W, at most ‖E‖. The effect
+    of the rounding of a basis of low rank on a program is not known here: it counts as exact.
     """
-    program, workload, known = instance.program, instance.workload, instance.env[BOUNDS]
+    program, workload, exact_ball = instance.program, instance.workload, instance.env[BOUNDS]
     wide: dict[str, Ball] = {}
     is_known = not takes_rounded(instance)
     for d in program.givens:
@@ -132,7 +134,7 @@ def names_with_errors(instance: Instance) -> tuple[Callable[[str], Any], bool]:
         if name in wide:
             return wide[name]
         if name not in touched:
-            return known(name)
+            return exact_ball(name)
         try:
             return evaluate_ball(lets[name], {**instance.env, BOUNDS: bound})
         except ProgramError:
@@ -142,20 +144,20 @@ def names_with_errors(instance: Instance) -> tuple[Callable[[str], Any], bool]:
 
 
 def rests_on_rounded(instance: Instance) -> bool:
-    """Whether figures rest on rounding that no theorem here charges and no ball holds: they are estimates."""
+    """Whether figures are estimates: no theorem here charges their rounding, and no ball contains it."""
     return takes_rounded(instance) if _is_of_errors(instance) else not names_with_errors(instance)[1]
 
 
 def wide_names(instance: Instance) -> dict[str, Any]:
-    """The balls of names to evaluate figures with, where no theorem here says what rounding is worth."""
+    """The balls of names for evaluating figures, where no theorem here charges their rounding."""
     return {} if _is_of_errors(instance) else {BOUNDS: names_with_errors(instance)[0]}
 
 
 def _is_of_errors(instance: Instance) -> bool:
     """Whether a shipped program is about errors and variances of the queries, or is the dual of one.
 
-    A design of an experiment, or what two mechanisms have in common, is something else. What the lines of
-    an author's own program are about is not known; its certificate is a claim.
+    A design of an experiment, or the overlap of two mechanisms, is another subject. The subject of an
+    author's own program is not known (True); its certificate is a claim.
     """
     program = instance.program
     is_dual = program.sense == "maximize" and bool(program.formulation_of)
@@ -164,10 +166,10 @@ def _is_of_errors(instance: Instance) -> bool:
 
 
 def takes_rounded(instance: Instance) -> bool:
-    """Whether the objective or a line is made of what the workload has only with unknown rounding."""
+    """Whether the objective or a line is made of a source with unknown rounding."""
     taken = _taken(instance.program) - instance.own
-    found = {d.source for d in instance.program.givens if d.name in taken} & UNKNOWN_SOURCES
-    return bool(found) and not (found == {"workload.gram"} and _is_whole(instance.workload))
+    sources = {d.source for d in instance.program.givens if d.name in taken} & UNKNOWN_SOURCES
+    return bool(sources) and not (sources == {"workload.gram"} and _is_whole(instance.workload))
 
 
 def _is_whole(workload: Workload) -> bool:
@@ -189,31 +191,31 @@ def _taken(program: Program) -> set[str]:
 def _extremes(
     program: Program, env: Mapping[str, Any], basis: Array | None
 ) -> tuple[float, float, float, float]:
-    """‖A‖₂, ‖A⁺‖₂ and ‖B A⁺‖₂ at most, A what a point stands for, or a covariance; the longest column.
+    """‖A‖₂, ‖A⁺‖₂ and ‖B A⁺‖₂ at most, for the strategy or covariance A of a point; the longest column.
 
     Rounding may take 16 n ε times the largest eigenvalue from each one of AᵀA, of X where A = ``factor(X)``.
     """
     value = evaluate(program.meaning.expr, env)
-    found = split_meaning(program.meaning, value, env)[0].parts if splits(env) else (value,)
-    parts = [np.asarray(part, dtype=float) for part in found if np.size(part)]
+    split = split_meaning(program.meaning, value, env)[0].parts if splits(env) else (value,)
+    parts = [np.asarray(part, dtype=float) for part in split if np.size(part)]
     inverses = [pseudo_factors(part)[0] for part in parts]
     size, inverse = max(map(_norm, parts)), max(map(_norm, inverses))
     lost = 16 * max(max(part.shape) for part in parts) * EPS * (size * inverse) ** 2
     inverse = inverse / (1 - lost) if lost < 1 else np.inf
-    told = inverse if basis is None else min(inverse, _norm(basis @ inverses[0]) + lost * inverse)
+    basis_inverse = inverse if basis is None else min(inverse, _norm(basis @ inverses[0]) + lost * inverse)
     scale = max(1.0, *(float(np.sqrt(np.square(part).sum(axis=0).max())) for part in parts))
-    return size, inverse, told, scale
+    return size, inverse, basis_inverse, scale
 
 
 def _norm(a: Array) -> float:
-    """‖A‖₂ at most; of a large matrix √(‖A‖₁ ‖A‖∞)."""
+    """‖A‖₂ at most; √(‖A‖₁ ‖A‖∞) for a large matrix."""
     if a.size and max(a.shape) <= LARGEST_DECOMPOSED:
         return float(np.sqrt(np.linalg.eigvalsh(a.T @ a)[-1])) * (1 + 1e-9)
     return float(np.sqrt(np.linalg.norm(a, 1) * np.linalg.norm(a, np.inf))) if a.size else 0.0
 
 
 def _off(workload: Workload, source: str | None, rows: Any, size: float) -> float:
-    """N(E) at most, of a source as it stands in the environment; ``size``: N of that."""
+    """N(E) at most, for a source as it is in the environment; ``size``: N of that."""
     rounding = _relative(workload, source, rows)
     if isinstance(rows, Split) and isinstance(rows.columns, Spanned):
         # N(E B) is at most the error with N = the identity, at the scale at which its longest column is 1.
@@ -221,12 +223,12 @@ def _off(workload: Workload, source: str | None, rows: Any, size: float) -> floa
         return rounding * length * math.sqrt(rows.columns.longest) * GROW
     if source == "workload.basis":
         return rounding * size * (1.0 if isinstance(rows, Split) else float(np.sqrt(workload.n)))
-    found = rounding and rounding / (1 - rounding) * _length(rows)
-    return min(found, root_rounding(workload, rows)[1] * size) if isinstance(rows, Split) else found
+    error = rounding and rounding / (1 - rounding) * _length(rows)
+    return min(error, root_rounding(workload, rows)[1] * size) if isinstance(rows, Split) else error
 
 
 def _relative(workload: Workload, source: str | None, rows: Any) -> float:
-    """γ or φ: what a source may be off by, of its own length."""
+    """γ or φ: the largest error of a source, relative to its length."""
     if isinstance(rows, Split) and isinstance(rows.columns, Spanned):
         return rows.columns.rounding
     if source == "workload.basis":

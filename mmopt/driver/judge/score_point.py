@@ -1,11 +1,8 @@
-"""The score of a point: repair, feasibility, objective, bound, and what it stands for.
+"""The score of a point: repair, feasibility, objective, bound, and its meaning.
 
-Score a point against the program file: repair, feasibility, objective up, bound down.
-
-This is the only place where a solver's point becomes a claim. Nothing that a solver says of its own
-point is used.
-
-What a point stands for (its strategy, or covariance and basis), and what that is worth.
+A point is scored against the program file: repair, feasibility, objective up, bound down. This is the only
+place where a solver's point becomes a claim, and no figure of the solver is used. The meaning of a point is
+its strategy, or covariance and basis.
 """
 
 from __future__ import annotations
@@ -52,20 +49,20 @@ from mmopt.strategies import (
 )
 from mmopt.workloads import Workload
 
-# A repaired point may miss a line by this part of its terms: the rounding of their evaluation. What it misses
-# is charged to the objective.
+# A repaired point may miss a line by this part of its terms: the rounding of their evaluation. The miss is
+# charged to the objective.
 FEASIBLE = 1e-10
-# Up to here it may be rounding all the same, and another repair may help; so many are tried.
+# Up to here a miss may still be rounding, and another repair may help; so many are tried.
 SLIGHT = 1e-6
 MOST_REPAIRS = 8
-ROUNDING_MOVES = 1e-9  # of an objective: what it may cost to keep lines that were missed by rounding
-# Added to an objective of which no error bound is known: an estimate.
+ROUNDING_MOVES = 1e-9  # part of an objective that it may cost to keep lines that were missed by rounding
+# Added to an objective without an error bound, an estimate.
 ESTIMATE_CHARGE = 1e-10
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A repaired point with its objective and what was wrong before and after.
+    """A repaired point with its objective and its largest violation before and after.
 
     The objective is rounded to its worse side: up when it is minimized, down when it is maximized.
     """
@@ -84,49 +81,49 @@ class Candidate:
 
 
 def declared(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The chosen variables as they are declared: symmetric, psd, of a sign; zero where a line says so."""
-    found = {d.name: as_value(values[d.name]) for d in instance.program.choose}
-    found = cleared(instance.program.constraints, found, instance.env)
-    return {d.name: as_declared(d, found[d.name], instance.program) for d in instance.program.choose}
+    """The chosen variables as declared: symmetric, psd, of a sign; zero where a line says so."""
+    variables = {d.name: as_value(values[d.name]) for d in instance.program.choose}
+    variables = cleared(instance.program.constraints, variables, instance.env)
+    return {d.name: as_declared(d, variables[d.name], instance.program) for d in instance.program.choose}
 
 
 def may_move(instance: Instance) -> bool:
-    """Whether points are moved: of one's own convex programs, as the repairs of shipped ones move theirs."""
+    """Whether points are moved: those of users' convex programs; shipped programs have repairs for that."""
     return instance.program.klass == "convex" and not (is_shipped(instance.checked) or splits(instance.env))
 
 
 def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     """Repair a point by its declarations and the program's ``repair``, then evaluate the program.
 
-    Where what comes out misses a constraint by no more than the rounding of an ill-conditioned matrix the
-    repair is done again: it then rounds otherwise. Where lines of one's own program are missed by little, as
-    by a solver's tolerance, a point nearby that keeps them is taken; where by rounding, one of which
-    that is proved.
+    Where the repaired point misses a constraint by no more than the rounding of an ill-conditioned matrix,
+    the repair is done again: it then rounds differently. Where lines of a user's program are missed by
+    little, as by a solver's tolerance, a nearby point that keeps them is taken; where they are missed by
+    rounding, one that provably keeps them.
     """
     memo = Memo()
     before = _worst(instance, {**instance.env, **plain(values)}, memo)
-    found = _repaired(instance, declared(instance, values), before, memo)
+    repaired = _repaired(instance, declared(instance, values), before, memo)
     for _ in range(MOST_REPAIRS):
-        if not (instance.program.repair and FEASIBLE < found.after <= SLIGHT):
+        if not (instance.program.repair and FEASIBLE < repaired.after <= SLIGHT):
             break
-        found = _repaired(instance, found.variables, before, Memo())
-    is_missed = not found.is_feasible or (found.after > 0.0 and not found.proved)
+        repaired = _repaired(instance, repaired.variables, before, Memo())
+    is_missed = not repaired.is_feasible or (repaired.after > 0.0 and not repaired.proved)
     if not is_missed or not may_move(instance):
-        return found
+        return repaired
     from mmopt.driver.judge.violations import nearby  # off the usual way
 
-    moves = (declared(instance, moved) for moved in nearby(instance, found.variables))
+    moves = (declared(instance, moved) for moved in nearby(instance, repaired.variables))
     tried = (_repaired(instance, moved, before, Memo()) for moved in moves)
     with np.errstate(over="ignore", invalid="ignore"):
-        return next((again for again in tried if _is_better(again, found)), found)
+        return next((again for again in tried if _is_better(again, repaired)), repaired)
 
 
-def _is_better(again: Candidate, found: Candidate) -> bool:
+def _is_better(again: Candidate, before: Candidate) -> bool:
     """Feasible where the other point is not; else proved where it misses lines by rounding, at no cost."""
-    if not found.is_feasible:
+    if not before.is_feasible:
         return again.is_feasible
-    close = ROUNDING_MOVES * max(1.0, abs(found.objective))
-    return again.is_feasible and again.proved and abs(again.objective - found.objective) <= close
+    close = ROUNDING_MOVES * max(1.0, abs(before.objective))
+    return again.is_feasible and again.proved and abs(again.objective - before.objective) <= close
 
 
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
@@ -138,15 +135,15 @@ def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, m
     limits = {a.name for a in program.repair if a.name not in names_in(a.expr)} & limits
     with np.errstate(all="ignore"):
         for assignment in program.repair:
-            found = _rounded_up(assignment.expr, env) if assignment.name in limits else None
-            env[assignment.name] = evaluate(assignment.expr, env, memo) if found is None else found
+            value = _rounded_up(assignment.expr, env) if assignment.name in limits else None
+            env[assignment.name] = evaluate(assignment.expr, env, memo) if value is None else value
     return scored(instance, {d.name: as_value(env[d.name]) for d in program.choose}, before, memo)
 
 
 def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
-    """By how much a line may be missed, relatively, errors of its evaluation included; infinity: unknown.
+    """The most by which lines may be missed, relatively, with errors of evaluation; infinity: unknown.
 
-    What a miss costs is known where scaling the point mends it: in shipped programs that choose noise, or
+    The cost of a miss is known where scaling the point mends it: in shipped programs that choose noise, or
     whose repair divides.
     """
     program = instance.program
@@ -163,31 +160,31 @@ def _missed(instance: Instance, env: Mapping[str, Any]) -> float:
 
 
 def _is_kept(d: Declaration, value: Any) -> bool:
-    """Whether what is declared of a variable is proved to hold."""
+    """Whether a variable is proved to keep its declaration."""
     if d.kind == "psd":
         return all(is_semidefinite(exact(part)) for part in arrays_of(value))
     return not d.sign or all(bool(np.all(a > 0 if d.sign == ">" else a >= 0)) for a in arrays_of(value))
 
 
 def _rounded_up(expr: Expr, env: Mapping[str, Any]) -> Any:
-    """At least the value of a number or vector, or in the order of symmetric matrices; None where unknown."""
+    """An upper bound on a number, a vector, or a symmetric matrix in its order; None where unknown."""
     value: Any = evaluate_ball(expr, env)
     level = value if isinstance(value, Level) else None
-    found = value if level is None else level.values
-    if not isinstance(found, Ball) or not np.isfinite(found.rad).all():
+    ball = value if level is None else level.values
+    if not isinstance(ball, Ball) or not np.isfinite(ball.rad).all():
         return None
-    if found.mid.ndim == 2:
-        lost = (found.rad + found.rad.T + np.abs(found.mid - found.mid.T)).sum(axis=1) * GROW
-        return (found.mid + found.mid.T) / 2 + np.diag(lost)
-    return found.upper if level is None else Level(level.space, found.upper)
+    if ball.mid.ndim == 2:
+        lost = (ball.rad + ball.rad.T + np.abs(ball.mid - ball.mid.T)).sum(axis=1) * GROW
+        return (ball.mid + ball.mid.T) / 2 + np.diag(lost)
+    return ball.upper if level is None else Level(level.space, ball.upper)
 
 
 def scored(
     instance: Instance, variables: Mapping[str, Any], before: float = 0.0, memo: Memo | None = None
 ) -> Candidate:
-    """Evaluate the program at a point as it is, nothing repaired; ``memo``: of what the repair evaluated.
+    """Evaluate the program at a point as it is, nothing repaired; ``memo``: of the evaluations of the repair.
 
-    What is declared symmetric or psd is taken as its symmetric part, by all lines: see ``asymmetric``.
+    All lines take the symmetric part of a matrix declared symmetric or psd: see ``asymmetric``.
     """
     program, memo = instance.program, memo or Memo()
     matrices = [d.name for d in program.choose if d.kind in SYMMETRIC]
@@ -204,8 +201,8 @@ def scored(
             loss, proved = charged_for_the_queries(instance, env, loss, proved)
             missed = _missed(instance, env)
             proved = proved and bool(np.isfinite(missed))
-            # Scaled to keep its lines a point costs as much more; where weights count squared, twice as much.
-            # The logarithm of a determinant moves by its size.
+            # A point scaled to keep its lines costs more by the same part; where weights are squared, twice
+            # that. The logarithm of a determinant moves by its size.
             size = max(instance.sizes().values(), default=0) if instance.checked.is_logarithmic else 0.0
             loss += 2 * (max(after, missed) if np.isfinite(missed) else after) * (abs(loss) + size)
             objective = loss if minimized else -loss
@@ -220,7 +217,7 @@ def _worst(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
 
 
 def improves(new: float, old: float, sense: str) -> bool:
-    """Whether an objective is better than another; of bounds it is the one that is improved on."""
+    """Whether the new objective is better than the old; for bounds, whether the old is the better one."""
     return new < old if sense == "minimize" else new > old
 
 
@@ -230,26 +227,26 @@ def gap_of(checked: Checked, objective: float, bound: float | None) -> float | N
 
 
 def charged(
-    instance: Instance, found: Candidate, multipliers: Mapping[str, Any], *, rounded: bool = False
+    instance: Instance, point: Candidate, multipliers: Mapping[str, Any], *, rounded: bool = False
 ) -> Candidate:
-    """The candidate with what its last violations may be worth added to its objective.
+    """The candidate, its objective charged for its last violations.
 
-    A point that misses a constraint by v is feasible for one that is v wider, whose optimum weak duality
-    puts within y v of the optimum asked for, y the multiplier. Without this an objective could lie below
-    its bound, by rounding. ``rounded``: what lines may miss by the rounding of their evaluation counts, too.
+    A point that misses a constraint by v is feasible for one that is v wider, whose optimum is, by weak
+    duality, within y v of the program's optimum, y the multiplier. Without this an objective could lie below
+    its bound, by rounding. ``rounded``: misses that the rounding of an evaluation may hide count, too.
     """
-    if found.after > FEASIBLE or not (rounded or found.after > 0):
-        return found
-    worth, chosen = 0.0, frozenset(found.variables)
+    if point.after > FEASIBLE or not (rounded or point.after > 0):
+        return point
+    worth, chosen = 0.0, frozenset(point.variables)
     for c in instance.program.constraints:
         if c.name in multipliers:
-            worth += charge(c, found.env, chosen, multipliers[c.name], found.memo, rounded=rounded)
+            worth += charge(c, point.env, chosen, multipliers[c.name], point.memo, rounded=rounded)
     minimized = instance.program.sense == "minimize"
-    return replace(found, objective=found.objective + (worth if minimized else -worth))
+    return replace(point, objective=point.objective + (worth if minimized else -worth))
 
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
-    """The value rounded up by its error bound, True; or by ``ESTIMATE_CHARGE``, False, if it has none."""
+    """The value rounded up, and whether by its error bound; by ``ESTIMATE_CHARGE`` where it has none."""
     ball = evaluate_ball(expr, env)
     upper = float(ball.upper)
     if np.isfinite(upper):
@@ -259,21 +256,21 @@ def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
 
 
 def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
-    """Multipliers that the certificate starts from the point itself, by their names."""
-    found: dict[str, Array] = {}
+    """Multipliers that the certificate takes from the point, by their names."""
+    starts: dict[str, Array] = {}
     with np.errstate(all="ignore"):
         for m in instance.program.multipliers:
             if m.start is not None:
-                found[m.key] = as_value(evaluate(m.start, env))
-    return found
+                starts[m.key] = as_value(evaluate(m.start, env))
+    return starts
 
 
 def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = None) -> float | None:
     """The certificate at the multipliers (negative entries clipped where a sign is declared).
 
-    A lower bound on what is minimized, rounded down; an upper bound on what is maximized, rounded up.
-    None without a certificate, and where the multipliers prove nothing (missing, not finite), unless the
-    objective is nonnegative by its form: then 0. ``polar``: of a ``Point``.
+    It is a lower bound, rounded down, where the program minimizes, and an upper bound, rounded up, where it
+    maximizes. None without a certificate, and where the multipliers prove nothing (missing, not finite),
+    unless the objective is nonnegative by its form: then 0. ``polar``: of a ``Point``.
     """
     program = instance.program
     if program.certificate is None:
@@ -297,7 +294,7 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
 
 
 def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dict[str, Any]:
-    """The multipliers by the certificate's names, as declared; without what is missing or not finite."""
+    """The multipliers by the certificate's names, as declared; without missing or infinite ones."""
     sizes = instance.sizes()
     named: dict[str, Any] = {}
     for m in instance.program.multipliers:
@@ -324,11 +321,11 @@ def _promised(d: Declaration, value: Any) -> Any:
 
 
 # Added to total error, relatively, for the rounding of its evaluation, which grows with the condition of the
-# strategy: more than what it loses against rational arithmetic (tests/driver/judge/test_point_meaning.py).
+# strategy: more than its loss against rational arithmetic (tests/driver/judge/test_point_meaning.py).
 ROUNDING_OF_ERROR = 1e-10
 ROUNDED_DIRECTION = 1e-12  # singular values that are smaller than the largest by this factor may be rounding
 SENSITIVITY_NEAR_1 = 1e-6  # a strategy whose sensitivity is this near to 1 is scaled to it without a word
-BEYOND = 100.0  # times what a condition may round off: so far variances may be above targets that are met
+BEYOND = 100.0  # times the rounding by a condition: variances may be so far above targets that are met
 MOST_BEYOND = 0.1  # relatively
 LOST_PART = 1e-15  # eigenvalues of a covariance that are below this part of its trace
 PER_CONDITION = 8 * float(np.finfo(float).eps)
@@ -337,7 +334,7 @@ PER_CONDITION = 8 * float(np.finfo(float).eps)
 def meaning(
     instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Any] | None = None
 ) -> tuple[AnyStrategy, Value | None, Value | None]:
-    """The strategy that a point stands for, and covariance and basis where it says those.
+    """The strategy that a point means, and covariance and basis where the program has them.
 
     ``multipliers`` are needed where the strategy is made of them (a dual program).
     """
@@ -349,9 +346,9 @@ def meaning(
 
 
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:
-    """The same at the program's own scale."""
+    """The meaning of a point at the scale of the program."""
     m = instance.program.meaning
-    if m.kind == "none":  # each cell by itself, which nobody is shown: every solution has a strategy
+    if m.kind == "none":  # each cell by itself, never shown: every solution has a strategy
         return Strategy(frozen(np.eye(instance.workload.n)), 2), None, None
     value = evaluate(m.expr, env)
     if splits(env):
@@ -363,10 +360,10 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
         return ComponentStrategy(split, m.norm), noise[0], noise[1]
     matrix = np.asarray(value, dtype=float)
     if m.kind == "strategy":
-        # Nobody writes to what a program evaluated: it is not copied.
+        # The result of an evaluation is never written to: it is not copied.
         return Strategy(frozen(matrix), m.norm, instance.neighbours), None, None
     basis = np.asarray(env[m.basis], dtype=float)
-    # Eigenvalues that are lost in rounding are lifted to it; what that costs, the strategy's figures show.
+    # Eigenvalues that are lost in rounding are lifted to it; the cost shows in the strategy's figures.
     floored = psd_floor(matrix, LOST_PART / EIGENVALUE_FLOOR * float(np.trace(matrix)))
     noisy = replace(Strategy.from_covariance(floored, basis), neighbours=instance.neighbours)
     return within_targets(noisy, instance.workload), symmetric_part(matrix), basis
@@ -375,8 +372,8 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
 def within_targets(strategy: Strategy, workload: Workload) -> Strategy:
     """The strategy with less noise where rounding may have put variances above their targets.
 
-    Its privacy cost, the square of its sensitivity, is above that of the covariance by as much. What may be
-    more than ``reach`` is not made up for: targets are not proved to hold then.
+    Its privacy cost, the square of its sensitivity, is above that of the covariance by the same factor. An
+    excess of more than ``reach`` is not removed: then targets are not proved to hold.
     """
     if not workload.has_targets:
         return strategy
@@ -394,55 +391,55 @@ def within_targets(strategy: Strategy, workload: Workload) -> Strategy:
 
 
 def _variances_at_most(strategy: Strategy, workload: Workload) -> Array:
-    """Variances (m,) of all queries with what their evaluation may have rounded off."""
-    inverse, found = pseudo_inverse(exact(strategy.matrix)), []
+    """Upper bounds (m,) on the variances of all queries, the rounding of their evaluation included."""
+    inverse, variances = pseudo_inverse(exact(strategy.matrix)), []
     for start in range(0, workload.m, ROWS_AT_A_TIME):
         seen = matmul(exact(workload.queries[start : start + ROWS_AT_A_TIME]), inverse)
-        found.append(dots(seen, seen, axis=1).upper)
-    return np.concatenate(found)
+        variances.append(dots(seen, seen, axis=1).upper)
+    return np.concatenate(variances)
 
 
 def own_sensitivity(
     instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Any], objective: float
 ) -> float | None:
-    """The sensitivity of the strategy as the author's program means it, where that is not 1.
+    """The sensitivity of the strategy as the author's program means it, where that is not 1; else None.
 
-    It is that to the program's own neighbours. For a covariance: where its square, the privacy cost, is not
-    the objective either.
+    It is to the neighbours of the program. For a covariance: where its square, the privacy cost, is not the
+    objective either.
 
     To be measured, a strategy is scaled to 1. Where that changes it, the program's lines do not bound its
-    sensitivity, or not by 1, and do not hold for what is measured. Shipped programs say what they bound.
+    sensitivity, or not by 1, and do not hold for the measured strategy. Shipped programs are exempt.
     """
     m = instance.program.meaning
     if m.kind == "none" or is_shipped(instance.checked, meaning=True):
         return None
-    found = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
-    is_meant = abs(found - 1.0) <= SENSITIVITY_NEAR_1 or (
-        m.kind == "covariance" and abs(found**2 - objective) <= 2 * SENSITIVITY_NEAR_1 * abs(objective)
+    sensitivity = float(_meant(instance, {**env, **named_multipliers(instance, multipliers)})[0].sensitivity)
+    is_meant = abs(sensitivity - 1.0) <= SENSITIVITY_NEAR_1 or (
+        m.kind == "covariance" and abs(sensitivity**2 - objective) <= 2 * SENSITIVITY_NEAR_1 * abs(objective)
     )
-    return None if is_meant else found
+    return None if is_meant else sensitivity
 
 
 def without_rounding(strategy: AnyStrategy, workload: Workload) -> AnyStrategy:
-    """The strategy without directions that are rounding next to the others, if the queries can do without.
+    """The strategy without directions that are rounding next to the others, if the queries do not need them.
 
     A difference that is zero but for rounding would bring its noise, divided by rounding, into the answers.
     """
     if not isinstance(strategy, Strategy) or strategy.largest_condition * ROUNDED_DIRECTION <= 1.0:
         return strategy
     values, rows = svd(strategy.matrix)
-    known = rows[values > ROUNDED_DIRECTION * values[0]]
-    rest = normalise(replace(strategy, matrix=frozen((strategy.matrix @ known.T) @ known)))
+    kept_rows = rows[values > ROUNDED_DIRECTION * values[0]]
+    rest = normalise(replace(strategy, matrix=frozen((strategy.matrix @ kept_rows.T) @ kept_rows)))
     return rest if rest.supports(workload) else strategy
 
 
 def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
-    """Total error with what its evaluation may have rounded off; infinity for an unsupported workload."""
+    """Total error, charged for the rounding of its evaluation; infinity for an unsupported workload."""
     return strategy.total_error(workload) * (1.0 + rounding(strategy, workload))
 
 
 def rounding(strategy: AnyStrategy, workload: Workload) -> float:
-    """What the evaluation of total error may have rounded off, relatively."""
+    """The most that the evaluation of total error may round off, relatively."""
     if isinstance(strategy, SectorStrategy):
         conditions = (np.linalg.norm(one.core) * np.linalg.norm(one.inverse) for one in strategy.components)
         return max(ROUNDING_OF_ERROR, PER_CONDITION * float(max(conditions)))

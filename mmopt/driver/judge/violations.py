@@ -1,11 +1,9 @@
 """Constraints that a point misses, by how much, and nearby points that keep them.
 
-A point beside its program: made what declarations promise; what lines it misses, where, by how much.
-
-Points near one that misses lines of one's own program by little, at which they hold.
-
-Newton's step: the least move by which the lines that are missed hold to first order. What comes out is judged
-like any other point.
+A point is made to keep its declarations (``as_declared``); a ``Violation`` says which line it misses, where
+and by how much. Near a point that misses lines of a user's program by little, ``nearby`` gives points at
+which they hold, by Newton's step: the least move by which the missed lines hold to first order. They are
+judged like any other point.
 """
 
 from __future__ import annotations
@@ -41,22 +39,22 @@ from mmopt.numerics.split_arrays import (
 from mmopt.workloads.query_labels import cell_label, join
 
 SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to their transpose
-# Relative to the largest entry: a point that somebody made is that far from symmetric by rounding.
+# Relative to the largest entry: a given point may be so far from symmetric by rounding.
 ROUNDED_APART = 1e-8
-# These are not defined of a singular matrix, or have no slope there.
+# These are not defined for a singular matrix, or have no slope there.
 OF_DEFINITE = frozenset({"inv", "root", "logdet", "factor"})
-# Times the rows (and 4) and the trace: an eigenvalue that Cholesky's algorithm proves to be positive.
+# Times the rows (plus 4) and the trace: an eigenvalue that Cholesky's algorithm proves to be positive.
 SEMIDEFINITE_FLOOR = 8 * EPS
 MOST_ROWS_NAMED = 4  # rows named one by one
 PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
 
 
 def _axis(instance: Instance, dim: Dim) -> str:
-    """What a dimension counts, by the source of the first given that has it."""
+    """The thing that a dimension counts, by the source of the first given that has it."""
     for d in instance.program.givens:
         if d.name not in instance.own:
-            for axis, known in zip(AXES.get(d.source, ()), d.dims, strict=False):
-                if known == dim:
+            for axis, given_dim in zip(AXES.get(d.source, ()), d.dims, strict=False):
+                if given_dim == dim:
                     return axis
     return ""
 
@@ -111,17 +109,17 @@ def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
         return f" at orbit {entry[0]}"
     dim = _rows_of(instance, c)
     noun, label = _label(instance, _axis(instance, dim) if dim is not None else "", entry[0])
-    known = f" ({noun} {label})" if noun != "entry" else ""
-    inner = entry[1:] if c.family is not None or known else entry
+    words = f" ({noun} {label})" if noun != "entry" else ""
+    inner = entry[1:] if c.family is not None or words else entry
     text = f" for {c.family.index} = {entry[0]}" if c.family is not None else ""
-    return text + (f" at entry {', '.join(map(str, inner))}" if inner else "") + known
+    return text + (f" at entry {', '.join(map(str, inner))}" if inner else "") + words
 
 
 @dataclass(frozen=True)
 class Violation:
-    """How a point stands to one line of a program.
+    """The violation of one line of a program at a point.
 
-    name : of the constraint; of the variable for what its declaration promises.
+    name : of the constraint; of the variable for its declaration.
     kind : "constraint", "sign" or "psd".
     amount : the part by which each term of the line has to change for it to hold, 0 where it does.
     entry : where it is: the index of the family, then the entry; () for a number or a matrix inequality.
@@ -143,7 +141,7 @@ class Violation:
         return f"'{self.name}', declared {f'{d.sign} 0' if self.kind == 'sign' else 'psd'},"
 
     def missed(self, instance: Instance, amount: str = "") -> str:
-        """That it is missed, in words; ``amount``: by how much, in digits."""
+        """A clause on the miss; ``amount``: its size, in digits."""
         if not np.isfinite(self.amount):
             part = f": {self.undefined}" if self.undefined else ""
             return f"gives {self.text(instance)} no finite value{part}"
@@ -151,12 +149,12 @@ class Violation:
 
 
 def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None = None) -> list[Violation]:
-    """Every constraint and every promise of a declaration at a point, the worst first.
+    """Every constraint and every declaration at a point, the worst first.
 
     Parameters
     ----------
-    point : values by name for what is chosen; other names are taken from the instance.
-    memo : of what has been evaluated for this program.
+    point : values by name for the chosen variables; other names are taken from the instance.
+    memo : of earlier evaluations for this program.
 
     Raises
     ------
@@ -164,14 +162,14 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
     """
     env = {**instance.env, **point}
     with np.errstate(all="ignore"):
-        found = [_of_line(instance, c, env, memo) for c in instance.program.constraints]
+        lines = [_of_line(instance, c, env, memo) for c in instance.program.constraints]
     for d in instance.program.choose:
         value = as_value(env[d.name])
         if d.kind == "psd" and is_finite(value):
-            found.append(Violation(d.name, "psd", _negative_eigenvalue(arrays_of(value))))
+            lines.append(Violation(d.name, "psd", _negative_eigenvalue(arrays_of(value))))
         elif d.sign and not isinstance(value, Split):
-            found.append(_negative_entry(d, *arrays_of(value)))
-    return sorted(found, key=lambda v: -v.amount)
+            lines.append(_negative_entry(d, *arrays_of(value)))
+    return sorted(lines, key=lambda v: -v.amount)
 
 
 def _of_line(instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Memo | None) -> Violation:
@@ -196,22 +194,22 @@ def undefined_objective(instance: Instance, env: Mapping[str, Any]) -> str:
 
 
 def _has_domain(expr: Expr) -> bool:
-    """Whether an atom in it has no value at some numbers."""
+    """Whether an atom of the expression has no value at some numbers."""
     return any(isinstance(part, Apply) and part.atom in OF_PART for part in walk(expr))
 
 
-def _in_words(found: tuple[Apply, tuple[int, ...]] | None) -> str:
-    if found is None:
+def _in_words(undefined: tuple[Apply, tuple[int, ...]] | None) -> str:
+    if undefined is None:
         return ""
-    part, entry = found
+    part, entry = undefined
     at = f" at entry {', '.join(map(str, entry))}" if entry else ""
     return f"'{to_source(part)}' has none{at}"
 
 
 def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
-    """Which variable of a point is no symmetric matrix, though declared one, and where; "" if all are.
+    """In words, a variable that is declared symmetric and is not, and where; "" if there is none.
 
-    Rounding does not count: then the symmetric part is meant.
+    Rounding does not count: the symmetric part is used.
     """
     for d in instance.program.choose:
         if d.kind in SYMMETRIC:
@@ -222,12 +220,12 @@ def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
 
 
 def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None:
-    """The line that a point misses the most; None when it keeps all, or is no point."""
+    """The line that a point misses the most; None when it keeps all, or is not finite."""
     try:
-        found = violations(instance, point)
+        worst_first = violations(instance, point)
     except np.linalg.LinAlgError:
         return None
-    return found[0] if found and found[0].amount > 0 else None
+    return worst_first[0] if worst_first and worst_first[0].amount > 0 else None
 
 
 def _negative_eigenvalue(parts: Sequence[Array]) -> float:
@@ -247,10 +245,10 @@ def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
 
 
 def as_declared(d: Declaration, value: Any, program: Program) -> Any:
-    """What a declaration promises: symmetric and psd, or the sign; clipped when it is not kept.
+    """The value made to keep its declaration: symmetric, psd, or clipped to its sign.
 
     Psd matrices that the program inverts, and ``> 0``, get a floor relative to their largest eigenvalue or
-    entry; what that costs shows in the objective. Others are clipped: a floor would miss ``diag(X) == 1``.
+    entry; its cost shows in the objective. Others are clipped: a floor would miss ``diag(X) == 1``.
     """
     if d.kind == "psd":
         if isinstance(value, Split) or is_inverted(d.name, program):
@@ -265,7 +263,7 @@ def as_declared(d: Declaration, value: Any, program: Program) -> Any:
 
 
 def is_inverted(name: str, program: Program) -> bool:
-    """Whether a program takes of a matrix what a singular one lacks, or has a repair, which may invert it."""
+    """Whether a program needs a nonsingular matrix here, or has a repair, which may invert it."""
     means = () if program.meaning.kind == "none" else (program.meaning.expr,)
     lines = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
     objective: Expr | None = program.objective
@@ -282,14 +280,14 @@ def _signed(d: Declaration, value: Array) -> Array:
     return np.asarray(np.maximum(value, floor))
 
 
-KEPT = {"==": (-np.inf, np.inf), "<=": (0.0, np.inf), ">=": (-np.inf, 0.0)}  # what of left - right is missed
-# By so much of its variable, or of one where that is smaller, an entry may be moved
+KEPT = {"==": (-np.inf, np.inf), "<=": (0.0, np.inf), ">=": (-np.inf, 0.0)}  # range of left - right if missed
+# An entry may be moved by this part of its variable, or of one where that is smaller
 MOST_MOVED = 1e-4
 MOST_STEPS = 6
 MOST_TAPES = 500  # of a family that has no form for all indices at once
 MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
-# So far beyond an inequality a step aims: of what it missed, and for each number in it of the size of its
-# terms, so that it holds whatever is rounded.
+# A step aims this far beyond an inequality: a part of its miss, and for each number in it a part of the size
+# of its terms, so that it holds after rounding.
 INSIDE, ROUNDED = 1e-3, 4 * EPS
 
 
@@ -298,9 +296,9 @@ def _difference(c: Constraint) -> Apply:
 
 
 def nearby(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Points nearby at which lines that are missed may hold, of arrays that are finite and not by component.
+    """Points nearby at which missed lines may hold, of arrays that are finite and not by component.
 
-    After the steps, zeros for what is next to nothing: of sides that are both zero nothing else is equal.
+    After the steps, tiny entries are set to zero: sides that are both zero are equal, tiny ones may differ.
     """
     if any(is_structured(v) or not np.isfinite(v).all() for v in values.values()):
         return
@@ -318,33 +316,33 @@ def _size(value: Array) -> float:
 
 
 def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The point after one step after the other towards where its lines hold, while it has not moved far.
+    """The points after each step towards one at which all lines hold, while they are near.
 
-    A line that was missed once is held from then on; what has a sign moves in proportion to its entries.
+    A line that was missed once is held from then on; variables with a sign move in proportion to entries.
     """
     kinds = {d.name: d for d in instance.program.choose}
     tapes = list(_tapes(instance, values))
-    found = {n: np.asarray(v, dtype=float) for n, v in values.items()}
+    point = {n: np.asarray(v, dtype=float) for n, v in values.items()}
     weights = {
-        n: np.abs(v) if kinds[n].sign and v.any() else np.full(v.shape, _size(v)) for n, v in found.items()
+        n: np.abs(v) if kinds[n].sign and v.any() else np.full(v.shape, _size(v)) for n, v in point.items()
     }
     held: dict[tuple[int, int], float] = {}
     for _ in range(MOST_STEPS):
         rows, over = [], []
         for number, (op, tape) in enumerate(tapes):
-            value, pull = tape.run(found)
+            value, pull = tape.run(point)
             flat = np.ravel(value)
             missed = np.abs(np.clip(flat, *KEPT[op]))
             for at in np.flatnonzero(missed).tolist():
                 held.setdefault((number, at), 0.0 if op == "==" else INSIDE * float(missed[at]))
             sign = -1.0 if op == ">=" else 1.0
-            for at in sorted(at for known, at in held if known == number):
-                if len(held) * sum(v.size for v in found.values()) > MOST_DERIVATIVES:
+            for at in sorted(at for line, at in held if line == number):
+                if len(held) * sum(v.size for v in point.values()) > MOST_DERIVATIVES:
                     return
                 more = pull(np.reshape(sign * np.eye(1, flat.size, at), np.shape(value)))
                 each = [
                     np.ravel(weights[n] * more[n]) if n in more else np.zeros(v.size)
-                    for n, v in found.items()
+                    for n, v in point.items()
                 ]
                 rows.append(np.concatenate(each))
                 beyond = sign * float(flat[at]) + held[number, at]
@@ -356,17 +354,17 @@ def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[s
             return
         sizes = np.maximum(np.abs(matrix).max(axis=1), EPS)
         step = np.linalg.lstsq(matrix / sizes[:, None], np.array(over) / sizes)[0]
-        ends = np.cumsum([v.size for v in found.values()])[:-1]
-        for (n, v), part in zip(list(found.items()), np.split(step, ends), strict=True):
+        ends = np.cumsum([v.size for v in point.values()])[:-1]
+        for (n, v), part in zip(list(point.items()), np.split(step, ends), strict=True):
             moved = v - weights[n] * np.reshape(part, v.shape)
-            found[n] = np.maximum(moved, 0.0) if kinds[n].sign else moved
-        if any(np.abs(found[n] - values[n]).max(initial=0.0) > MOST_MOVED * _size(values[n]) for n in found):
+            point[n] = np.maximum(moved, 0.0) if kinds[n].sign else moved
+        if any(np.abs(point[n] - values[n]).max(initial=0.0) > MOST_MOVED * _size(values[n]) for n in point):
             return
-        yield dict(found)
+        yield dict(point)
 
 
 def _tapes(instance: Instance, values: Mapping[str, Any]) -> Iterator[tuple[str, Tape]]:
-    """Left minus right of every line of numbers that has derivatives; of a family one for each index."""
+    """Left minus right of every line of numbers that has derivatives; one for each index of a family."""
     env, chosen = {**instance.env, **values}, list(values)
     for c in instance.program.constraints:
         written: Expr = _difference(c)

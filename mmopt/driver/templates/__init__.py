@@ -1,7 +1,7 @@
 """Strategies for unions of products over many attributes, kept in factors: nothing dense over the cells.
 
-``norm=1`` is for Laplace noise, where an attribute's strategy in a product is a p-identity; ``norm=2`` for
-Gaussian noise, where it is any.
+``norm=1`` is for Laplace noise, where an attribute's strategy in a product is a p-identity; ``norm=2`` is for
+Gaussian noise, where it may be any strategy.
 
 - ``every_template.py``: all templates of a workload of products, and their tuning for a sub-workload
 - ``product_search.py``: one product of strategies for a union of products, and its lower bound

@@ -1,11 +1,9 @@
 """All templates of a workload of products, and their tuning for a sub-workload.
 
-The templates of the slides, each optimised for a workload of products, the best first, and a bound.
-
-What is optimised stays in its form: one product of strategies on the attributes, a union of such products,
-weighted marginals, sets of attributes one by one. The bound holds for every strategy of every form.
-
-Tuning of a sub-workload with strategies in factors, as the slides show it for Laplace noise.
+Each template of the slides is optimised for a workload of products; the result lists them, the best first,
+with a bound. A template keeps its form: one product of strategies on the attributes, a union of such
+products, weighted marginals, sets of attributes one by one. The bound holds for every strategy of every form.
+Tuning of a sub-workload with strategies in factors is that of the slides for Laplace noise.
 """
 
 from __future__ import annotations
@@ -52,9 +50,9 @@ def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
 
 
 class Template(NamedTuple):
-    """form : of its strategies. search : finds the best one for a workload, with ``norm`` and ``seed``.
+    """A form of strategies, and the search of the best one for a workload, with ``norm`` and ``seed``.
 
-    norms : that it has strategies for. of_any_size : they are measured without a list of the cells.
+    norms : of its strategies. of_any_size : they are measured without a list of the cells.
     """
 
     form: type[StrategyForm]
@@ -63,7 +61,7 @@ class Template(NamedTuple):
     of_any_size: bool = False
 
     def why_not(self, norm: int) -> str:
-        """Why it has no strategies for the noise of a norm; "" where it has."""
+        """In words, why it has no strategies for the noise of a norm; "" where it has."""
         return "" if norm in self.norms else f"it is for {noise_for(self.norms[0]).name} noise"
 
 
@@ -76,15 +74,16 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "sectorwise": Template(SectorwiseStrategy, sectorwise, norms=(2,), of_any_size=True),
     }
 )
-LARGEST = 1024  # cells, or the size of a component, up to which the bound is l2_strategy's own
-BOUND_GAP, CLOSER = 1e-4, 1e-6  # of that solve, and of one that checks it
+LARGEST = 1024  # cells, or the size of a component, up to which the bound is that of l2_strategy
+BOUND_GAP, CLOSER = 1e-4, 1e-6  # gaps of that solve, and of one that checks it
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """template : its name. strategy : sensitivity at most 1, or None with the reason why there is none.
+    """A template's strategy, of sensitivity at most 1, or None with the reason why there is none.
 
-    error : total squared error, weighted, at unit noise per unit of sensitivity. rmse : per unweighted query.
+    template : its name. error : total squared error, weighted, at unit noise per unit of sensitivity.
+    rmse : per unweighted query.
     """
 
     template: str
@@ -97,7 +96,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Templates:
-    """candidates : the best first. bound : on the total error of every strategy, and where it is from."""
+    """All candidates, the best first; a bound on the total error of every strategy, and its source."""
 
     candidates: tuple[Candidate, ...]
     bound: float
@@ -105,16 +104,16 @@ class Templates:
 
     @property
     def best(self) -> Candidate:
-        """The one of least total error."""
+        """The candidate of least total error."""
         return self.candidates[0]
 
     @property
     def gap(self) -> float:
-        """Error of the best over the bound, less 1."""
+        """Error of the best over the bound, minus 1."""
         return self.best.error / self.bound - 1.0
 
     def solution(self, workload: Workload, candidate: Candidate | None = None) -> FactoredSolution:
-        """A candidate, by default the best one, for this workload, to be saved and released.
+        """The solution of a candidate, by default the best one, for this workload, to be saved and released.
 
         Raises
         ------
@@ -149,24 +148,24 @@ def templates(
     Parameters
     ----------
     workload : from products. norm : 1 for Laplace noise (epsilon), 2 for Gaussian (epsilon and delta).
-    names : of ``TEMPLATES``; by default all that have this norm. Of others the reason is given. seed : of
+    names : of ``TEMPLATES``; by default all that have this norm. Others come with the reason. seed : of
         random starts.
-    report : called with what comes next.
-    bound : that of the other noise, where it is known, and where it is from: it is the same.
+    report : called with the name of the next step.
+    bound : that for the other noise, where there is one, with its source: it is the same.
 
     Raises
     ------
-    OptionError : a workload from a matrix, another norm, a template that there is not; without a bound also
-        none for this norm.
+    OptionError : a workload from a matrix, another norm, an unknown template; without a bound also no
+        template for this norm.
     """
     products_of(workload)
     check_norm(norm, "the norm")
     chosen = list(dict.fromkeys(names or [name for name in TEMPLATES if not TEMPLATES[name].why_not(norm)]))
     for name in chosen:
         if name not in TEMPLATES:
-            known = ", ".join(TEMPLATES)
+            listed = ", ".join(TEMPLATES)
             raise OptionError(
-                f"there is no template '{name}', expected one of {known}", hint=suggest(name, TEMPLATES)
+                f"there is no template '{name}', expected one of {listed}", hint=suggest(name, TEMPLATES)
             )
     against = {name: TEMPLATES[name].why_not(norm) for name in chosen}
     if bound is None and all(against.values()):
@@ -175,19 +174,21 @@ def templates(
             f"the template '{name}' has no strategy for {noise_for(norm).name} noise: {reason}",
             hint="leave out --noise, or name other templates",
         )
-    found = [Candidate(name, None, np.inf, np.inf, 0.0, reason) for name, reason in against.items() if reason]
+    candidates = [
+        Candidate(name, None, np.inf, np.inf, 0.0, reason) for name, reason in against.items() if reason
+    ]
     say = report or (lambda _: None)
-    residual = cache(best_residual_strategy)  # of a template and of the bound, computed once
+    residual = cache(best_residual_strategy)  # for a template and for the bound, computed once
     for name in (name for name in chosen if not against[name]):
         say(name)
         search = TEMPLATES[name].search
         if name == "sectorwise":
             search = partial(search, residual=residual)
-        found.append(_candidate(name, search, workload, norm, seed))
+        candidates.append(_candidate(name, search, workload, norm, seed))
     if bound is None:
         say("bound")
         bound = template_bound(workload, BOUND_GAP, residual)
-    return Templates(tuple(sorted(found, key=lambda c: c.error)), *bound)
+    return Templates(tuple(sorted(candidates, key=lambda c: c.error)), *bound)
 
 
 def _candidate(
@@ -206,7 +207,7 @@ def _candidate(
 def form_of(template: str) -> type[StrategyForm] | None:
     """The form of a template's strategies; None where there is no such template.
 
-    For targets p_identity is one too: over the cells, solved for other weights than the workload's.
+    For targets p_identity is a template, too: over the cells, solved for other weights than the workload's.
     """
     name = template.removesuffix(FOR_TARGETS)
     if name in TEMPLATES:
@@ -219,11 +220,11 @@ def template_bound(
     gap: float = CLOSER,
     residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
 ) -> tuple[float, str]:
-    """A bound on the error of every strategy, and where it is from.
+    """A bound on the error of every strategy, and its source.
 
-    That of l2_strategy, up to ``gap``, where it can be solved, else from multipliers that are products. Over
-    many cells these are taken in the space of the queries, where they look at few attributes, from where the
-    ``residual`` strategy is. Nothing in it is drawn, so that it comes out again.
+    It is that of l2_strategy, up to ``gap``, where this can be solved, else from multipliers that are
+    products. Over many cells, for queries of few attributes, these are in the space of the queries, from the
+    ``residual`` strategy. Nothing in it is random, so that it can be recomputed.
     """
     program = Program.load("l2_strategy")
     if _is_solved(program, workload):
@@ -249,7 +250,7 @@ def _is_solved(program: Program, workload: Workload) -> bool:
 
 
 def _bound_of_few(workload: Workload, residual: Callable[[Workload], ResidualStrategy]) -> float:
-    """At the measures of a strategy by sets of attributes, which are next to the best product."""
+    """The bound at the measures of a strategy by sets of attributes, which are next to the best product."""
     factors = [factor for product in workload.products or () for factor in product.factors]
     off = (max(sum(factor.shape) for factor in factors) + 20) * EPS  # sums over rows, or over two directions
     products = products_of_few(workload)
@@ -267,14 +268,14 @@ def tune_templates(
     seed: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> Iterator[Tuned]:
-    """As ``mmopt.tune``, each strategy the best of these templates; errors as there and as ``templates``."""
+    """Tune as ``mmopt.tune``, with the best of these templates; errors as there and as ``templates``."""
 
     def solved(case: Workload, words: str) -> FoundStrategy:
         if report is not None:
             report(words)
-        found = templates(case, norm, names, seed=seed)
-        if found.best.strategy is None:
-            raise WorkloadError(f"no template has a strategy: {found.best.reason}")
-        return FoundStrategy(found.best.strategy, found.best.error, found.bound)
+        result = templates(case, norm, names, seed=seed)
+        if result.best.strategy is None:
+            raise WorkloadError(f"no template has a strategy: {result.best.reason}")
+        return FoundStrategy(result.best.strategy, result.best.error, result.bound)
 
     return tuned(workload, name, factors, solved)

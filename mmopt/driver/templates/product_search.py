@@ -1,10 +1,7 @@
 """One product of strategies for a union of products, and its lower bound.
 
-A union of products as numbers: for each attribute the Gram matrices that occur, for each product which.
-
-One attribute's strategy in a product: a p-identity for Laplace noise, any rows for Gaussian noise.
-
-One product of strategies for a union of products: attribute by attribute, the others held fixed.
+A union of products is given by the Gram matrices of each attribute, and by the one that each product has
+(``Terms``). The strategy of an attribute is a p-identity for Laplace noise, any rows for Gaussian noise.
 
 For A = A₁ ⊗ … ⊗ A_d the total error at sensitivity 1 is Σⱼ wⱼ ∏ᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁻¹), and the sensitivity is
 the product of the factors'. With all factors but one fixed it is tr(G (AᵢᵀAᵢ)⁻¹) for one Gram matrix G, the
@@ -12,7 +9,7 @@ sum of the Gᵢⱼ with the others' errors as weights: the problem of a single a
 Machanavajjhala: PVLDB 2018, OPT⊗). The factors take turns until none gets better. For Gaussian noise the
 problem of one attribute is convex.
 
-A lower bound on total error for unions of products, from multipliers that are products themselves.
+The lower bound on total error is from multipliers that are products, too.
 
 Theorem. For p >= 0 with Σ p = 1, every strategy of sensitivity 1 (L2, and so L1) has total error at least
 ‖W diag(√p)‖²_* (the certificate of ``l2_strategy``), and ‖K‖_* >= tr(MᵀK) whenever MᵀM ⪯ I.
@@ -54,10 +51,10 @@ from mmopt.workloads.blocks.implicit_matrix import refine
 class Side:
     """One attribute, its values merged where no product tells them apart.
 
-    classes : (size,) the merged value of each value; -1 for a value that nothing asks for.
-    grams : the Gram matrices that occur, each (r, r) over the r merged values.
-    queries : the rows that occur, distinct, (q, r).
-    used : (products,) which Gram matrix each product has.
+    classes : (size,) the merged value of each value; -1 for a value that is in no query.
+    grams : the Gram matrices, each (r, r) over the r merged values.
+    queries : the distinct rows, (q, r).
+    used : (products,) the number of the Gram matrix of each product.
     """
 
     classes: Ints
@@ -88,7 +85,7 @@ class Side:
         return np.asarray(np.tensordot(shares, np.array(self.grams), axes=1))
 
     def spread(self, rows: Array) -> Array:
-        """Rows (k, r) over the merged values as rows (k, size) over all; zero where nothing is asked."""
+        """Rows (k, r) over the merged values as rows (k, size) over all; zero for a value in no query."""
         return np.asarray(np.where(self.classes >= 0, rows[:, self.classes], 0.0))
 
 
@@ -130,15 +127,15 @@ class AttributeStrategy(ABC):
     @classmethod
     @abstractmethod
     def first(cls, side: Side) -> AttributeStrategy:
-        """Noise on each value."""
+        """The strategy that measures each value."""
 
     @abstractmethod
     def matrix(self) -> Array:
-        """Its rows (p, r)."""
+        """The rows (p, r)."""
 
     @abstractmethod
     def improved(self, side: Side, gram: Array, count: int, seed: int) -> AttributeStrategy:
-        """A better one for the Gram matrix (r, r); where it is not convex by ``count`` starts."""
+        """A better strategy for the Gram matrix (r, r); by ``count`` starts where that is not convex."""
 
     def errors(self, side: Side) -> Array:
         """tr(G (AᵀA)⁻¹) for every product, (products,)."""
@@ -158,17 +155,17 @@ class Identities(AttributeStrategy):
         return cls(np.zeros((1, side.size)))
 
     def matrix(self) -> Array:
-        """Rows of zeros are left out."""
+        """The rows, without those of zeros."""
         used = self.theta[self.theta.any(axis=1)]
         whole = np.vstack([np.eye(self.theta.shape[1]), used])
         return np.asarray(whole / whole.sum(axis=0))
 
     def improved(self, side: Side, gram: Array, count: int, seed: int) -> Identities:
-        """The known one is the first start."""
+        """A better p-identity; the first start is this one."""
         most = max(1, side.size // 2, len(self.theta))
         first = (StartRows("known", self.theta),)
-        *_, found = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
-        return Identities(found.rows)
+        *_, best = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
+        return Identities(best.rows)
 
 
 @dataclass(frozen=True)
@@ -202,8 +199,8 @@ def _root(gram: Array) -> Array:
 
 
 STARTS = 5
-FEW_FACTORS = 2**11  # of the products of the workload together, up to which there are several starts
-MOST_FACTORS = 2**14  # up to which there is one, of some ten seconds
+FEW_FACTORS = 2**11  # factors of all products of the workload, up to which there are several starts
+MOST_FACTORS = 2**14  # factors up to which there is one start, of some ten seconds
 SETTLED = 1e-5  # a round that improves the error by less is the last
 
 
@@ -235,16 +232,16 @@ def product(
     ----------
     workload : a union of products.
     norm : 1 for Laplace noise: the factors are p-identities. 2 for Gaussian noise: any strategies.
-    starts : how often the factors begin anew; the best end is kept. By default 5, and once where products
-        over many attributes have more than ``FEW_FACTORS`` factors together.
+    starts : the number of starts; the best end is kept. By default 5, and 1 where products over many
+        attributes have more than ``FEW_FACTORS`` factors together.
     seed : of the random numbers.
-    time_limit : seconds after which no factor is searched any more; ``limits.deadline`` bounds it, too.
+    time_limit : seconds after which no factor is improved; ``limits.deadline`` bounds it, too.
     effort : how thorough each search is.
 
     Raises
     ------
     OptionError : no start, or another norm.
-    UnsuitableError : a workload that is no union of products. TooLargeError : one of too many factors.
+    UnsuitableError : a workload that is no union of products. TooLargeError : too many factors.
     """
     if starts is not None and starts < 1:
         raise OptionError(f"'starts' is at least 1, not {starts}")
@@ -262,7 +259,7 @@ def product(
         starts = STARTS if count <= FEW_FACTORS else 1
     end = time.monotonic() + min(time_limit, time_left())
     ends = [_descend(terms, KINDS[norm], effort, seed, number, end) for number in range(starts)]
-    factors, _ = min(ends, key=lambda found: found[1])
+    factors, _ = min(ends, key=lambda end: end[1])
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
     return ProductStrategy(tuple(Strategy(matrix, norm) for matrix in matrices))
 
@@ -294,67 +291,67 @@ def _descend(
 
 
 CHARGED = 1e-9
-"""Taken off, relatively, for 40 attributes or fewer: for singular vectors orthonormal to rounding, and for
-``COMMUTES``. Cross terms of d attributes lift MᵀM by d times that at most.
+"""Taken off the bound, relatively, for 40 attributes or fewer: for singular vectors that are orthonormal up
+to rounding, and for ``COMMUTES``. Cross terms of d attributes lift MᵀM by d times that at most.
 """
 
 NEGLIGIBLE = 1e-14
-"""Of the largest: subspaces on which no product has more are left out, which lowers the bound.
+"""Subspaces on which no product has more than this part of the largest are left out, which lowers the bound.
 
-Of 2^d these are all but a few where products look at few of the attributes: a total is zero on a complement.
+These are all but a few of the 2^d where products have few of the attributes: a total is zero on a complement.
 """
 
-COMMUTES = 1e-11  # of v: what may lie outside the row space, or inside; so large are the cross terms of MᵀM
-SUPPORT = 1e-12  # of the largest singular value: less is left out, which lowers the bound
+COMMUTES = 1e-11  # part of v that may lie outside the row space, or inside: the size of cross terms of MᵀM
+SUPPORT = 1e-12  # singular values below this part of the largest are left out, which lowers the bound
 
 
 def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]:
-    """Per attribute the prices of its values (``Strategy.prices``) in the workload that the others leave it.
+    """For each attribute the prices of its values (``Strategy.prices``) in the workload that others leave it.
 
     Where the strategy's factors are optimal these are their multipliers.
     """
     products = products_of(workload.weighed)
     errors = np.array(
         [
-            [float(own.variances(one_attribute([(p.factors[i], 1.0)])).sum()) for p in products]
-            for i, own in enumerate(strategy.factors)
+            [float(factor.variances(one_attribute([(p.factors[i], 1.0)])).sum()) for p in products]
+            for i, factor in enumerate(strategy.factors)
         ]
     )
     weights = np.array([p.weight for p in products])
-    found = []
-    for i, own in enumerate(strategy.factors):
+    prices = []
+    for i, factor in enumerate(strategy.factors):
         others = weights * np.delete(errors, i, axis=0).prod(axis=0)
-        asked = [
+        weighted = [
             (p.factors[i], float(weight)) for p, weight in zip(products, others / others.max(), strict=True)
         ]
-        found.append(own.prices(one_attribute(asked)))
-    return found
+        prices.append(factor.prices(one_attribute(weighted)))
+    return prices
 
 
 def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
-    """The bound of the theorem, (rounded down), at pᵢ = multipliers / their sum and at equal pᵢ.
+    """The bound of the theorem (rounded down), at pᵢ = multipliers / their sum and at equal pᵢ.
 
     Parameters
     ----------
-    workload : from products. multipliers : per attribute (nᵢ,), nonnegative; ``multipliers_of`` say.
+    workload : from products. multipliers : for each attribute (nᵢ,), nonnegative, as of ``multipliers_of``.
     """
-    equal = [np.ones(len(own)) for own in multipliers]
+    equal = [np.ones(len(prices)) for prices in multipliers]
     return max(_bound(workload, multipliers), _bound(workload, equal))
 
 
 def _bound(workload: Workload, multipliers: Sequence[Array]) -> float:
     terms = _merged(workload)
-    found = np.ones((1, len(terms)))  # (subspaces, terms)
-    for i, own in enumerate(multipliers):
-        p = np.maximum(np.asarray(own, dtype=float), 0.0)
+    traces = np.ones((1, len(terms)))  # (subspaces, terms)
+    for i, multiplier in enumerate(multipliers):
+        p = np.maximum(np.asarray(multiplier, dtype=float), 0.0)
         distinct = list(dict.fromkeys(term[i] for term, _ in terms))
         split = _split(distinct, p / p.sum())
         place = [distinct.index(term[i]) for term, _ in terms]
-        found = np.vstack([found * row[place] for row in split])
-        largest = found.max(axis=1)
-        found = found[largest > NEGLIGIBLE * largest.max()]
+        traces = np.vstack([traces * row[place] for row in split])
+        largest = traces.max(axis=1)
+        traces = traces[largest > NEGLIGIBLE * largest.max()]
     weights = np.array([weight for _, weight in terms])
-    norm = np.sqrt(np.square(found) @ weights).sum()
+    norm = np.sqrt(np.square(traces) @ weights).sum()
     return float(norm**2 * (1.0 - CHARGED * max(1.0, len(multipliers) / 40)))
 
 
@@ -362,7 +359,7 @@ Term = tuple[tuple[Factor, ...], ...]  # per attribute the factors whose Gram ma
 
 
 def _merged(workload: Workload) -> list[tuple[Term, float]]:
-    """Products as terms; those of one weight that differ in one attribute only are one."""
+    """Products as terms; products of one weight that differ in one attribute only are one term."""
     terms: list[tuple[Term, float]] = [
         (tuple((f,) for f in p.factors), p.weight) for p in products_of(workload.weighed)
     ]
@@ -370,12 +367,14 @@ def _merged(workload: Workload) -> list[tuple[Term, float]]:
         joined: dict[tuple[Term, Term, float], list[Factor]] = {}
         for term, weight in terms:
             joined.setdefault((term[:i], term[i + 1 :], weight), []).extend(term[i])
-        terms = [((*before, tuple(own), *after), weight) for (before, after, weight), own in joined.items()]
+        terms = [
+            ((*before, tuple(factors), *after), weight) for (before, after, weight), factors in joined.items()
+        ]
     return terms
 
 
 def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
-    """tr(S Π) of each on v = √p and on its complement, (2, distinct); their sums where it may not split."""
+    """tr(S Π) of each on v = √p and on its complement, (2, distinct); their sums where it does not split."""
     v = np.sqrt(p)
     along, whole, is_split = [], [], True
     for factors in distinct:

@@ -1,22 +1,19 @@
 """Several products, weighted marginals, and sets of attributes, optimised.
 
-Several product strategies side by side, each with a share of the privacy budget.
+**Union.** Several product strategies each have a share of the privacy budget. Let θ_g be the shares, of sum 1
+(of squares of sum 1 for Gaussian noise), and E_gj the error of product j by part g at sensitivity 1. Product
+j is answered by a mean of the parts' estimates, with weights α_gj of sum 1: the total is
+Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its three unknowns take turns, the others fixed: the part's strategy for the
+weights wⱼ α_gj² (``product``), then θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓ (or ^¼), then α_gj ∝ θ_g² / E_gj. With α of 0
+and 1 this is OPT₊ (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018), whose groups are given. Turns begin
+with groups: one is split in two as long as that helps.
 
-Let θ_g be the shares, of sum 1 (of squares of sum 1 for Gaussian noise), and E_gj the error of product j by
-part g at sensitivity 1. Product j is answered by a mean of what the parts say, with weights α_gj of sum 1:
-the total is Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its three unknowns take turns, the others fixed: the part's strategy
-for the weights wⱼ α_gj² (``product``), then θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓ (or ^¼), then α_gj ∝ θ_g² / E_gj.
-With α of 0 and 1 this is OPT₊ (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018), whose groups are given.
+**Marginals** have weights (OPT_M of the slides): 2^d numbers for any number of cells. For Gaussian noise the
+problem is convex in u = θ²: s Σ_T g_T / λ_T(u) with s = Σ u is least where the strategy is best, and its
+optimum is proved by weak duality. For Laplace noise, s = (Σ √u)², it is not, and several starts are tried.
 
-Turns begin with groups: one is split in two as long as that helps.
-
-Weights for marginals (OPT_M of the slides): 2^d numbers, whatever the number of cells.
-
-For Gaussian noise the problem is convex in u = θ²: s Σ_T g_T / λ_T(u) with s = Σ u is least where the
-strategy is best, and its optimum is proved by weak duality. For Laplace noise, s = (Σ √u)², it is not, and
-several starts are tried.
-
-The best strategy that measures sets of attributes one by one, for queries of few of any number of them.
+**Sets of attributes** are measured one by one by the best such strategy, for queries of few of any number of
+attributes.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ from mmopt.workloads import Product, Workload
 GROUPS = 4
 ROUNDS = 12  # of strategies, shares and means by turns
 SETTLED = 1e-3  # a round that lowers the error by less is the last
-LEAST = 1e-3  # part of a mean below which it is left out
+LEAST = 1e-3  # weights of a mean below this part of their sum are left out
 WORTH = 1e-3  # a further group that lowers the error by less is not made
 QUICK = Effort(starts=2, later=2, rounds=2)  # for choosing between groupings
 
@@ -53,34 +50,34 @@ QUICK = Effort(starts=2, later=2, rounds=2)  # for choosing between groupings
 def shares_of(errors: Array, norm: int = 1) -> Array:
     """The best shares of the budget, of norm 1, for groups with these errors (groups,) at sensitivity 1.
 
-    They make Σ errors / shares² least: (Σ errors^⅓)³ for norm 1, (Σ errors^½)² for norm 2. Equal ones where
-    a group has no finite error yet: queries of next to no weight may lie beyond what one product measures.
+    They minimize Σ errors / shares²: (Σ errors^⅓)³ for norm 1, (Σ errors^½)² for norm 2. They are equal where
+    a group has no finite error yet: one product may not measure queries of next to no weight.
     """
     roots = (errors if np.isfinite(errors).all() else np.ones_like(errors)) ** (1.0 / (2 + norm))
     return np.asarray(roots / np.linalg.norm(roots, norm))
 
 
 def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
-    """The best union of at most so many products of strategies found, of sensitivity at most 1.
+    """The best union found of at most ``groups`` products of strategies, of sensitivity at most 1.
 
-    A group is split in two as long as that helps: of all ways to tell its products apart by what they ask
-    of one attribute, the one that promises most is tried.
+    A group is split in two as long as that helps: of all ways to divide its products by their queries on one
+    attribute, the most promising one is tried.
 
     Parameters
     ----------
     workload : a union of products.
-    groups : how many parts at most.
+    groups : the most parts.
     norm : as for ``product``.
     seed : of the random numbers.
 
     Raises
     ------
     OptionError : no group, or another norm.
-    UnsuitableError : a workload that is no union of products. TooLargeError : one of too many factors.
+    UnsuitableError : a workload that is no union of products. TooLargeError : too many factors.
     """
     if groups < 1:
         raise OptionError(f"'groups' is at least 1, not {groups}")
-    Terms.of(workload)  # says what is wrong with the workload as a whole
+    Terms.of(workload)  # raises what is wrong with the workload as a whole
     workload = workload.weighed  # only total error matters here
     products = workload.products or ()
     if (count := len(products) * len(workload.domain.shape)) > FEW_FACTORS:
@@ -93,21 +90,21 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
         following = _split(workload, products, grouping, norm, seed)
         if following is None:
             break
-        found, settled = _turns(workload, products, following, norm, seed)
-        if not found.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
+        candidate, settled = _turns(workload, products, following, norm, seed)
+        if not candidate.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
             break
-        best, grouping = found, settled
+        best, grouping = candidate, settled
     return best
 
 
 def _split(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> Ints | None:
-    """The grouping with one group more that promises most; None where none promises less error."""
+    """The most promising grouping with one more group; None where none promises less error."""
 
     @cache
     def root(rows: tuple[int, ...]) -> float:
-        """What a group adds to the root of the total error: that of its error, cubic or square."""
+        """A group's term of the root of the total error: the cubic or square root of its error."""
         part = Workload.from_products(workload.domain, [products[j] for j in rows])
         strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
         return float(strategy.total_error(part) ** (norm / (2 + norm)))
@@ -118,7 +115,7 @@ def _split(
         for away in _halves(products, rows):
             stay = np.setdiff1d(rows, away)
             gain = root(tuple(rows)) - root(tuple(stay)) - root(tuple(away))
-            if not gain <= 0:  # of no number where neither is measured yet
+            if not gain <= 0:  # NaN where neither is measured yet
                 ways.append((gain, away))
     if not ways:
         return None
@@ -129,34 +126,35 @@ def _split(
 
 
 def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
-    """Parts of these products, each told from the rest by what it asks of one attribute."""
-    found: dict[bytes, Ints] = {}
+    """Parts of these products, each divided from the rest by the queries on one attribute."""
+    halves: dict[bytes, Ints] = {}
     for at in range(len(products[0].factors)):
-        asked = [products[j].factors[at] for j in rows]
-        order = sorted(dict.fromkeys(asked), key=lambda factor: factor.rows)
+        factors = [products[j].factors[at] for j in rows]
+        order = sorted(dict.fromkeys(factors), key=lambda factor: factor.rows)
         for cut in range(1, len(order)):
-            away = rows[[factor in order[cut:] for factor in asked]]
-            found[away.tobytes()] = away
-    return list(found.values())
+            away = rows[[factor in order[cut:] for factor in factors]]
+            halves[away.tobytes()] = away
+    return list(halves.values())
 
 
 def _turns(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> tuple[UnionStrategy, Ints]:
-    """Strategies, shares and means by turns from a grouping; the best, and which part counts most in it."""
+    """Strategies, shares and means by turns from a grouping; the best, and its main part of each product."""
     weights = np.array([p.weight for p in products])
     means = (np.unique(grouping)[:, None] == grouping).astype(float)
     ends: list[tuple[float, UnionStrategy, Ints]] = []
     before = np.inf
     for turn in range(ROUNDS):
         means = means[means.any(axis=1)]
-        asked = [weights * np.square(own) for own in means]
+        part_weights = [weights * np.square(part_means) for part_means in means]
         parts = [
-            product(_part(workload, products, own), norm=norm, starts=1, seed=seed + turn) for own in asked
+            product(_part(workload, products, part), norm=norm, starts=1, seed=seed + turn)
+            for part in part_weights
         ]
         each = np.array([part.errors(workload) for part in parts])
         used = np.where(means > 0, each, 0.0)
-        shares = shares_of(np.array([own @ e for own, e in zip(asked, used, strict=True)]), norm)
+        shares = shares_of(np.array([part @ e for part, e in zip(part_weights, used, strict=True)]), norm)
         strategy = UnionStrategy(tuple(parts), tuple(shares.tolist()))
         while strategy.sensitivity > 1.0:
             strategy = strategy.divided(strategy.sensitivity)
@@ -181,12 +179,12 @@ def _part(workload: Workload, products: Sequence[Product], weights: Array) -> Wo
 MOST_ATTRIBUTES = 16
 STARTS, FEWER = 48, 2**14
 STEPS = 2000
-TINY = 1e-7  # of the largest weight: a marginal with less is tried without
+TINY = 1e-7  # marginals with less than this part of the largest weight are tried without
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """energy, volume (2^d,): what is asked on each subspace, and the cells of a count of each marginal."""
+    """energy, volume (2^d,): of the queries on each subspace, and the cells of a count of each marginal."""
 
     energy: Array
     volume: Array
@@ -197,10 +195,10 @@ class _Problem:
         """The total error of the weights and its gradient; both infinite where a query is not supported."""
         u = np.square(theta)
         eigenvalues = supersets(u * self.volume, self.d)
-        asked = self.energy > 0
-        if not (eigenvalues[asked] > 0).all():
+        is_queried = self.energy > 0
+        if not (eigenvalues[is_queried] > 0).all():
             return np.inf, np.zeros_like(theta)
-        inverse = np.divide(1.0, eigenvalues, where=asked, out=np.zeros_like(eigenvalues))
+        inverse = np.divide(1.0, eigenvalues, where=is_queried, out=np.zeros_like(eigenvalues))
         error = float(self.energy @ inverse)
         by_u = -self.volume * subsets(self.energy * inverse**2, self.d)
         s, by_theta = (
@@ -220,9 +218,9 @@ def marginal_strategy(
     ----------
     workload : from products, of at most ``MOST_ATTRIBUTES`` attributes.
     norm : 1 for Laplace noise, 2 for Gaussian.
-    starts : equal weights for the marginals that are asked, then random ones for all (a finer marginal may
-        stand for several). By default 48, fewer for more than 8 attributes; under a time limit
-        (``limits.deadline``) those that begin before its end.
+    starts : the first has equal weights for the marginals of the queries, the others random ones for all (a
+        finer marginal may replace several). By default 48, fewer for more than 8 attributes; under a time
+        limit (``limits.deadline``) those that begin before its end.
 
     Raises
     ------
@@ -236,11 +234,11 @@ def marginal_strategy(
             hint="solve l2_strategy, which by symmetry takes the marginals that are asked alone",
         )
     problem = _Problem(energies(workload), volumes(sizes), len(sizes), norm)
-    asked = supersets((problem.energy > 0).astype(float), problem.d) > 0
+    is_queried = supersets((problem.energy > 0).astype(float), problem.d) > 0
     rng = np.random.default_rng(seed)
-    count = starts or max(4, min(STARTS, FEWER // len(asked)))
-    first = asked.astype(float)
-    drawn = (rng.exponential(size=len(asked)) for _ in range(count - 1))
+    count = starts or max(4, min(STARTS, FEWER // len(is_queried)))
+    first = is_queried.astype(float)
+    drawn = (rng.exponential(size=len(is_queried)) for _ in range(count - 1))
     starts_in_time = itertools.chain([first], itertools.takewhile(lambda _: time_left() > 0, drawn))
     error, theta = min((_descend(problem, start) for start in starts_in_time), key=itemgetter(0))
     if not np.isfinite(error):
@@ -250,7 +248,7 @@ def marginal_strategy(
 
 
 def _descend(problem: _Problem, start: Array) -> tuple[float, Array]:
-    """A local minimum from a start, on the marginals that the start weighs; then without the idle ones."""
+    """A local minimum from a start, on the marginals with weight in it; then without the idle ones."""
     kept = start > 0
     value, theta = _minimum(problem, start, kept)
     small = kept & (theta <= TINY * theta.max())
@@ -274,7 +272,7 @@ def _minimum(problem: _Problem, start: Array, kept: NDArray[np.bool_]) -> tuple[
         return (value / scale, gradient[kept] / scale) if np.isfinite(value) else (1e300, gradient[kept])
 
     size = float(np.sqrt(np.square(start).sum()))
-    found = scipy.optimize.minimize(
+    result = scipy.optimize.minimize(
         lambda x: objective(x * size)[0],
         start[kept] / size,
         jac=lambda x: objective(x * size)[1] * size,
@@ -283,7 +281,7 @@ def _minimum(problem: _Problem, start: Array, kept: NDArray[np.bool_]) -> tuple[
         options={"maxiter": STEPS, "maxfun": 4 * STEPS, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30},
     )
     theta = np.zeros_like(start)
-    theta[kept] = found.x * size
+    theta[kept] = result.x * size
     return problem.value(theta)[0], theta
 
 
@@ -294,13 +292,14 @@ def sectorwise(
     seed: int = 0,
     residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
 ) -> SectorwiseStrategy:
-    """The best found, scaled to sensitivity 1. Nothing is drawn: ``seed`` is for the table of templates.
+    """The best strategy by sets found, scaled to sensitivity 1.
 
-    residual : the strategy whose bases it takes, from who knows it already.
+    Nothing is random: ``seed`` is for the table of templates. residual : gives the strategy whose bases it
+    takes; a caller may have it already.
 
     Raises
     ------
-    OptionError : norm 1: short columns in the L2 norm are what it is best in.
+    OptionError : norm 1: it is best for columns that are short in the L2 norm.
     WorkloadError : queries given as a matrix. TooLargeError : queries of too many attributes.
     """
     if norm != 2:

@@ -15,7 +15,7 @@ from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
-from mmopt.proof.verified_components import own_components
+from mmopt.proof.verified_components import instance_by_component
 from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (
     Facts,
@@ -108,7 +108,7 @@ def _planned(
 ) -> SolvePlan:
     """The plan of a solve; with a solution, the instance as it was solved."""
     if solution is not None and isinstance(solution.strategy, StrategyOfFew):
-        instance = own_components(solution, solution.strategy, surveyed.checked, workload)
+        instance = instance_by_component(solution, solution.strategy, surveyed.checked, workload)
         return SolvePlan(instance, "; ".join(solution.reductions))
     is_whole = solution is not None and isinstance(solution.strategy, Strategy)
     is_convex = all(line.fault is None for line in surveyed.lines)

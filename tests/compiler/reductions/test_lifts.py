@@ -61,7 +61,9 @@ def test_a_lift_has_the_bound_and_the_strategy(subtests: pytest.Subtests, rng: n
             instance = bind(Program.load(name), w)
             plan = reduction.applies(instance, traits_of(instance))
             assert plan is not None
-            solved = [solve_convex(Task(SolvePlan(part), asked={"tolerance": 1e-8})) for part in plan.parts]
+            solved = [
+                solve_convex(Task(SolvePlan(part), overrides={"tolerance": 1e-8})) for part in plan.parts
+            ]
             # A certificate does not depend on the size of its multipliers, and neither may a lift.
             sizes = 10.0 ** rng.uniform(-2, 2, len(solved))
             parts = [

@@ -100,8 +100,8 @@ def test_a_repair_does_not_hide_a_false_bound(
     """The repair keeps the points of the program that the certificate is right for."""
     with pytest.raises(RefutedError) as refused:
         solve(PREFIX, edited(name, change), reduce=reduce)
-    assert refused.value.bound > refused.value.found.objective * 1.01
-    assert best is None or refused.value.found.objective >= best * (1.0 - 1e-5)  # it is feasible
+    assert refused.value.bound > refused.value.point.objective * 1.01
+    assert best is None or refused.value.point.objective >= best * (1.0 - 1e-5)  # it is feasible
 
 
 def test_a_slightly_wider_constraint_is_found_also_of_a_given_point() -> None:

@@ -52,15 +52,15 @@ def test_large_workloads_get_one_evaluation(
     poor = Strategy(rng.normal(size=(6, 6)) * np.geomspace(1.0, 1e-4, 6))
     assert svdb * (1 - 1e-9) <= error_bound(w, poor)[0] <= best.objective
     low = (svdb / 2, np.ones(w.n))
-    assert error_bound(w, poor, known=low, goal=svdb)[0] >= svdb * (1 - 1e-9)
+    assert error_bound(w, poor, earlier=low, goal=svdb)[0] >= svdb * (1 - 1e-9)
 
 
 def test_a_bound_that_is_good_enough_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     w = named("prefix")
     best = solve(w, "l2_strategy")
     known = (best.bound, np.asarray(best.multipliers["sensitivity"]))
-    assert error_bound(w, best.strategy, known=known)[0] >= best.bound
+    assert error_bound(w, best.strategy, earlier=known)[0] >= best.bound
     monkeypatch.setattr(bounds, "WORK_OF_BOUND", 0.0)
     monkeypatch.setattr(bounds, "bound_of", None)
-    found = error_bound(w, best.strategy, known=known, goal=best.error)
+    found = error_bound(w, best.strategy, earlier=known, goal=best.error)
     assert found[0] == known[0] and found[1] is known[1]
