@@ -270,7 +270,7 @@ def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
         return least_total(cells, env["W"])
     asked = _asked(program, env)
     queries = env["W" if program == LARGEST else "L"]
-    return least_largest(cells, queries, asked.targets, asked.beside)
+    return least_largest(cells, queries, asked.targets, asked.constant)
 
 
 def _asked(program: str, env: Mapping[str, Any]) -> AskedShares:
