@@ -233,7 +233,7 @@ def _connected(subset: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]])
 
 
 def shifted(tables: TableSum, shares: dict[Axes, list[Axes]], rounds: int, enough: float) -> TableSum:
-    """The sum after ``rounds`` over all shared sets, or fewer once the bound falls by less than ``enough``."""
+    """The sum after ``rounds`` over all shared sets, fewer where the bound falls by less than ``enough``."""
     arrays = {axes: array.copy() for axes, array in tables.arrays.items()}
     lost, before = tables.lost, tables.upper
     for _ in range(rounds):

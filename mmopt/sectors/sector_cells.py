@@ -144,7 +144,7 @@ class SectorCells(Spanned):
         return largest
 
     def _from(self, base: Sequence[Array], upper: float, parts: Sequence[Array]) -> float:
-        """At least the largest entry, from that of ``base``; infinity unless ``parts`` are near a multiple."""
+        """At least the largest entry, from that of ``base``; infinity where ``parts`` is no near multiple."""
         often, pairs = self.multiplicities, list(zip(base, parts, strict=True))
         size = float(often @ np.array([float(np.vdot(part, part)) for part, _ in pairs]))
         factor = float(often @ np.array([float(np.vdot(*pair)) for pair in pairs])) / size if size else 0.0
