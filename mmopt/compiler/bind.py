@@ -163,7 +163,7 @@ def bind(
         from mmopt.compiler.to_cones import sizes_of_lines
 
         env |= sizes_of_lines(checked, env)
-    # A line on nothing that is chosen holds for what is given, or for no point at all.
+    # A line without variables holds for the givens, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):
         with placed(program.source.locate(constraint.span)):
@@ -268,7 +268,7 @@ def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any])
     if fault:
         raise OptionError(f"the given '{d.name}' {fault}", where=program.source.locate(d.span))
     if d.kind in ("psd", "symmetric"):
-        array = symmetric_part(array)  # what rounding has left
+        array = symmetric_part(array)  # removes rounding
     return array if array.ndim else float(array)
 
 

@@ -218,7 +218,7 @@ def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
     signs = [infer(e, visitor.scope).sign for e in (c.relation.left, c.relation.right)]
     small, large = (0, 1) if c.relation.op == "<=" else (1, 0)
     zero = sides[small].has_cells and sides[small].vanishes
-    # Zero is at most what is not negative; or what is as large as something nonnegative at other cells.
+    # Zero is at most a side that is not negative, also one that bounds a nonnegative side at other cells.
     safe = signs[large] > 0 or (signs[small] > 0 and not sides[large].has_cells)
     both = all(s.has_cells and s.vanishes for s in sides)
     if not both and (c.relation.op == "==" or not (zero and safe)):

@@ -46,10 +46,10 @@ SPLIT_QUERIES = "splitting queries into multiples"
 ROTATE_ROOT = "rotating the queries"
 ROTATE_BASIS = "rotating the basis"
 CHANGE_BASIS = "changing the basis"
-# What leaves every workload that is solved in place of another as it is.
+# Actions that leave a program as it is wherever one workload is solved in place of another.
 PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 
-# What is lost along an axis of a group by anything but an equivariant atom, and by degrees that do not fit.
+# Actions lost along an axis of a group: by an atom that is not equivariant, and by degrees that do not fit.
 WEAK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "cells": (PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS),
@@ -374,7 +374,7 @@ class Acting:
                 self._sum_over(axis, f"'{expr.atom}' counts every copy")
             elif word == "soft" or not close(axis.degree, 0.0) or axis.odd:
                 self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
-            # Zeros for untouched cells do not change a sum, or a maximum of what is not negative.
+            # Zeros for untouched cells do not change a sum, or a maximum of nonnegative entries.
             harmless = arg.vanishes and (word == "sum" or infer(expr.args[0], self.scope).sign > 0)
             if axis.group == "cells" and not harmless:
                 self.lose_untouched(f"'{expr.atom}' over untouched cells")

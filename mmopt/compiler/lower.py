@@ -43,7 +43,7 @@ class Lowered:
     ``rows`` has, for constraints whose rows were scaled, the factor of each row: a multiplier of the
     program is the solver's times this. ``corners`` has, for multipliers of diagonal blocks of psd
     constraints, the constraint and its rows (first, last + 1). ``places`` has, for lines of which only some
-    entries were handed over, where these stand in the array of all, and its shape.
+    entries were handed over, their places in the array of all, and its shape.
     """
 
     problem: Any
@@ -157,7 +157,7 @@ class _Lowering:
         lt = self.product(left, scope, env) if left else np.eye(side)
         is_gram = np.array_equal(r, lt.T)
         m = r if is_gram else factor(r @ lt).T
-        # More columns than rows say no more than a square root of M Mᵀ does.
+        # If M has more columns than rows, a square root of M Mᵀ will do.
         if m.shape[1] > m.shape[0]:
             m = np.asarray(np.linalg.qr(m.T, mode="r")).T
         # Of small weights the inverse is large; balanced, solvers get further.

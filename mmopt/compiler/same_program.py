@@ -99,7 +99,7 @@ def _same_line(source: Checked, a: Constraint, target: Checked, b: Constraint, r
     renaming.constraints[a.name] = b.name
     if (a.family is None) != (b.family is None):
         return False
-    local = renaming.copy()  # the index of a family is known in its line only
+    local = renaming.copy()  # the index of a family exists in its line only
     if a.family is not None and b.family is not None:
         local.names.pop(a.family.index, None)
         if not (
@@ -151,7 +151,7 @@ NO_CLAIM = (
     "adoption",  # how a strategy from elsewhere becomes a point, likewise
 )
 FIELDS_OF_CLAIMS = tuple(f.name for f in fields(Program) if f.compare and f.name not in NO_CLAIM)
-# What a proof may use of them: a bound is on the objective, whatever value and strategy a point stands for.
+# The fields that a proof may use: a bound is on the objective, whatever value and strategy a point means.
 FIELDS_OF_MEANING = ("meaning", "neighbours")
 FIELDS_OF_PROOF = tuple(n for n in FIELDS_OF_CLAIMS if n not in ("name", "value", *FIELDS_OF_MEANING))
 FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
@@ -204,7 +204,7 @@ def _form(program: Program, meaning: bool) -> Any:
             else:
                 form.append(plain(inner))
         if isinstance(value, Constraint) and value.family is not None:
-            names.pop(value.family.index)  # known in its line only
+            names.pop(value.family.index)  # exists in its line only
         return tuple(form)
 
     return tuple(plain(getattr(program, name)) for name in (*FIELDS_OF_PROOF, *FIELDS_OF_MEANING * meaning))

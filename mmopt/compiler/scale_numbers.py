@@ -117,7 +117,7 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
 
 Degree = dict[str, float]
 
-# What is multiplied by which power of the queries' scale and of the targets' scale.
+# The powers of the queries' scale and of the targets' scale by which sources are multiplied.
 SOURCE_UNITS: Mapping[str, Degree] = {
     "workload.matrix": {"queries": 1},
     "workload.root": {"queries": 1},
@@ -216,7 +216,7 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
         case Apply(atom=atom, args=args):
             powers = ATOMS[atom].degrees
             if powers is not None:
-                # A degree of 0 is not looked at: a dimension, or what only picks rows.
+                # A degree of 0 is not counted: a dimension, or an argument that only picks rows.
                 return _plus(
                     {}, *((_degree(a, eq), power) for a, power in zip(args, powers, strict=True) if power)
                 )

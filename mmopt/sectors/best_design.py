@@ -28,9 +28,9 @@ import scipy.linalg
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.matrix_functions import eigh, is_definite
 from mmopt.sectors.mixtures import (
-    AskedShares,
     Columns,
     MixedSteps,
+    QueryShares,
     Solved,
     Spectrum,
     best_on_simplex,
@@ -50,7 +50,7 @@ PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
 POWER = 2.0  # of the multiplicative steps (``mixtures.py``)
 LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that no query looks at keeps some measure
 LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
-LEVEL_SHARE = 0.02  # of the gap that what is not level may be
+LEVEL_SHARE = 0.02  # f - 1 at most this part of the gap counts as level
 LEVEL_FALL = 0.01  # of the gap in a step, for which it goes on
 MIXED_RISE = 0.02  # of the gap, that a mixture has to rise by for the next
 STARTS = 48  # cells that each search starts from, of each kind
@@ -199,7 +199,7 @@ def level_designs(
     for step, strategy in enumerate(level_strategies(search.space, profiles, product, solved)):
         cells, heights = search.cells(strategy, product, cells)
         new = better(design, strategy, heights)
-        # Where shares move, too, what is flatter need not be better.
+        # Where shares move, too, a flatter strategy need not be better.
         is_flatter = solved is None and heights[0] < least
         is_better = is_flatter or new.gap < design.gap * (1.0 - LEVEL_FALL)
         design, since = new, 0 if is_better else since + 1
@@ -298,7 +298,7 @@ def _reweighted(
 ROUNDS = 20
 STEPS_A_ROUND = 3  # of the product of measures
 NEWTON_STEPS = 6  # of the shares, for moments that are held
-TARGETS_CLOSE = 1e-3  # of the largest slope to 1, for what comes next to be worth more
+TARGETS_CLOSE = 1e-3  # of the largest slope to 1, from which the next step is worth more
 LEAST_KEPT = 0.1  # of its weight that a column or an orbit keeps in a step
 LEAST_OF_QUERY = 1e-10  # so that every query is seen
 FLAT = 1e-9
@@ -320,7 +320,7 @@ class _Targets:
     """The space of a search with targets, its queries, and the search for long columns."""
 
     space: RowSpace
-    queries: AskedShares
+    queries: QueryShares
     search: Search
 
     @property
@@ -377,7 +377,7 @@ class _Targets:
         return float(total.max())
 
 
-def target_designs(space: RowSpace, queries: AskedShares, seed: int = 0) -> Iterator[Design]:
+def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iterator[Design]:
     """Designs, each no worse than the one before; they end where nothing improves.
 
     ``seed``: of the draws of cells where the search for long columns starts.

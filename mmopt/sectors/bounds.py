@@ -130,7 +130,7 @@ REACH = 4.0  # of the last node above high, in logarithms
 LOWEST = 1e-10  # the first node: this over r, times high
 AT_ONCE = 2**23  # numbers, of matrices for several nodes
 LARGEST = 4000  # of the hub, and of a leaf with several products
-NONE = 1e-200  # of the largest measure, or weight: what is left out
+NONE = 1e-200  # of the largest measure, or weight: smaller ones are left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
 Set = tuple[int, ...]

@@ -199,7 +199,7 @@ class SectorComponent:
 
     @property
     def dim(self) -> int:
-        """Number of functions, each of which stands for as many as the rests have copies."""
+        """Number of functions, each of which occurs once for every copy of the rests."""
         return sum(self.widths)
 
     @cached_property
@@ -353,7 +353,7 @@ def component_root(
         return triangle, lost
     _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
     kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
-    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and what is left out
+    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and of the rows left out
     return np.asarray(lengths[kept, None] * directions[kept]), lost
 
 

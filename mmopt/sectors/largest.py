@@ -351,7 +351,7 @@ STARTS = 64  # of the local search
 EASY = 2e6  # entries of elimination up to which nothing is branched over
 ROUNDS_AT_FIRST, ROUNDS = 20, 2  # of moving, for the whole and for a part
 CLOSE = 1e-9  # a part whose bound exceeds the best value so far by less, relatively, is done
-LITTLE = 1e-2  # moving goes on while a round lowers the bound by this share of what is open
+LITTLE = 1e-2  # moving goes on while a round lowers the bound by this share of its distance to the best value
 
 
 @dataclass(frozen=True, eq=False)

@@ -264,16 +264,16 @@ class QueriesOnSectors:
     components: Mapping[Rests, RestComponent]
 
     @cached_property
-    def _known(self) -> dict[Hashable, Array]:
+    def _computed(self) -> dict[Hashable, Array]:
         return {}
 
     def variances(self, product: Product) -> Array:
         """Variances (m,) of a product's queries; those of equal factors are computed once."""
         which = active(product)
         place = (which, tuple(product.factors[i].plain for i in which))
-        if place not in self._known:
-            self._known[place] = self._variances_of(product, which)
-        return self._known[place]
+        if place not in self._computed:
+            self._computed[place] = self._variances_of(product, which)
+        return self._computed[place]
 
     def _choices(self, which: tuple[int, ...], each: list[AttributeRows]) -> Iterator[tuple[Choice, Rests]]:
         """The rests on which a product's queries are not all zero: one class of an attribute or none."""
@@ -285,14 +285,14 @@ class QueriesOnSectors:
         for choice in itertools.product(*options):
             yield choice, tuple((i, o) for i, o in zip(which, choice, strict=True) if o is not None)
 
-    def _asked(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
-        return [self._asked_of(i, product.factors[i].plain) for i in which]
+    def _rows_of(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
+        return [self._attribute_rows(i, product.factors[i].plain) for i in which]
 
     @cached_property
     def _kept(self) -> dict[tuple[int, int, Implicit], AttributeRows]:
         return {}
 
-    def _asked_of(self, i: int, factor: Implicit) -> AttributeRows:
+    def _attribute_rows(self, i: int, factor: Implicit) -> AttributeRows:
         key = (id(self.layout.functions[i]), id(self.layout.labels[i]), factor)
         if key not in self._kept:
             self._kept[key] = self.layout.attribute_rows(i, factor)
@@ -300,7 +300,7 @@ class QueriesOnSectors:
 
     def _variances_of(self, product: Product, which: tuple[int, ...]) -> Array:
         """The sum over components, computed together for rows that look at the same attributes."""
-        each = self._asked(product, which)
+        each = self._rows_of(product, which)
         variances = np.zeros([len(queries.flat) for queries in each])
         for choice, rests in self._choices(which, each):
             squares = [
@@ -357,7 +357,7 @@ class QueriesOnSectors:
         OptionError : a query that is on a component that is not there.
         """
         which = active(product)
-        each, answers = self._asked(product, which), np.zeros(())
+        each, answers = self._rows_of(product, which), np.zeros(())
         for choice, rests in self._choices(which, each):
             free = [at for at, o in enumerate(choice) if o is None]
             taken = [at for at, o in enumerate(choice) if o is not None]
@@ -385,7 +385,7 @@ def as_targets(workload: Workload) -> Workload:
     return Workload.from_products(workload.domain, products)
 
 
-def asked_sources(rows: RowSpace, cells: Space, workload: Workload) -> dict[str, Split | Level] | str:
+def sources_with_targets(rows: RowSpace, cells: Space, workload: Workload) -> dict[str, Split | Level] | str:
     """Sources of a workload with targets for programs, on ``cells`` of its row space; or why there are none.
 
     rows : the row space of ``as_targets(workload)``.

@@ -182,7 +182,7 @@ def _waves(count: int, rng: np.random.Generator) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class AskedShares:
+class QueryShares:
     """Orbits of queries with targets, which shares of the orbits turn into weighted queries.
 
     rows : by component (m, d), as in ``sectors.measured``. orbits : by component (m,) the orbit of each
@@ -296,7 +296,7 @@ def slopes_and_curvature(
     columns: Columns,
     spectrum: Spectrum,
     multiplicities: Sequence[float],
-    queries: AskedShares | None = None,
+    queries: QueryShares | None = None,
 ) -> tuple[Array, Array]:
     """(J,) the integral of f under each product, and (J, J) the second derivatives of t by two weights.
 
@@ -431,7 +431,7 @@ Profile = Callable[[Ints], Array]
 """f at cells (c, k)."""
 
 MOST_SWEEPS = 50
-NEARLY = 0.3  # of what the highest f is above 1: what a neighbour has to have
+NEARLY = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
 
 
 def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:

@@ -205,9 +205,7 @@ def _at_orbits(part: Array, sector: Sector, functions: Sequence[Array]) -> Array
     """Coordinates (width, …) on the contrasts of a sector to (…, orbits of each attribute)."""
     contrasts = [functions[i][:, 1:] for i in sector]
     values = part.reshape([contrast.shape[1] for contrast in contrasts] + list(part.shape[1:]))
-    for (
-        contrast
-    ) in contrasts:  # the first axis goes and comes back as the last; what was behind them stands first
+    for contrast in contrasts:  # the first axis goes and comes back as the last; further axes end up first
         values = np.tensordot(values, contrast, axes=(0, 1))
     return np.asarray(values)
 

@@ -85,7 +85,7 @@ RANK = 1e-13
 """Eigenvalues below this part of the largest count as zero: they are rounding of the Gram matrix."""
 LEAST_MEASURE = 1e-12
 """Least multiplier of a value: near zero the strategy would be a quotient of rounding errors."""
-LEAST_FACTOR = 1e-3  # of one step: what a value keeps of its multiplier
+LEAST_FACTOR = 1e-3  # least part of its multiplier that a value keeps in one step
 ARRAYS_AT_ONCE = 3
 
 
@@ -395,7 +395,7 @@ def _costs(grams: Array, design: AttributeDesign) -> Array:
     return np.asarray(np.einsum("txy,xy->t", grams, design.inverse))
 
 
-SHARE_OF_TIME = 0.25  # what is left of a time limit, for a search that others start from
+SHARE_OF_TIME = 0.25  # of the time that is left, for a search that gives a start to others
 
 
 class _TimeIsOver(Exception):
@@ -528,7 +528,7 @@ def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
 
 SHARED_ROUNDS = 20
 SHARED_GAIN = 1e-6  # that a further round is worth
-LEAST_SHARE = 1e-9  # of a sector: one whose error is nothing beside the others is measured too
+LEAST_SHARE = 1e-9  # of a sector: one whose error is negligible next to the others is measured too
 
 
 @dataclass(frozen=True, eq=False)

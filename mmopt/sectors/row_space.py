@@ -265,7 +265,9 @@ def _orbits(mixture: Mixture, are_cells: Mask) -> Ints:
     return np.stack([factor[are_cells].argmax(axis=1) for factor in mixture.factors], axis=1)
 
 
-def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[ProductCoefficients, ...]]:
+def bases_and_products(
+    workload: Workload,
+) -> tuple[tuple[AttributeBasis, ...], tuple[ProductCoefficients, ...]]:
     """The functions of each attribute, and the weighted products in these functions.
 
     Raises
@@ -309,7 +311,7 @@ def row_space_of(workload: Workload) -> RowSpace:
     ------
     TooLargeError : a component, or their list, that does not fit in memory; before any of it is made.
     """
-    bases, products = asked_of(workload)
+    bases, products = bases_and_products(workload)
     components = tuple(require_blocks(bases, products))
     roots, losses = zip(*(component_root(component, products) for component in components), strict=True)
     rounding = 1.01 * (max(product.rounding for product in products) + max(losses))

@@ -80,9 +80,9 @@ def _looked_at(workload: Workload) -> set[tuple[int, ...]]:
 
 SECONDS_OF_LARGEST = 60.0
 LEAST_SECONDS = 1.0  # when the time is over
-# A diagonal that is so near to a known multiple is not searched again; in relation to its largest entry.
+# A diagonal so near to a multiple of a proved one is not searched again; relative to its largest entry.
 NEAR_MULTIPLE = 1e-9
-MOST_KNOWN = 8
+MOST_PROVED = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +95,7 @@ class SectorCells(Spanned):
     rows: RowSpace = field(kw_only=True)
     workload: Workload = field(kw_only=True)
     seconds: float = SECONDS_OF_LARGEST
-    _known: list[tuple[tuple[Array, ...], float]] = field(default_factory=list, init=False)
+    _proved: list[tuple[tuple[Array, ...], float]] = field(default_factory=list, init=False)
 
     @staticmethod
     def of(rows: RowSpace, workload: Workload, seconds: float = SECONDS_OF_LARGEST) -> SectorCells:
@@ -132,11 +132,11 @@ class SectorCells(Spanned):
 
     def note(self, parts: Sequence[Array], upper: float) -> None:
         """Keep an upper end for these parts that ``rows.largest`` has proved."""
-        del self._known[: max(0, len(self._known) + 1 - MOST_KNOWN)]
-        self._known.append((tuple(parts), upper))
+        del self._proved[: max(0, len(self._proved) + 1 - MOST_PROVED)]
+        self._proved.append((tuple(parts), upper))
 
     def largest_entry(self, parts: Sequence[Array]) -> float:
-        largest = min((self._from(*entry, parts) for entry in self._known), default=math.inf)
+        largest = min((self._from(*entry, parts) for entry in self._proved), default=math.inf)
         if not largest < math.inf:
             seconds = min(self.seconds, max(time_left(), LEAST_SECONDS))
             largest = self.rows.largest(parts, seconds).upper

@@ -159,7 +159,7 @@ CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
 ROWS_OF_ONE_THREAD = 2000
 # Iterations of the first stretch of SCS, their growth, and in all
 FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
-# Far below what is asked: the stretch, not SCS's own test, ends a run.
+# Far below the tolerance asked for: the stretch, not SCS's own test, ends a run.
 STRETCH_TOLERANCE = 1e-5
 
 INFEASIBLE = {"PrimalInfeasible": Stop.INFEASIBLE, "DualInfeasible": Stop.UNBOUNDED}  # of Clarabel
@@ -191,7 +191,7 @@ class Handover:
             self.lowered.problem.unpack(solution)
         return self.current()
 
-    @np.errstate(all="ignore")  # what is not finite is seen where it is judged
+    @np.errstate(all="ignore")  # numbers that are not finite are noticed where the point is judged
     def current(self) -> Named:
         """The present values of the cvxpy problem."""
         lowered = self.lowered
@@ -237,7 +237,7 @@ def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Hand
     import cvxpy
 
     try:
-        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs.
+        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out data that invert needs.
         data, chain, inverse = lowered.problem.get_problem_data(
             solver, solver_opts={"use_quad_obj": quadratic}
         )
@@ -381,7 +381,7 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
         vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
         if code == SIGINT:
             clock.press()
-        # What it calls infeasible or unbounded only because its time is over is not looked into.
+        # "Infeasible" or "unbounded" is ignored if it is only because the time is over.
         is_cut = code == SIGINT or (clock.is_over and code in INACCURATE)
         stop = Stop.STOPPED if is_cut else FAILED.get(code)
         if stop is None and not np.isfinite(vectors.x).all():

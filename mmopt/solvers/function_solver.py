@@ -129,7 +129,7 @@ def imported(name: str) -> Callable[[ConicProblem], Any]:
         ) from None
     except Exception as error:
         raise SolverError(
-            f"the module '{module_name}' of the solver '{name}' cannot be imported: {_said(error)}"
+            f"the module '{module_name}' of the solver '{name}' cannot be imported: {_error_text(error)}"
         ) from error
     function: Any = module
     for part in path.split("."):
@@ -169,10 +169,10 @@ def answers(name: str, function: Callable[[ConicProblem], Any], problem: ConicPr
     except Error:
         raise
     except (Exception, SystemExit) as error:
-        raise SolverError(f"the solver '{name}' raised {_said(error)}") from error
+        raise SolverError(f"the solver '{name}' raised {_error_text(error)}") from error
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """An error with the place in the user's file: the last place that is in no package."""
     frames = traceback.extract_tb(error.__traceback__)
     frames_of_user = [

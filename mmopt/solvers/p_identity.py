@@ -69,7 +69,7 @@ class Objective:
         return np.asarray(np.add.reduceat(rows, first, axis=1) / np.sqrt(self.cells))
 
     def spread(self, t: Array) -> Array:
-        """The rows Θ (k, n) over the cells that T stands for."""
+        """The rows Θ (k, n) over the cells, from T."""
         return np.asarray(np.repeat(t / np.sqrt(self.cells), self.cells.astype(int), axis=1))
 
     def value_and_gradient(self, t: Array) -> tuple[float, Array]:

@@ -32,7 +32,7 @@ from mmopt.strategies.set_cells import SetCells, that_fit
 
 if TYPE_CHECKING:
     from mmopt.sectors.best_design import Design
-    from mmopt.sectors.mixtures import AskedShares
+    from mmopt.sectors.mixtures import QueryShares
     from mmopt.sectors.sector_cells import SectorCells
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too
 STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
@@ -268,15 +268,15 @@ def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
     return least_largest(cells, queries, shares.targets, shares.constant)
 
 
-def _query_shares(program: str, env: Mapping[str, Any]) -> AskedShares:
+def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
     """The queries with targets, and the weight of all variances."""
-    from mmopt.sectors.mixtures import AskedShares
+    from mmopt.sectors.mixtures import QueryShares
 
     queries = env["W" if program == LARGEST else "L"]
     sizes = queries.rows.sizes
     targets = np.ones(len(sizes)) if program == LARGEST else env["c"].values
     constant = float(env.get("total", 0.0)) / float(sizes @ targets)
-    return AskedShares(queries.parts, queries.rows.labels, sizes, targets, constant)
+    return QueryShares(queries.parts, queries.rows.labels, sizes, targets, constant)
 
 
 def _cells(env: Mapping[str, Any]) -> SectorCells | SetCells:

@@ -269,7 +269,7 @@ def _line(*columns: str, between: str, first: str = "") -> re.Pattern[str]:
     return re.compile(rf"^[ \t]*{first}[ \t]*{between.join(numbers)}\b", re.MULTILINE)
 
 
-# By cvxpy's name: what a line of its table looks like.
+# By cvxpy's name: the form of a line of its table.
 LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "CVXOPT": _line("number", "objective", "bound", "-", "primal", "dual", between=r":?[ \t]+"),

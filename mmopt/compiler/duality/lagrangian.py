@@ -220,7 +220,7 @@ STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
 REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
 ORTHONORMAL = 1e-6
 
-# Of an affine bound, what all but some variables add to it at least; -inf where that is not bounded.
+# The least that all but some variables add to an affine bound; -inf where it is not bounded.
 Least = Callable[[AffineBound, Sequence[str]], float]
 
 

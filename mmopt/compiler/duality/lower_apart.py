@@ -38,10 +38,10 @@ from mmopt.language.syntax.syntax_tree import Apply
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.arrays import Array
 
-# Of a point inside: the most room in lines, in their sizes, and what the objective counts beside that.
+# For a point inside: the most room in lines, in their sizes, and the weight of the objective next to it.
 MOST_ROOM, PART_OF_OBJECTIVE = 0.1, 1e-3
 
-# What gives the value of a dual once the problem is solved; None before.
+# A function that gives the value of a dual once the problem is solved; None before.
 Dual = Callable[[], Array | None]
 
 

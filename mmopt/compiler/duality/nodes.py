@@ -43,7 +43,7 @@ from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS, Ball
 
-# Indices of families and what they stand for; several numbers where entries are taken together.
+# Indices of families and their numbers; several numbers where entries are taken together.
 Items = tuple[tuple[str, int | tuple[float, ...]], ...]
 
 
@@ -76,7 +76,7 @@ class ReadLine:
 
     Of matrices it is always ``large >> small``, where ``large`` is a matrix and a number as ``small`` is 0.
 
-    name : of the constraint. index : of the family, None where the line stands once.
+    name : of the constraint. index : of the family, None where the line occurs once.
     """
 
     name: str
@@ -260,7 +260,7 @@ def nodes_of(instance: Instance, point: Mapping[str, Any], bounds: Callable[[str
     nodes.objective = nodes.place(program.objective, instance.checked.lines, ())
     for c in program.constraints:
         fixed = all(t.is_constant for t in instance.checked.constraints[c.name])
-        if not (is_rank(c) or fixed):  # what is fixed was checked when the givens were filled in
+        if not (is_rank(c) or fixed):  # fixed lines were checked when the givens were filled in
             nodes.read(line(instance.checked, c))
     return nodes
 

@@ -115,7 +115,7 @@ REDUCTIONS = (
 
 # Left out:
 # - the Gram root (only W.T @ W matters): programs of total error take workload.root, which has at most n rows
-# - queries without a target, in programs that ask for targets: they stand in no line of the program
+# - queries without a target, in programs that take targets: they are in no line of the program
 # - merging cells in programs of class rank: a search, which proves no more than the bound of l2_strategy;
 #   their number of rows p = n counts the cells, and with fewer rows than n a strategy may be worse
 # - merging cells in p_identity: over merged cells its strategy is no worse, but the identity over fewer cells

@@ -241,7 +241,7 @@ def _left_out(instance: Instance) -> Ints | None:
     tight = np.flatnonzero(limit == least[same])
     kept = ~implied
     kept[tight] = False
-    kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of those that say the same
+    kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of equal ones
     return None if kept.sum() > MOST_LEFT * len(kept) else np.where(kept, np.cumsum(kept) - 1, -1)
 
 

@@ -18,7 +18,7 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import ADD_REMOVE, AnyStrategy
 from mmopt.workloads import Workload
 
-# What a multiplier of cells and queries is lifted along.
+# The groups of axes along which a multiplier of cells and queries is lifted.
 CELLS_AND_QUERIES = frozenset({"cells", "queries"})
 # Of a program whose queries are those that have a target.
 WITH_TARGETS = frozenset({"workload.targets", "workload.representation"})

@@ -45,7 +45,7 @@ from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.split_arrays import Level, Split, lift
-from mmopt.sectors.measured import as_targets, asked_sources, matrix_of
+from mmopt.sectors.measured import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.residual import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import MOST_OF_A_ROW_SPACE, SECONDS_OF_LARGEST, SectorCells, why_not_of_few
@@ -253,7 +253,7 @@ def on_row_space(
     sources: dict[str, Split | Level] | str
     taken = {d.source for d in checked.program.givens}
     if taken & TARGET_SOURCES:
-        sources = asked_sources(cells.rows, cells, workload)
+        sources = sources_with_targets(cells.rows, cells, workload)
     else:
         sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
         if "workload.matrix" in taken:

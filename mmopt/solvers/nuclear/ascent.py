@@ -519,9 +519,9 @@ def _seen(colours: Ints, entries: Ints, places: Ints, count: int) -> npt.NDArray
 
 
 BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
-# Of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
+# The power of the privacy costs; 1 is the plain fixed point, above 2 stiff directions overshoot a little
 COST_POWER = 2.1
-GAP_LEFT = 0.2  # what equalising has to leave of the gap
+GAP_LEFT = 0.2  # the part of the gap that equalising may leave
 # Shares up to which steps are careful: it costs nothing, and workloads that are hard for arithmetic need it.
 CAREFUL_SHARES = 512
 SLOW_STEPS = 3  # steps that have not halved the gap, after which the next ones are careful too

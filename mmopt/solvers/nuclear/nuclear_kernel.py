@@ -52,7 +52,7 @@ SEAM = 6  # of the few that lie where cells that are not four apart meet
 ENDS = 5, 8, 11, 16, 23, 32  # cells at each end, in turn; their mean bends less where an end begins
 FEWEST_CELLS = 256  # cells for which it pays
 FEWEST_OF_FEW = 64  # cells that may themselves be started from every fourth
-MISSED_AGAIN = 0.8  # of what was missed with a fourth of the cells, found on prefixes and ranges
+MISSED_AGAIN = 0.8  # of the error with a fourth of the cells, measured on prefixes and ranges
 COARSE_GAP = 2e-7  # of the coarse problem
 COARSE_STEPS = 8
 MOST_ROUGHNESS = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
@@ -234,7 +234,7 @@ def _polar(part: QueryComponent, spectrum: Spectrum, p: Array) -> Array:
 def _complement(vectors: Array, count: int) -> Array:
     """``count`` orthonormal columns that are orthogonal to ``vectors``, orthonormal ones."""
     columns = np.cos(np.outer(np.arange(len(vectors)), np.arange(1, count + 1)) + 1.0)
-    for _ in range(2):  # the second time for what rounding left of the first
+    for _ in range(2):  # the second time removes the rounding of the first
         columns = np.linalg.qr(columns - vectors @ (vectors.T @ columns))[0]
     return np.asarray(columns)
 

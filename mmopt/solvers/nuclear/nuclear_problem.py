@@ -299,7 +299,7 @@ def _product(left: Array, values: Array, most: float) -> Array:
 
 
 MOST_JACOBI_COLUMNS = 256  # columns up to which Jacobi's method costs little
-BOTH_SCALED = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
+BOTH_SCALED = 2  # LAPACK's 'F': small values are right whatever the scales of rows and of columns
 
 
 def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
