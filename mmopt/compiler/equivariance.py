@@ -414,7 +414,7 @@ class _Blocks:
 
 
 def of_blocks(checked: Checked, passed: frozenset[str] = frozenset()) -> Composition:
-    """How the objective of a workload of independent blocks is made of theirs."""
+    """The rule by which the objective of a workload of independent blocks is made of theirs."""
     return _composition(checked, passed, _read_blocks(checked))
 
 

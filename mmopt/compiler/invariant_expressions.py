@@ -70,7 +70,7 @@ STRONG: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of an array: what is changed along it, by which degree; ``odd`` when it has a query's sign."""
+    """One axis of an array: the group that acts along it, the degree; ``odd`` when it has a query's sign."""
 
     group: str = ""  # "cells", "queries", "root", "basis"; "" for an axis that no action touches
     degree: float = 0.0
@@ -83,7 +83,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Acted:
-    """How an expression goes with the actions: along its axes, and with the index of each family.
+    """The way an expression goes with the actions: along its axes, and with the index of each family.
 
     ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``is_zero``: at a cell
     that no query touches.
@@ -189,7 +189,7 @@ class Acting:
         self.faults.setdefault(DROP_CELLS, f"{self.line}: {why}")
 
     def visit(self, expr: Expr) -> Acted:
-        """How an expression goes with the actions."""
+        """The way an expression goes with the actions."""
         match expr:
             case Number():
                 return Acted()

@@ -135,7 +135,7 @@ MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
 Set = tuple[int, ...]
 Split = tuple[npt.NDArray[np.bool_], Array]
-"""Which values of an attribute have a measure, and v (d,) on these."""
+"""A mask of the values of an attribute that have a measure, and v (d,) on these."""
 Terms = list[tuple[tuple[Array, ...], float]]
 """Products on one set of attributes: Gram matrices and weight."""
 
@@ -283,7 +283,7 @@ def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], 
 
 
 def check_size(products: Sequence[FewProduct], sizes: Sequence[int]) -> None:
-    """TooLargeError as ``root_trace_below`` at positive measures on so many values."""
+    """Raise TooLargeError as ``root_trace_below`` at positive measures on so many values."""
     with suppress(_Unproved):  # at any measures
         sets = _merged(_sets(products, [_split(np.ones(size)) for size in sizes]))
         _dimensions(sets, [size - 1 for size in sizes])

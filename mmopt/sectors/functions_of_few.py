@@ -322,7 +322,7 @@ def _count(bases: Sequence[AttributeBasis], component: SectorComponent) -> int:
 
 
 def copies(bases: Sequence[AttributeBasis], rests: Rests) -> int:
-    """How often the row space contains a component: the product of s - 1 over its rests."""
+    """The number of times that the row space contains a component: the product of s - 1 over its rests."""
     return math.prod(int(bases[i].sizes[o]) - 1 for i, o in rests)
 
 

@@ -79,7 +79,7 @@ def along(array: Array, axes: Axes, within: Axes) -> Array:
 
 
 def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float) -> TableSum:
-    """From tables over ascending axes, each an array of their sizes; the sum is off by ``rounding``."""
+    """The sum of tables over ascending axes, each an array of their sizes; it is off by ``rounding``."""
     short: dict[Axes, Array] = {}
     constant = lost = 0.0
     for axes, given in tables.items():

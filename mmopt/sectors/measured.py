@@ -138,7 +138,7 @@ class SectorLayout:
 
     @cached_property
     def _inverses(self) -> dict[int, Array]:
-        """By the object of the functions: the inverse of (1, functions) over classes."""
+        """The inverses of (1, functions) over classes, by the object of the functions."""
         return {}
 
     def inverse(self, attribute: int) -> Array:

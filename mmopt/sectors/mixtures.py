@@ -416,7 +416,7 @@ class MixedSteps:
         return MixedSteps((*self.places[last], place), (*self.misses[last], miss))
 
     def next(self) -> Array:
-        """Where the misses, were they linear, would be least, and the plain step from there."""
+        """The place where the misses, were they linear, would be least, and the plain step from there."""
         place, miss = self.places[-1], self.misses[-1]
         if len(self.places) == 1:
             return np.asarray(place + miss)

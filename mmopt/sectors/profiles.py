@@ -66,7 +66,7 @@ class Mixture:
 
     @property
     def total(self) -> float:
-        """Its mass, as the weights say."""
+        """The mass, by the weights."""
         return math.fsum(self.weights)
 
     def times(self, weights: Array) -> Mixture:
@@ -253,7 +253,7 @@ class ProfileFunctions:
 
     @cached_property
     def sets(self) -> tuple[Axes, ...]:
-        """Those of the tables and all their subsets, the empty one first."""
+        """The sets of the tables and all their subsets, the empty one first."""
         subsets = {v for u in self.unions for n in range(len(u) + 1) for v in itertools.combinations(u, n)}
         return tuple(sorted(subsets, key=lambda u: (len(u), u)))
 

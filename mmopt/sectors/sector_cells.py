@@ -112,7 +112,7 @@ class SectorCells(Spanned):
 
     @property
     def words(self) -> str:
-        """How it splits: "406 functions of the cells, 1 component of size up to 406"."""
+        """The sizes in words: "406 functions of the cells, 1 component of size up to 406"."""
         count = f"{self.count:,} component{'' if self.count == 1 else 's'}"
         return f"{self.kept:,} functions of the cells, {count} of size up to {self.largest:,}"
 

@@ -88,7 +88,7 @@ class Objective:
         return float(left.sum()), gradient
 
     def value(self, t: Array) -> float:
-        """Total error alone."""
+        """The total error alone."""
         return self.value_and_gradient(t)[0]
 
 
@@ -303,7 +303,7 @@ def search(
 
 
 def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
-    """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken.
+    """Take ``steps`` of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks; returns how many were taken.
 
     None is taken when the time is over: a start without a step keeps an infinite value.
     """
@@ -350,7 +350,7 @@ ARRAYS_OF_GRAM = 10  # of the size of the Gram matrix that are held at a time
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = float(env["W"].shape[1])
     return 8.0 * ARRAYS_OF_GRAM * n**2, SECONDS_OF_STARTS * n + CUBIC * n**3
 

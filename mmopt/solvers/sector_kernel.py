@@ -121,7 +121,7 @@ def takes(givens: Mapping[str, Any]) -> bool:
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes, besides those of any solve, and seconds; the latter to a factor of ten: a search decides.
+    """Bytes, without those of any solve, and seconds; the latter to a factor of ten: a search decides.
 
     Measured at a gap of ``TOLERANCE``, all prefixes of one and two attributes, CPU seconds: five of
     10 values 11, (3, 4, 5, 6, 30) 3, (2, 3, 5, 8, 12, 20, 30) 152; 12 of 2 to 30, every other by

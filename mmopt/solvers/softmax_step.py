@@ -159,7 +159,7 @@ ARRAYS_OF_QUERIES = 9  # the size of the queries that are held at a time
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
     m, (rank, n) = env["L"].shape[0], env["B"].shape
     memory = 8.0 * (ARRAYS_OF_QUERIES * m * n + 2.5 * (m + n) ** 2)
     return memory, 0.01 + TYPICAL_ITERATIONS * SECONDS_OF_ITERATION * (m + n) ** 2 * rank
@@ -230,7 +230,7 @@ def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:
 
 
 def search(soft: Soft) -> Search:
-    """Iterates: on the "way" with softer maxima, "there" with those asked for, the "end" if none is better.
+    """Iterates: on the "way" with softer maxima, "there" with the given ones, the "end" if none is better.
 
     The consumer sends the gap that it wants.
     """

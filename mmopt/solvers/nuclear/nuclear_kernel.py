@@ -176,7 +176,7 @@ HESSIAN = 0.5  # of the square of the weights
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
     memory, seconds = 0.0, 0.01
     has_targets = "B" in env or FORMS[program].problem is each_query
     for r, s in _shapes(env, has_targets):

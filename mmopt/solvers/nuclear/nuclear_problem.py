@@ -73,7 +73,7 @@ class Lines:
         return len(self.places)
 
     def ends(self) -> Ints:
-        """Where the entries of each line but the last end."""
+        """The ends of the entries of each line but the last."""
         return np.cumsum(np.bincount(self.rows, minlength=self.count))[:-1]
 
     def lengths(self, p: Array, q: Array | None) -> Lengths:
