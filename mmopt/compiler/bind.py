@@ -58,23 +58,23 @@ class Instance:
         ------
         OptionError, PrivacyError : numbers, or a workload, for which there is none; with the place.
         """
-        said = self.program.neighbours
-        if said is None:
+        declared = self.program.neighbours
+        if declared is None:
             return ADD_REMOVE
-        numbers = [dimension(e, self.checked.scope).value(self.sizes()) for e in said.numbers]
-        with placed(self.program.source.locate(said.span)):
-            match said.kind:
+        numbers = [dimension(e, self.checked.scope).value(self.sizes()) for e in declared.numbers]
+        with placed(self.program.source.locate(declared.span)):
+            match declared.kind:
                 case "add-remove" | "replace-one":
-                    found = Neighbours(said.kind)
+                    neighbours = Neighbours(declared.kind)
                 case "rows":
                     (k,) = numbers
-                    found = Neighbours("rows", k)
+                    neighbours = Neighbours("rows", k)
                 case "participation":
                     b, k = numbers
-                    found = Neighbours("participation", k, b)
+                    neighbours = Neighbours("participation", k, b)
                 case _:
-                    assert_never(said.kind)
-            return found.over(self.workload)
+                    assert_never(declared.kind)
+            return neighbours.over(self.workload)
 
     def sizes(self) -> dict[str, int]:
         """The dimensions by name."""
@@ -87,16 +87,16 @@ class Instance:
 
 
 def _targets(workload: Workload) -> Array:
-    found = workload.targets[np.isfinite(workload.targets)]
-    if not len(found):
+    targets = workload.targets[np.isfinite(workload.targets)]
+    if not len(targets):
         raise no_targets()
-    return found
+    return targets
 
 
 def _representation(workload: Workload) -> Array:
     _targets(workload)
-    asked = np.isfinite(workload.targets)
-    rows = workload.representation if asked.all() else workload.representation[asked]
+    has_target = np.isfinite(workload.targets)
+    rows = workload.representation if has_target.all() else workload.representation[has_target]
     if len(rows) < workload.m and np.linalg.matrix_rank(rows) < workload.rank:
         raise undetermined(workload.m - len(rows), workload.m)
     return rows
@@ -133,7 +133,7 @@ def bind(
     ProgramError : the program does not check.
     OptionError : a given that the program does not have, that is missing, or of the wrong shape; a size
         that lines cannot have (``sizes_of_lines``).
-    WorkloadError : the workload lacks what the program asks (accuracy targets).
+    WorkloadError : the workload lacks what the program needs (accuracy targets).
     TooLargeError : a source that would not fit in memory.
     PrivacyError : neighbours that the workload cannot have.
     """
@@ -163,7 +163,7 @@ def bind(
         from mmopt.compiler.to_cones import sizes_of_lines
 
         env |= sizes_of_lines(checked, env)
-    # A line on nothing that is chosen holds for what is given, or for no point at all.
+    # A line without variables holds for the givens, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):
         with placed(program.source.locate(constraint.span)):
@@ -174,8 +174,8 @@ def bind(
                 where=program.source.locate(constraint.span),
                 hint="it says nothing of what is chosen"
                 if constraint in fixed
-                else f"pass other values of what it is asked of: {', '.join(sorted(asked))}"
-                if (asked := _passed_alone(program, constraint))
+                else f"pass other values of what it is asked of: {', '.join(sorted(alone))}"
+                if (alone := _passed_alone(program, constraint))
                 else "give other design queries: independent rows from which every query can be derived",
             )
     kept = {name: value for name, value in env.items() if name not in shared.passing}
@@ -192,9 +192,9 @@ def _passed_alone(program: Program, constraint: Constraint) -> set[str]:
 
 
 def _bounds(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
-    """The balls of lets, computed when asked for; nothing is known of one that has no error bound.
+    """The balls of lets, computed on first use; a let without an error bound has an infinite one.
 
-    What a shipped closed form measures counts as exact: the figures are of the strategy as computed.
+    The measured expression of a shipped closed form counts as exact: figures are of the strategy as computed.
     """
     is_measured = checked.written.klass == "closed form" and is_shipped(checked, meaning=True)
     exact = names_in(checked.written.meaning.expr) if is_measured else frozenset()
@@ -213,7 +213,7 @@ def _bounds(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, 
 
 
 def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
-    """By how much a requirement is off, relatively; 0 where that may be nothing but rounding."""
+    """The relative error of a requirement; 0 where it may be rounding alone."""
     off = violation(constraint, env)
     if not RANGE_TOLERANCE < off <= REQUIREMENT or is_rank(constraint):
         return off
@@ -222,7 +222,7 @@ def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
 
 
 def _learn(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
-    """Dimensions of a name each become known by a shape."""
+    """Enter the sizes of dimensions that are a name each, from a shape."""
     for dim, size in zip(dims, shape, strict=True):
         if dim.name:
             env.setdefault(dim.name, int(size))
@@ -231,8 +231,8 @@ def _learn(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> No
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
     """The environment with every ``let`` computed, and the dimensions that typed lets introduce."""
     shared = share(checked.program)
-    found = _with_lets(checked.program, shared, env)
-    return {n: value for n, value in found.items() if n not in shared.passing}
+    filled = _with_lets(checked.program, shared, env)
+    return {n: value for n, value in filled.items() if n not in shared.passing}
 
 
 def _with_lets(program: Program, shared: Shared, env: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,12 +268,12 @@ def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any])
     if fault:
         raise OptionError(f"the given '{d.name}' {fault}", where=program.source.locate(d.span))
     if d.kind in ("psd", "symmetric"):
-        array = symmetric_part(array)  # what rounding has left
+        array = symmetric_part(array)  # removes rounding
     return array if array.ndim else float(array)
 
 
 def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
-    """Why an array is not what is declared, "" if it is; its dimensions become known."""
+    """Why an array is not as declared, "" if it is; its dimensions are entered in ``env``."""
     if array.ndim != len(d.dims):
         return f"has shape {array.shape}, a {d.kind} is declared"
     if not array.size:
@@ -304,7 +304,7 @@ def _is_dim(parameter: Assignment) -> bool:
 def _parameter(
     checked: Checked, parameter: Assignment, passed: Mapping[str, Any], env: dict[str, Any]
 ) -> float | int | Array:
-    """What the caller passes, or the default."""
+    """The value that the caller passes, or the default."""
     program, value = checked.program, passed.get(parameter.name, None)
     whole = _is_dim(parameter)
     if value is None:

@@ -1,22 +1,19 @@
-"""Actions that leave a program as it is, and programs on workloads put together of others.
+"""Actions that leave a program as it is, and programs on workloads that are composed of others.
 
-Which actions leave a program as it is: read from its tree, never from its name.
+**Actions** are decided by a program's tree, never by its name. Objective, constraints, certificate, repair
+and the meaning of the solution are typed by the actions of ``invariant_expressions.py``. If all of them go
+with an action, then a feasible point and multipliers of the changed workload become those of the given one,
+with the same objective and the same bound, and a solution of one is a solution of the other. Permutations and
+rotations have to be kept by every line. Repeating, splitting and changing the basis need not be kept by the
+repair and the meaning: a lifted point is repaired again, and it comes from a strategy (``from strategy``),
+whatever the program's own variables are.
 
-Objective, constraints, certificate, repair and what the solution means are typed by the actions of
-``invariant_expressions.py``. If all of them go with an action, then a feasible point and multipliers of the
-changed workload become those of the given one, with the same objective and the same bound, and a solution of
-one is a solution of the other. Permutations and rotations have to be kept by every line. Repeating, splitting
-and changing the basis need not be kept by the repair and the meaning: a lifted point is repaired again, and
-it comes from a strategy (``from strategy``), whatever the program's own variables are.
-
-How a program behaves on a workload put together of others: of blocks, or as a Kronecker product.
-
-*Blocks* (no query touches cells of two of them): every array is block diagonal, and a number that is made of
-it is the sum over the blocks (a trace) or the largest (a maximum, a variable that bounds a family of
-lines). *Kronecker product* of workloads: every array is the Kronecker product of those of the factors, and a
-number their product. Which of it holds follows from the same words of the table of atoms as in
-``invariant_expressions.py``. A number of the program's own (``<= 2``, a parameter of 3) would be there once
-for every factor: all such have to be one.
+**Composed workloads** are blocks or Kronecker products. *Blocks* (no query touches cells of two of them):
+every array is block diagonal, and a number that is made of it is the sum over the blocks (a trace) or the
+largest (a maximum, a variable that bounds a family of lines). *Kronecker product* of workloads: every array
+is the Kronecker product of those of the factors, and a number their product. Which of these holds follows
+from the same words of the table of atoms as in ``invariant_expressions.py``. A number in the program itself
+(``<= 2``, a parameter of 3) would count once for every factor: all such have to be one.
 
 Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
 parts make some of the whole, and their objective and bound are both the sum (or largest, or product) of the
@@ -67,7 +64,7 @@ STRONG_ONLY = (REPEAT_CELLS, DROP_CELLS, SPLIT_QUERIES, CHANGE_BASIS)
 
 @dataclass(frozen=True)
 class Equivariance:
-    """What a program is equivariant under.
+    """The actions under which a program is equivariant, and the axes of its multipliers.
 
     faults : for every action that changes the program, the line that is to blame and why.
     multipliers : the axes of the multipliers by constraint (``name[i, i]`` for a diagonal block).
@@ -88,26 +85,27 @@ class Equivariance:
 
 
 def equivariance(
-    checked: Checked, own: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
+    checked: Checked, passed: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
 ) -> Equivariance:
     """The actions that leave a program as it is.
 
     Parameters
     ----------
     checked : the program.
-    own : givens and parameters that the caller passes; an array that comes from outside goes with nothing.
+    passed : givens and parameters that the caller passes; an array that comes from outside goes with no
+        action.
     numbers : values of the parameters that are numbers, for exponents; a power whose exponent is not among
-        them goes with nothing.
+        them goes with no action.
     """
-    found = [_typed(checked, own, numbers or {}, chosen) for chosen in _choices(checked)]
-    return min(found, key=lambda e: len(e.faults))
+    readings = [_typed(checked, passed, numbers or {}, chosen) for chosen in _choices(checked)]
+    return min(readings, key=lambda e: len(e.faults))
 
 
-def _groups(checked: Checked, own: frozenset[str]) -> dict[str, set[str]]:
-    """Which groups act on a dimension, by its name."""
+def _groups(checked: Checked, passed: frozenset[str]) -> dict[str, set[str]]:
+    """The groups that act on a dimension, by its name."""
     groups: dict[str, set[str]] = {}
     for d in checked.program.givens:
-        if d.name not in own:
+        if d.name not in passed:
             for dim, axis in zip(d.dims, SOURCE_AXES.get(d.source, ()), strict=False):
                 for name in dim.symbols:
                     groups.setdefault(name, set()).add(axis.group)
@@ -115,7 +113,7 @@ def _groups(checked: Checked, own: frozenset[str]) -> dict[str, set[str]]:
 
 
 def _choices(checked: Checked) -> Iterator[dict[str, tuple[float, ...]]]:
-    """The degrees that what is chosen may have: the lines decide which of them they are."""
+    """The degrees that variables may have: the lines decide between them."""
     options = []
     for d in checked.program.choose:
         count = 1 if d.kind in ("psd", "symmetric") else len(d.dims)
@@ -126,19 +124,19 @@ def _choices(checked: Checked) -> Iterator[dict[str, tuple[float, ...]]]:
 
 def _typed(
     checked: Checked,
-    own: frozenset[str],
+    passed: frozenset[str],
     numbers: Mapping[str, float],
     chosen: Mapping[str, tuple[float, ...]],
 ) -> Equivariance:
     program = checked.program
-    several = _groups(checked, own)
-    groups = {name: min(found) for name, found in several.items()}
+    several = _groups(checked, passed)
+    groups = {name: min(acting) for name, acting in several.items()}
     visitor = Acting(checked.scope, groups, {}, numbers, {}, set(), "")
-    for name, found in several.items():
-        if len(found) > 1:
+    for name, acting in several.items():
+        if len(acting) > 1:
             visitor.line = "given"
-            visitor.lose(WEAK, found, f"'{name}' counts {' and '.join(sorted(found))}")
-    _givens(checked, own, visitor)
+            visitor.lose(WEAK, acting, f"'{name}' counts {' and '.join(sorted(acting))}")
+    _givens(checked, passed, visitor)
     for let in program.lets:
         visitor.line = let.name
         visitor.names[let.name] = visitor.visit(let.expr)
@@ -162,23 +160,23 @@ def _typed(
     return Equivariance(faults, multipliers, per_query)
 
 
-def _givens(checked: Checked, own: frozenset[str], visitor: Acting) -> None:
+def _givens(checked: Checked, passed: frozenset[str], visitor: Acting) -> None:
     program = checked.program
     for d in program.givens:
         axes = SOURCE_AXES.get(d.source)
         visitor.line = f"the given '{d.name}'"
-        if d.dims and (d.name in own or axes is None):
-            passed = d.name in own or not d.source
-            why = "passed by the caller" if passed else f"{d.source} is a choice among others"
+        if d.dims and (d.name in passed or axes is None):
+            is_passed = d.name in passed or not d.source
+            why = "passed by the caller" if is_passed else f"{d.source} is a choice among others"
             visitor.lose(WEAK, WEAK, why)
-        known = axes if axes is not None and d.name not in own else tuple(Axis() for _ in d.dims)
-        visitor.names[d.name] = Acted(known)
+        tracked = axes if axes is not None and d.name not in passed else tuple(Axis() for _ in d.dims)
+        visitor.names[d.name] = Acted(tracked)
     for p in program.parameters:
         if p.declared is not None and p.declared.kind == "dim":
             continue  # counts the rows of something that no action touches
         visitor.line = f"the parameter '{p.name}'"
         shaped = checked.types.get(p.name)
-        if shaped is not None and shaped.dims and p.name in own:
+        if shaped is not None and shaped.dims and p.name in passed:
             visitor.lose(WEAK, WEAK, "passed by the caller")
         acted = visitor.visit(p.expr)
         visitor.names[p.name] = Acted() if shaped is None or not shaped.dims else acted
@@ -214,13 +212,13 @@ def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple
 
 
 def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
-    """A line of a cell that no query touches has to hold there with zero for what it is about."""
+    """A line at a cell that no query touches has to hold there with zeros."""
     if not any(s.has_cells for s in sides) and not (c.family and visitor.group(c.family.dim) == "cells"):
         return
     signs = [infer(e, visitor.scope).sign for e in (c.relation.left, c.relation.right)]
     small, large = (0, 1) if c.relation.op == "<=" else (1, 0)
     zero = sides[small].has_cells and sides[small].vanishes
-    # Zero is at most what is not negative; or what is as large as something nonnegative at other cells.
+    # Zero is at most a side that is not negative, also one that bounds a nonnegative side at other cells.
     safe = signs[large] > 0 or (signs[small] > 0 and not sides[large].has_cells)
     both = all(s.has_cells and s.vanishes for s in sides)
     if not both and (c.relation.op == "==" or not (zero and safe)):
@@ -232,7 +230,7 @@ def _blocks(
 ) -> dict[str, tuple[Axis, ...]]:
     """A psd block matrix: entry (i, j) has the degrees of row i and of column j."""
     entries = [[visitor.visit(e) for e in row] for row in block.rows]
-    found: dict[str, tuple[Axis, ...]] = {}
+    multipliers: dict[str, tuple[Axis, ...]] = {}
     diagonal = [entries[i][i] for i in range(len(entries))]
     half = [d.index[index].degree / 2 if index in d.index else 0.0 for d in diagonal]
     for i, row in enumerate(entries):
@@ -247,9 +245,12 @@ def _blocks(
             if entry.has_cells and not entry.vanishes:
                 visitor.lose_untouched("does not hold at a cell by itself")
     for i, entry in enumerate(diagonal):
-        own = tuple(Axis(axis.group, 1.0 - 2.0 * half[i]) for axis in family)
-        found[f"{name}[{i}, {i}]"] = (*own, *(replace(a, degree=1.0 - a.degree) for a in entry.axes))
-    return found
+        indexed = tuple(Axis(axis.group, 1.0 - 2.0 * half[i]) for axis in family)
+        multipliers[f"{name}[{i}, {i}]"] = (
+            *indexed,
+            *(replace(a, degree=1.0 - a.degree) for a in entry.axes),
+        )
+    return multipliers
 
 
 def _sides(visitor: Acting, entry: Acted, is_row: bool, down: Acted, across: Acted) -> None:
@@ -301,28 +302,28 @@ class _NotSo(Exception):
     """An expression that does not go with the parts; the text says which."""
 
 
-def _composition(checked: Checked, own: frozenset[str], reading: Generator[str, None, str]) -> Composition:
-    """What a reading of the program comes to, which names each line before it looks at it."""
-    if passed := _passed(checked, own):
-        return Composition("", f"{passed} does not come from the workload")
+def _composition(checked: Checked, passed: frozenset[str], reading: Generator[str, None, str]) -> Composition:
+    """The result of a reading of the program, a generator that names each line before it reads the line."""
+    if outside := _passed(checked, passed):
+        return Composition("", f"{outside} does not come from the workload")
     line = ""
     try:
         while True:
             line = next(reading)
     except StopIteration as end:
         return Composition(end.value)
-    except _NotSo as found:
-        return Composition("", f"{line}: {found}")
+    except _NotSo as reason:
+        return Composition("", f"{line}: {reason}")
 
 
-def _passed(checked: Checked, own: frozenset[str]) -> str:
+def _passed(checked: Checked, passed: frozenset[str]) -> str:
     """The first array that does not come from the workload as a whole; "" when all do."""
     program = checked.program
     for d in program.givens:
-        if d.dims and (d.name in own or d.source not in SOURCE_AXES):
+        if d.dims and (d.name in passed or d.source not in SOURCE_AXES):
             return f"the given '{d.name}'"
     for p in program.parameters:
-        if p.name in own and (p.name not in checked.types or checked.types[p.name].dims):
+        if p.name in passed and (p.name not in checked.types or checked.types[p.name].dims):
             return f"the parameter '{p.name}'"
     return ""
 
@@ -332,8 +333,8 @@ def _passed(checked: Checked, own: frozenset[str]) -> str:
 
 @dataclass
 class _Blocks:
-    """Says of a number how it is made of the parts': "sum", "largest", "shared", or "each" (the same for all,
-    or one per entry). Arrays are "each" when they are block diagonal, vectors whatever they hold."""
+    """The visitor that tells how a number is made of the parts': "sum", "largest", "shared", or "each" (the
+    same for all, or one per entry). Matrices are "each" when they are block diagonal, vectors always."""
 
     scope: Scope
     shared: frozenset[str]
@@ -363,9 +364,13 @@ class _Blocks:
         word, over = ATOMS[expr.atom].equivariance, dict(expr.options).get("axis")
         if word in ("identity", "ones"):
             return "each"
-        known = infer(expr, self.scope)
+        inferred = infer(expr, self.scope)
         kinds = [self.visit(a) for a in expr.args]
-        if word in _KEPT - {"product"} or word == "entrywise" or (word == "product" and not known.is_scalar):
+        if (
+            word in _KEPT - {"product"}
+            or word == "entrywise"
+            or (word == "product" and not inferred.is_scalar)
+        ):
             return self._kept(expr, kinds)
         if word == "extreme":
             argument, made = infer(expr.args[0], self.scope), LARGEST_PART
@@ -408,9 +413,9 @@ class _Blocks:
         raise _NotSo(f"'{expr.atom}' of a number made of all parts")
 
 
-def of_blocks(checked: Checked, own: frozenset[str] = frozenset()) -> Composition:
-    """How the objective of a workload of independent blocks is made of theirs."""
-    return _composition(checked, own, _read_blocks(checked))
+def of_blocks(checked: Checked, passed: frozenset[str] = frozenset()) -> Composition:
+    """The rule by which the objective of a workload of independent blocks is made of theirs."""
+    return _composition(checked, passed, _read_blocks(checked))
 
 
 def _read_blocks(checked: Checked) -> Generator[str, None, str]:
@@ -468,14 +473,14 @@ def _factors(expr: Expr, scope: Scope, others: frozenset[str]) -> None:
 
 
 def of_factors(
-    checked: Checked, own: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
+    checked: Checked, passed: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
 ) -> Composition:
     """Whether the objective of a Kronecker product is the product of those of the factors.
 
     ``numbers``: the parameters that are numbers; one that is missing may have any value.
     """
     ones = {name for name, number in (numbers or {}).items() if number == 1.0}
-    return _composition(checked, own, _read_factors(checked, ones))
+    return _composition(checked, passed, _read_factors(checked, ones))
 
 
 def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]:

@@ -1,7 +1,5 @@
 """Actions on a workload, and how each expression of a program changes with them.
 
-What may be done to a workload without changing a problem, and how an array goes along.
-
 An *action* changes the arrays that a workload gives to a program: it permutes cells, repeats them, rotates
 a basis. Along each axis an array goes with it by a *degree*. When a cell is replaced by s equal ones, an
 array of degree a gets s copies of the cell's entry, each times s**-a: a strategy's Gram matrix repeats its
@@ -10,9 +8,8 @@ when the degrees of what is summed add up to 1, a maximum when they add up to 0.
 several rows t w, with the sum of the t**2 equal to 1, has degree 1/2 in the queries and 1 in targets and
 variances. A basis changed to T B has degree 0, the coefficients in it degree 1, so that they cancel.
 
-How every expression goes with the actions: one visitor, by the atoms' word ``equivariance``.
-
-The words of the table of atoms, and what they mean here:
+One visitor types every expression, by the word ``equivariance`` of its atom. The words of the table of atoms
+mean here:
 
 linear       entry by entry, and equivariant under rotations: sums, differences, minus
 entrywise    entry by entry: degrees add or multiply as ``Atom.degrees`` says; rotations are lost
@@ -49,10 +46,10 @@ SPLIT_QUERIES = "splitting queries into multiples"
 ROTATE_ROOT = "rotating the queries"
 ROTATE_BASIS = "rotating the basis"
 CHANGE_BASIS = "changing the basis"
-# What leaves every workload that is solved in place of another as it is.
+# Actions that leave a program as it is wherever one workload is solved in place of another.
 PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 
-# What is lost along an axis of a group by anything but an equivariant atom, and by degrees that do not fit.
+# Actions lost along an axis of a group: by an atom that is not equivariant, and by degrees that do not fit.
 WEAK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "cells": (PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS),
@@ -73,7 +70,7 @@ STRONG: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of an array: what is changed along it, by which degree; ``odd`` when it has a query's sign."""
+    """One axis of an array: the group that acts along it, the degree; ``odd`` when it has a query's sign."""
 
     group: str = ""  # "cells", "queries", "root", "basis"; "" for an axis that no action touches
     degree: float = 0.0
@@ -86,7 +83,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Acted:
-    """How an expression goes with the actions: along its axes, and with the index of each family.
+    """The way an expression goes with the actions: along its axes, and with the index of each family.
 
     ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``is_zero``: at a cell
     that no query touches.
@@ -114,7 +111,7 @@ class Acted:
 
     @property
     def vanishes(self) -> bool:
-        """Whether it is zero at a cell that no query touches; so is what has no cells."""
+        """Whether it is zero at a cell that no query touches; also where it has no cells."""
         return self.is_zero or not self.has_cells
 
 
@@ -128,7 +125,7 @@ def close(a: float, b: float) -> bool:
 
 
 def multiplied(one: Axis | None, two: Axis) -> Axis:
-    """An axis along which two things are multiplied."""
+    """An axis along which two factors are multiplied."""
     return two if one is None else Axis(one.group, one.degree + two.degree, one.odd != two.odd)
 
 
@@ -170,12 +167,12 @@ class Acting:
 
     def group(self, dim: Dim) -> str:
         """The group that acts on a dimension of an expression."""
-        found = {self.groups.get(name, "") for name in dim.symbols} - {""}
-        if not found:
+        acting = {self.groups.get(name, "") for name in dim.symbols} - {""}
+        if not acting:
             return ""
-        if len(found) > 1 or not dim.name:
-            self.lose(WEAK, found, f"a dimension {dim}")
-        return min(found)
+        if len(acting) > 1 or not dim.name:
+            self.lose(WEAK, acting, f"a dimension {dim}")
+        return min(acting)
 
     def lose(self, table: Mapping[str, tuple[str, ...]], groups: Iterable[str], why: str) -> None:
         """Note that the actions on these groups change the value of the line."""
@@ -184,15 +181,15 @@ class Acting:
                 self.faults.setdefault(action, f"{self.line}: {why}")
 
     def lose_rotations(self, axes: Iterable[Axis], why: str) -> None:
-        """Note that rotations of any of these axes do."""
+        """Note that rotations of any of these axes change the value of the line."""
         self.lose(WEAK, {a.group for a in axes if a.is_rotated}, why)
 
     def lose_untouched(self, why: str) -> None:
-        """Note that leaving out untouched cells does."""
+        """Note that leaving out untouched cells changes the value of the line."""
         self.faults.setdefault(DROP_CELLS, f"{self.line}: {why}")
 
     def visit(self, expr: Expr) -> Acted:
-        """How an expression goes with the actions."""
+        """The way an expression goes with the actions."""
         match expr:
             case Number():
                 return Acted()
@@ -303,11 +300,11 @@ class Acting:
 
     def _indices(self, one: Acted, two: Acted) -> dict[str, Axis]:
         """The indices of a sum; one that only one side has is of degree 0 in the other."""
-        found = {**two.index, **one.index}
-        for name, axis in found.items():
+        indices = {**two.index, **one.index}
+        for name, axis in indices.items():
             here, there = (x.index.get(name, Axis(axis.group)) for x in (one, two))
             self._same((here,), (there,))
-        return found
+        return indices
 
     def _entrywise(self, expr: Apply, args: list[Acted]) -> Acted:
         atom = ATOMS[expr.atom]
@@ -359,7 +356,7 @@ class Acting:
     # -- over an axis --------------------------------------------------------------------------------
 
     def _sum_over(self, axis: Axis, why: str) -> None:
-        """Along an axis something is added up."""
+        """Note that the entries along an axis are added up."""
         self.summed.add(axis.group)
         if axis.group != "root" and not close(axis.degree, 1.0):
             self.lose(STRONG, {axis.group}, why)
@@ -377,7 +374,7 @@ class Acting:
                 self._sum_over(axis, f"'{expr.atom}' counts every copy")
             elif word == "soft" or not close(axis.degree, 0.0) or axis.odd:
                 self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
-            # Zeros for untouched cells do not change a sum, or a maximum of what is not negative.
+            # Zeros for untouched cells do not change a sum, or a maximum of nonnegative entries.
             harmless = arg.vanishes and (word == "sum" or infer(expr.args[0], self.scope).sign > 0)
             if axis.group == "cells" and not harmless:
                 self.lose_untouched(f"'{expr.atom}' over untouched cells")
@@ -417,8 +414,8 @@ class Acting:
         return replace(arg, axes=(axis,), diagonal=False)
 
     def _inverse(self, arg: Acted) -> Acted:
-        own = 0.0 if arg.diagonal else 1.0
-        axes = tuple(replace(a, degree=own - a.degree) for a in reversed(arg.axes))
+        total = 0.0 if arg.diagonal else 1.0
+        axes = tuple(replace(a, degree=total - a.degree) for a in reversed(arg.axes))
         return replace(arg, axes=axes, index=scaled(arg.index, -1.0))
 
     def _spectrum(self, expr: Apply, arg: Acted) -> Acted:

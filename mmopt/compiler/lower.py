@@ -43,7 +43,7 @@ class Lowered:
     ``rows`` has, for constraints whose rows were scaled, the factor of each row: a multiplier of the
     program is the solver's times this. ``corners`` has, for multipliers of diagonal blocks of psd
     constraints, the constraint and its rows (first, last + 1). ``places`` has, for lines of which only some
-    entries were handed over, where these stand in the array of all, and its shape.
+    entries were handed over, their places in the array of all, and its shape.
     """
 
     problem: Any
@@ -86,9 +86,9 @@ class _Lowering:
             case Apply(atom="sum", args=(Entries() as entries,)):
                 return self.cp.sum(self.entries(entries, points(entries, env), scope, env))
             case Apply(atom="trace"):
-                found = trace_inverse(e, scope)
-                if found:
-                    return self.trace_inverse(*found, scope, env)
+                inverse = trace_inverse(e, scope)
+                if inverse:
+                    return self.trace_inverse(*inverse, scope, env)
             case Apply(atom="inv" | "root"):
                 return self.bounded(e, scope, env)
             case Apply(atom="diag", args=(Apply(atom="matmul") as product,)) if not infer(
@@ -115,7 +115,7 @@ class _Lowering:
         return self.cp.hstack([self.expr(e.body, inner, {**env, **one}) for one in at.envs])
 
     def placed(self, e: Entries, scope: Scope, env: Mapping[str, Any]) -> Any:
-        """The same in their places in an array of zeros."""
+        """The entries in their places in an array of zeros."""
         at = points(e, env)
         vector = self.entries(e, at, scope, env)
         size = math.prod(at.shape)
@@ -157,7 +157,7 @@ class _Lowering:
         lt = self.product(left, scope, env) if left else np.eye(side)
         is_gram = np.array_equal(r, lt.T)
         m = r if is_gram else factor(r @ lt).T
-        # More columns than rows say no more than a square root of M Mᵀ does.
+        # If M has more columns than rows, a square root of M Mᵀ will do.
         if m.shape[1] > m.shape[0]:
             m = np.asarray(np.linalg.qr(m.T, mode="r")).T
         # Of small weights the inverse is large; balanced, solvers get further.
@@ -170,12 +170,12 @@ class _Lowering:
         return expression if expression.is_symmetric() else symmetric_wrap(expression)
 
     def bounded(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
-        """One Y for all places where it stands: Y >= inv(F) in the Loewner order, or Y <= root(F).
+        """One Y for all places of the expression: Y >= inv(F) in the Loewner order, or Y <= root(F).
 
         The latter from Y Y <= F, since the root is monotone.
         """
-        for known, variable in self.blocks:
-            if known == e:
+        for earlier, variable in self.blocks:
+            if earlier == e:
                 return variable
         f = self.expr(e.args[0], scope, env)
         side = infer(e, scope).dims[0].value(self.instance.sizes())
@@ -204,11 +204,11 @@ class _Lowering:
         assert family is not None
         each = [{**env, family.index: i} for i in range(family.dim.value(self.instance.sizes()))]
         if decided.pair:
-            return [self.second_order(decided.pair, scope, 1, own) for own in each]
-        return [self.relation(decided.relation, scope, own) for own in each]
+            return [self.second_order(decided.pair, scope, 1, indexed) for indexed in each]
+        return [self.relation(decided.relation, scope, indexed) for indexed in each]
 
     def by_entry(self, decided: Line, left: Entries, right: Entries) -> list[Any]:
-        """A line for two indices, or with a condition: one constraint of all entries asked for."""
+        """A line for two indices, or with a condition: one constraint of all selected entries."""
         at = points(left, self.instance.env)
         if not len(at.places):
             return []
@@ -243,7 +243,7 @@ class _Lowering:
         return self.compared(r.op, left, right)
 
     def compared(self, op: str, left: Any, right: Any) -> Any:
-        """The sides in their order: with a number on the left Python would ask the right one, reversed."""
+        """The sides compared in their order; with a number on the left Python would compare them reversed."""
         is_number = isinstance(left, int | float | np.ndarray | np.generic)
         return COMPARE[op](self.cp.Constant(left) if is_number else left, right)
 
@@ -276,7 +276,7 @@ def lower(instance: Instance) -> Lowered:
 
 
 def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:
-    """Where the diagonal blocks stand from whose duals the certificate starts."""
+    """The places of the diagonal blocks whose duals start the certificate."""
     sizes = instance.sizes()
     blocks = {c.name: c for c in instance.program.constraints}
     out: dict[str, tuple[str, int, int]] = {}

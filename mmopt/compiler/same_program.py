@@ -1,11 +1,11 @@
 """Whether a program is another one under other names: by its tree, never by the name of its file.
 
-What is chosen, the objective and the constraints have to agree up to a renaming of givens, variables,
-dimensions and indices, with transposes pushed to the leaves; neither the order of the constraints matters
-nor whether one is written with ``<=`` or with ``>=``. Repairs, certificates and what the solution means need
-not agree: a point is scored against the program that was asked for.
+Variables, the objective and the constraints have to agree up to a renaming of givens, variables, dimensions
+and indices, with transposes pushed to the leaves; neither the order of the constraints matters nor whether
+one is written with ``<=`` or with ``>=``. Repairs, certificates and the meaning of the solution need not
+agree: a point is scored against the user's program.
 
-Whether the proof of a shipped program is about another one too is asked more strictly (``is_shipped``).
+The test whether the proof of a shipped program also holds for another one is stricter (``is_shipped``).
 """
 
 from __future__ import annotations
@@ -33,37 +33,39 @@ class Renaming:
     dims: dict[str, str] = field(default_factory=dict)
     constraints: dict[str, str] = field(default_factory=dict)
 
-    def pair(self, known: str, asked: str, dims: bool = False) -> bool:
+    def pair(self, name: str, other: str, dims: bool = False) -> bool:
         """Note that two names mean the same; False when one already means something else."""
-        found = self.dims if dims else self.names
-        if known not in found and asked in found.values():
+        pairs = self.dims if dims else self.names
+        if name not in pairs and other in pairs.values():
             return False
-        return found.setdefault(known, asked) == asked
+        return pairs.setdefault(name, other) == other
 
     def copy(self) -> Renaming:
         return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))
 
 
 @lru_cache(maxsize=1024)
-def match(known: Checked, asked: Checked) -> Renaming | None:
-    """The renaming that turns ``known`` into ``asked``, or None when they are different problems.
+def match(source: Checked, target: Checked) -> Renaming | None:
+    """The renaming that turns ``source`` into ``target``, or None when they are different problems.
 
-    Asked for two programs once; nobody changes what comes out.
+    It is computed once for two programs, so the result must not be changed.
     """
-    a, b = known.program, asked.program
+    a, b = source.program, target.program
     if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
         return None
     if len(a.constraints) != len(b.constraints):
         return None
     start = Renaming()
-    if not _same(_plain(known, a.objective), _plain(asked, b.objective), start):
+    if not _same(_plain(source, a.objective), _plain(target, b.objective), start):
         return None
     is_short = len(b.constraints) <= MOST_PERMUTED
     for order in itertools.permutations(b.constraints) if is_short else [b.constraints]:
-        found = start.copy()
+        renaming = start.copy()
         pairs = zip(a.constraints, order, strict=True)
-        if all(_same_line(known, x, asked, y, found) for x, y in pairs) and _same_kinds(known, asked, found):
-            return found
+        if all(_same_line(source, x, target, y, renaming) for x, y in pairs) and _same_kinds(
+            source, target, renaming
+        ):
+            return renaming
     return None
 
 
@@ -73,41 +75,43 @@ def _plain(checked: Checked, expr: Expr) -> Expr:
     def symmetric(e: Expr) -> bool:
         if isinstance(e, Number):
             return True
-        found = checked.types.get(e.id) if isinstance(e, Name) else None
-        return found is not None and (found.symmetric or found.psd or found.is_scalar)
+        inferred = checked.types.get(e.id) if isinstance(e, Name) else None
+        return inferred is not None and (inferred.symmetric or inferred.psd or inferred.is_scalar)
 
     return normal(expr, symmetric)
 
 
-def _same(a: Any, b: Any, found: Renaming) -> bool:
+def _same(a: Any, b: Any, renaming: Renaming) -> bool:
     """Whether two trees, or parts of trees, differ in names only."""
     if type(a) is not type(b):
         return False
     if isinstance(a, Name):
-        return found.pair(a.id, b.id)
+        return renaming.pair(a.id, b.id)
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(_same(x, y, found) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(_same(x, y, renaming) for x, y in zip(a, b, strict=True))
     if is_dataclass(a):
         inner = [f.name for f in fields(a) if f.compare]
-        return all(_same(getattr(a, name), getattr(b, name), found) for name in inner)
+        return all(_same(getattr(a, name), getattr(b, name), renaming) for name in inner)
     return bool(a == b)
 
 
-def _same_line(known: Checked, a: Constraint, asked: Checked, b: Constraint, found: Renaming) -> bool:
-    found.constraints[a.name] = b.name
+def _same_line(source: Checked, a: Constraint, target: Checked, b: Constraint, renaming: Renaming) -> bool:
+    renaming.constraints[a.name] = b.name
     if (a.family is None) != (b.family is None):
         return False
-    local = found.copy()  # the index of a family is known in its line only
+    local = renaming.copy()  # the index of a family exists in its line only
     if a.family is not None and b.family is not None:
         local.names.pop(a.family.index, None)
-        if not (_same_dim(a.family.dim, b.family.dim, found) and local.pair(a.family.index, b.family.index)):
+        if not (
+            _same_dim(a.family.dim, b.family.dim, renaming) and local.pair(a.family.index, b.family.index)
+        ):
             return False
-    (left, op, right), (first, other, second) = _sides(known, a), _sides(asked, b)
+    (left, op, right), (first, other, second) = _sides(source, a), _sides(target, b)
     if op != other or not (_same(left, first, local) and _same(right, second, local)):
         return False
     if a.family is not None:
         local.names.pop(a.family.index)
-    found.names.update(local.names)
+    renaming.names.update(local.names)
     return True
 
 
@@ -117,22 +121,22 @@ def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
     return (right, FLIPPED[r.op], left) if r.op in FLIPPED else (left, r.op, right)
 
 
-def _same_dim(a: Dim, b: Dim, found: Renaming) -> bool:
+def _same_dim(a: Dim, b: Dim, renaming: Renaming) -> bool:
     """Dimensions that are one symbol each; anything longer has to be written alike."""
-    return bool(b.name) and found.pair(a.name, b.name, dims=True) if a.name else a == b
+    return bool(b.name) and renaming.pair(a.name, b.name, dims=True) if a.name else a == b
 
 
-def _same_kinds(known: Checked, asked: Checked, found: Renaming) -> bool:
-    """What is chosen is chosen in both, of the same kind and sign; what is given is of the same shape."""
-    chosen: Mapping[str, tuple[str, str]] = {d.name: (d.kind, d.sign) for d in known.program.choose}
-    others = {d.name: (d.kind, d.sign) for d in asked.program.choose}
-    for x, y in found.names.items():
+def _same_kinds(source: Checked, target: Checked, renaming: Renaming) -> bool:
+    """Whether variables agree in both, with the same kind and sign, and givens have the same shape."""
+    chosen: Mapping[str, tuple[str, str]] = {d.name: (d.kind, d.sign) for d in source.program.choose}
+    others = {d.name: (d.kind, d.sign) for d in target.program.choose}
+    for x, y in renaming.names.items():
         if chosen.get(x) != others.get(y):
             return False
-        a, b = known.types.get(x), asked.types.get(y)
+        a, b = source.types.get(x), target.types.get(y)
         if a is not None and b is not None and (len(a.dims) != len(b.dims) or (a.sign and a.sign != b.sign)):
             return False
-    return set(chosen) <= set(found.names)
+    return set(chosen) <= set(renaming.names)
 
 
 # Fields of a program that decide nothing that is claimed of a point; nor do those that are never compared:
@@ -147,7 +151,7 @@ NO_CLAIM = (
     "adoption",  # how a strategy from elsewhere becomes a point, likewise
 )
 FIELDS_OF_CLAIMS = tuple(f.name for f in fields(Program) if f.compare and f.name not in NO_CLAIM)
-# What a proof may use of them: a bound is on the objective, whatever value and strategy a point stands for.
+# The fields that a proof may use: a bound is on the objective, whatever value and strategy a point means.
 FIELDS_OF_MEANING = ("meaning", "neighbours")
 FIELDS_OF_PROOF = tuple(n for n in FIELDS_OF_CLAIMS if n not in ("name", "value", *FIELDS_OF_MEANING))
 FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that hold a name of the author's
@@ -158,8 +162,8 @@ def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
     """Whether the proof of a shipped program is one of this program, as it is written.
 
     All lines that a proof may use have to agree, in their order and as they are written, up to names; the
-    names of constraints and where multipliers start do not matter. ``meaning``: what a solution stands for
-    has to agree too.
+    names of constraints and where multipliers start do not matter. ``meaning``: the meaning of a solution has
+    to agree too.
     """
     program = checked.written
     is_same = program.name in program_names() and program == shipped(program.name).written
@@ -200,7 +204,7 @@ def _form(program: Program, meaning: bool) -> Any:
             else:
                 form.append(plain(inner))
         if isinstance(value, Constraint) and value.family is not None:
-            names.pop(value.family.index)  # known in its line only
+            names.pop(value.family.index)  # exists in its line only
         return tuple(form)
 
     return tuple(plain(getattr(program, name)) for name in (*FIELDS_OF_PROOF, *FIELDS_OF_MEANING * meaning))

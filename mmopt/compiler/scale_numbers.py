@@ -1,14 +1,13 @@
 """Scaling: the same program with numbers near one, and the way back, exactly.
 
-First-order solvers need it (`all ranges` over 32 cells: 16,550 iterations as given, 75 scaled). The
-compiler owns it, so that no program file has to speak of it.
+First-order solvers need it (`all ranges` over 32 cells: 16,550 iterations as given, 75 scaled). The compiler
+does it, so that no program file has to.
 
 It goes by units: how every quantity of a program scales when the workload or the targets are scaled. If W is
 multiplied by s, some variables keep their value and some are multiplied by a power of s. Those powers follow
 from the lines of the program as units do in physics: both sides of a relation have the same, products add
-them, an inverse negates them. Solving for them tells how to scale any program exactly, also one that a user
-wrote this morning. A program whose lines do not agree (``W + 1``) has no such scaling; it is then solved as
-given, and says so.
+them, an inverse negates them. Solving for them tells how to scale any program exactly, also a user's new one.
+A program whose lines do not agree (``W + 1``) has no such scaling; it is then solved as given, and says so.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Scaling:
 
     @property
     def smallest_unit(self) -> float:
-        """The smallest unit of a variable or a line, at most 1: what a scaled 1 is in the program's own."""
+        """The smallest unit of a variable or a line, at most 1: the size of a scaled 1 before scaling."""
         lines = (self.objective / factor for factor in self.multipliers.values())
         return min([1.0, *self.variables.values(), *lines])
 
@@ -58,13 +57,13 @@ class Scaling:
         self, variables: Mapping[str, Array], multipliers: Mapping[str, Array]
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Variables and multipliers of the scaled program as those of the original one."""
-        known = self.multipliers
+        factors = self.multipliers
         point = {name: value * self.variables[name] for name, value in variables.items()}
-        return point, {name: value * known[name] for name, value in multipliers.items() if name in known}
+        return point, {name: value * factors[name] for name, value in multipliers.items() if name in factors}
 
 
 def _scales(instance: Instance) -> dict[str, float]:
-    """The queries' scale makes columns of length one; the targets', a privacy cost near one.
+    """Scales of the queries, for columns of length one, and of the targets, for a privacy cost near one.
 
     The cost is estimated by its lower bound at uniform multipliers (the certificate of
     ``fitness_for_use``): the covariance and its inverse are then of the same size.
@@ -82,16 +81,16 @@ def _scales(instance: Instance) -> dict[str, float]:
 def units_of(instance: Instance) -> Units | str:
     """The units of a program at an instance, or the first line that agrees on none (as ``infer_units``).
 
-    What has no source is a number as it is, or else (limits of a cost, say) has units of its own.
+    A given without a source is a number as it is, or else (limits of a cost, say) has units of its own.
     """
     parameters = instance.program.parameters
     arrays = {p.name for p in parameters if p.declared is not None and p.declared.dims}
     numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
-    own = instance.own | arrays
-    free = infer_units(instance.program, {name: {} for name in own}, numbers)
+    with_units = instance.own | arrays
+    free = infer_units(instance.program, {name: {} for name in with_units}, numbers)
     if isinstance(free, Units):
         return free
-    return infer_units(instance.program, {name: {f"@{name}": 1.0} for name in own}, numbers)
+    return infer_units(instance.program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
@@ -118,7 +117,7 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
 
 Degree = dict[str, float]
 
-# What is multiplied by which power of the queries' scale and of the targets' scale.
+# The powers of the queries' scale and of the targets' scale by which sources are multiplied.
 SOURCE_UNITS: Mapping[str, Degree] = {
     "workload.matrix": {"queries": 1},
     "workload.root": {"queries": 1},
@@ -134,7 +133,7 @@ SOURCE_UNITS: Mapping[str, Degree] = {
 
 @dataclass(frozen=True)
 class Units:
-    """Powers of each unit for what is given (array parameters too), what is chosen, and the lines.
+    """Powers of each unit for givens (array parameters too), variables, and the lines.
 
     A psd block has none: its ends scale differently. Its diagonal blocks do, as ``name[i, i]``.
     """
@@ -145,7 +144,7 @@ class Units:
     objective: Degree
 
     def factor(self, degree: Degree, scales: Mapping[str, float]) -> float:
-        """The number by which something of this degree is multiplied."""
+        """The number by which a quantity of this degree is multiplied."""
         return float(np.prod([scales[u] ** power for u, power in degree.items()]))
 
 
@@ -160,8 +159,8 @@ class _Equations:
 
     def number(self, expr: Expr) -> Expr | None:
         """The value of a parameter, in an exponent."""
-        known = self.values.get(expr.id) if isinstance(expr, Name) else None
-        return None if known is None else Number(known, expr.span)
+        value = self.values.get(expr.id) if isinstance(expr, Name) else None
+        return None if value is None else Number(value, expr.span)
 
     def unknown(self) -> Degree:
         self.fresh += 1
@@ -217,7 +216,7 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
         case Apply(atom=atom, args=args):
             powers = ATOMS[atom].degrees
             if powers is not None:
-                # A degree of 0 is not looked at: a dimension, or what only picks rows.
+                # A degree of 0 is not counted: a dimension, or an argument that only picks rows.
                 return _plus(
                     {}, *((_degree(a, eq), power) for a, power in zip(args, powers, strict=True) if power)
                 )
@@ -255,7 +254,9 @@ def infer_units(
     def filled(degree: Degree) -> Degree:
         return _plus({}, *((solved(key), power) for key, power in degree.items()))
 
-    givens, chosen, lines = ({name: filled(degree) for name, degree in own.items()} for own in read[:3])
+    givens, chosen, lines = (
+        {name: filled(degree) for name, degree in degrees.items()} for degrees in read[:3]
+    )
     return Units(givens, chosen, lines, filled(read[3]))
 
 
@@ -266,11 +267,11 @@ def _read(
     eq.names.update({d.name: dict(SOURCE_UNITS.get(d.source, {})) for d in program.givens})
     eq.names.update(sources)
     given = dict(eq.names)
-    own = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
+    chosen = {d.name: {f"@{d.name}": 1.0} for d in program.choose}
     for let in program.lets:
         eq.line = let.name
         eq.names[let.name] = _degree(let.expr, eq)
-    eq.names.update(own)
+    eq.names.update(chosen)
     eq.line = "objective"
     objective = _degree(program.objective, eq)
     constraints: dict[str, Degree] = {}
@@ -286,7 +287,7 @@ def _read(
             continue
         constraints[c.name] = _degree(left, eq)
         eq.equal(constraints[c.name], _degree(right, eq))
-    return given, own, constraints, objective
+    return given, chosen, constraints, objective
 
 
 def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
@@ -294,7 +295,7 @@ def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
     keys = sorted({k for row in rows for k in row})
     unknown = [k for k in keys if k[0] in "?@"]
     units = [k for k in keys if k[0] not in "?@"]
-    a, b = (np.array([[row.get(k, 0.0) for k in own] for row in rows]) for own in (unknown, units))
+    a, b = (np.array([[row.get(k, 0.0) for k in group] for row in rows]) for group in (unknown, units))
     z = np.linalg.lstsq(a, -b, rcond=None)[0] if rows and unknown else np.zeros((len(unknown), len(units)))
     if rows and np.abs(a @ z + b).max(initial=0.0) > 1e-9:
         return None

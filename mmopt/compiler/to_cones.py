@@ -1,11 +1,7 @@
-"""The cones of each line of a program, and the sizes of its cone problem.
+"""The cones of each line of a program, decided from the tree, and the sizes of its cone problem.
 
-How each line of a program goes to the cones, decided from the tree before anything is built.
-
-The forecast counts these lines and the lowering builds them, so that what is predicted is what is
-handed over.
-
-What lines count, once the sizes are known: ranges, variables, entries that are there, rows of factors.
+The forecast counts these lines and the lowering builds them, so that the predicted problem is the one handed
+over. Once the sizes are known, ranges, variables, existing entries and rows of factors are counted.
 """
 
 from __future__ import annotations
@@ -98,9 +94,9 @@ def line(checked: Checked, constraint: Constraint) -> Line:
 def _together(parts: Sequence[Expr], family: Family, scope: Scope) -> list[Expr] | None:
     """The parts of a line for all indices at once; None where one has no such form.
 
-    A vector is as long as its family: ``x[i] >= 1 for i in n - 2`` says nothing of the last two entries.
+    A vector has to be as long as its family: ``x[i] >= 1 for i in n - 2`` leaves out the last two entries.
     """
-    found: list[Expr] = []
+    wholes: list[Expr] = []
     for part in parts:
         whole = vectorised(part, family.index)
         if whole is None:
@@ -112,8 +108,8 @@ def _together(parts: Sequence[Expr], family: Family, scope: Scope) -> list[Expr]
                 return None
             if dims != (family.dim,):
                 return None
-        found.append(whole)
-    return found
+        wholes.append(whole)
+    return wholes
 
 
 def _is_psd_block(relation: Relation) -> bool:
@@ -141,10 +137,10 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
     nodes: list[Apply] = []
 
     def visit(e: Expr) -> None:
-        found = trace_inverse(e, scope)
-        if found:
-            traces.append(found)
-            visit(found[0])
+        inverse = trace_inverse(e, scope)
+        if inverse:
+            traces.append(inverse)
+            visit(inverse[0])
             return
         if (
             isinstance(e, Apply)
@@ -166,7 +162,7 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
 
 
 def _expressions(checked: Checked) -> Iterator[tuple[Expr, Scope, str, Family | None]]:
-    """The objective and the sides of constraints, each with the line that it is from, and what repeats it."""
+    """The objective and the sides of constraints, each with its line and the family that repeats it."""
     yield checked.program.objective, checked.lines, "objective", None
     for c in checked.program.constraints:
         decided = line(checked, c)
@@ -205,8 +201,8 @@ def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, i
     atoms_before: set[Apply] = set()
     for expr, scope, origin, family in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
-        for found in traces:
-            side, width = _trace_block(found, scope, sizes)
+        for trace in traces:
+            side, width = _trace_block(trace, scope, sizes)
             yield Cone("psd", side + width, 1, origin), _triangle(width)
         for node in nodes:
             if node not in nodes_before:
@@ -221,12 +217,12 @@ def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, i
 def _of_atoms(
     expr: Expr, scope: Scope, sizes: Mapping[str, int], repeated: int, before: set[Apply]
 ) -> Iterator[tuple[str, int, int, int]]:
-    """(kind, size, count, unknowns) for what the atoms of an expression add.
+    """(kind, size, count, unknowns) of the cones that the atoms of an expression add.
 
-    ``repeated``: how often the line of a family stands; 0 where there is none. Then an atom of several places
-    is lowered once, as cvxpy does; ``before`` has those that are.
+    ``repeated``: how often the line of a family is repeated; 0 where there is none. Then an atom of several
+    places is lowered once, as cvxpy does; ``before`` has those lowered so far.
     """
-    # A block matrix is affine in its entries: no curved atom stands inside.
+    # A block matrix is affine in its entries: no curved atom is inside.
     if isinstance(expr, Entries):
         yield from _of_atoms(
             expr.body, scope.among(expr), sizes, (repeated or 1) * count_entries(expr, sizes), before
@@ -238,14 +234,14 @@ def _of_atoms(
     for inner in expr.args:
         yield from _of_atoms(inner, scope, sizes, repeated, before)
     form = ATOMS[expr.atom].cones
-    # A quotient bends by what is below.
+    # A quotient is curved in its denominator.
     args = [infer(a, scope) for a in (expr.args[-1:] if expr.atom == "div" else expr.args)]
-    known = next((a for a in args if not a.is_constant), None)
-    if form is None or known is None or expr in before:
+    varying = next((a for a in args if not a.is_constant), None)
+    if form is None or varying is None or expr in before:
         return
     if not repeated:
         before.add(expr)
-    shape = tuple(dim.value(sizes) for dim in known.dims)
+    shape = tuple(dim.value(sizes) for dim in varying.dims)
     exponent = constant(expr.args[1]) if expr.atom == "pow" else None
     added = form(shape, _entries(infer(expr, scope), sizes), 1.0 if exponent is None else exponent)
     times = repeated or 1
@@ -253,7 +249,7 @@ def _of_atoms(
 
 
 def count_entries(entries: Entries, sizes: Mapping[str, int]) -> int:
-    """The entries that are asked for; all, where that depends on a number that is no dimension."""
+    """The number of selected entries; of all, if the selection depends on a number that is no dimension."""
     try:
         return len(points(entries, sizes).places)
     except KeyError:
@@ -295,8 +291,8 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
 
 
 def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
-    """The entries of the largest unknown square matrix that is multiplied by a known one."""
-    found = [0]
+    """The entries of the largest square variable that is multiplied by a constant matrix."""
+    counts = [0]
     for product, inner in scoped(expr, scope):
         if isinstance(product, Apply) and product.atom == "matmul":
             kinds = [infer(factor, inner) for factor in chain(product)]
@@ -304,8 +300,8 @@ def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
                 unknown = [
                     kind.dims[0].value(sizes) for kind in kinds if kind.is_matrix and not kind.is_constant
                 ]
-                found += [_triangle(side) for side in unknown]
-    return max(found)
+                counts += [_triangle(side) for side in unknown]
+    return max(counts)
 
 
 def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
@@ -320,17 +316,17 @@ def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
 
 
 def _trace_block(
-    found: tuple[Expr, list[Expr], list[Expr]], scope: Scope, sizes: Mapping[str, int]
+    trace: tuple[Expr, list[Expr], list[Expr]], scope: Scope, sizes: Mapping[str, int]
 ) -> tuple[int, int]:
     """Sides of F and of T in the block [[F, M], [Mᵀ, T]] of ``trace(L @ inv(F) @ R)``."""
-    inner, left, right = found
+    inner, left, right = trace
     side = infer(inner, scope).dims[0].value(sizes)
     ends = infer((right or left)[-1], scope).dims if (right or left) else ()
     return side, min(ends[-1].value(sizes), side) if ends else side
 
 
 def sizes_of_lines(checked: Checked, env: Mapping[str, Any]) -> dict[str, int]:
-    """The dimensions of ``env``, and the numbers of rows that no shape but that of a value tells: of factors.
+    """The dimensions of ``env``, and the numbers of rows of factors, which only a value's shape tells.
 
     Raises
     ------
@@ -374,13 +370,13 @@ def _nodes(checked: Checked) -> Iterator[tuple[Expr, Scope]]:
 
 
 def _rows(dims: tuple[Dim, ...], shape: tuple[int, ...], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Numbers of rows that are known by the value alone."""
+    """Numbers of rows that only the value tells."""
     each = zip(dims, shape, strict=False)
     return {dim.name: int(n) for dim, n in each if dim.name.startswith("?") and dim.name not in sizes}
 
 
 def _count(checked: Checked, family: Family, sizes: Mapping[str, int]) -> int | None:
-    """How many indices there are; None where that is not known."""
+    """The number of indices; None where it depends on missing sizes."""
     if not family.dim.symbols <= sizes.keys():
         return None
     count = family.dim.value(sizes)

@@ -1,20 +1,17 @@
-"""The search for measures and strategies, for total error and for targets.
+"""The search for measures of the cells and for strategies, for queries of few attributes.
 
-Better and better measures of the cells, and strategies, for queries of few attributes.
+Every measure has a bound, every strategy a total error; the best of each so far are kept.
 
-First the best single product of measures: each is multiplied by the square of the mean of f given the
-attribute's value, which is 1 where nothing is to be gained. Then strategies whose f is level
-(``mixtures.py``). Then mixtures of some products (``mixtures.py``). Then columns: cells where f is
-large are added to the best product, and all weights are changed by a Newton step, the best point on the
-simplex of the second-order model of t (fully corrective column generation, Wynn 1970 and Fedorov 1972 for
-designs). Every measure has a bound, every strategy a total error; each is kept where it is the best so far.
+**Total error.** First the best single product of measures: each measure is multiplied by the square of the
+mean of f given the attribute's value, which is 1 where nothing is to be gained. Then strategies whose f is
+level, and mixtures of some products (both in ``mixtures.py``). Then columns: cells where f is large are added
+to the best product, and all weights change by a Newton step, to the best point on the simplex of the
+second-order model of t (fully corrective column generation, Wynn 1970 and Fedorov 1972 for designs).
 
-Better and better measures, shares of the queries and strategies, for queries with targets.
-
-As ``best_design.py``, with shares of the queries beside the weights of the mixture (``mixtures.py``). A
-strategy is worth its longest column times its largest variance next to the target. First one product of
-measures and the shares are made better in turn, the latter by Newton steps; then level strategies,
-each at the best shares for its moments; then columns, and Newton steps of all weights together.
+**Targets.** The shares of the queries are searched for together with the weights of the mixture. A strategy
+is worth its longest column times its largest variance relative to the target. First one product of measures
+and the shares are improved in turn, the shares by Newton steps; then level strategies, each at the best
+shares for its moments; then columns, and Newton steps of all weights together.
 """
 
 from __future__ import annotations
@@ -31,9 +28,9 @@ import scipy.linalg
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.matrix_functions import eigh, is_definite
 from mmopt.sectors.mixtures import (
-    AskedShares,
     Columns,
     MixedSteps,
+    QueryShares,
     Solved,
     Spectrum,
     best_on_simplex,
@@ -51,9 +48,9 @@ from mmopt.sectors.row_space import RowSpace
 
 PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
 POWER = 2.0  # of the multiplicative steps (``mixtures.py``)
-LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that nobody asks of keeps some measure
+LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that no query looks at keeps some measure
 LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
-LEVEL_SHARE = 0.02  # of the gap that what is not level may be
+LEVEL_SHARE = 0.02  # f - 1 at most this part of the gap counts as level
 LEVEL_FALL = 0.01  # of the gap in a step, for which it goes on
 MIXED_RISE = 0.02  # of the gap, that a mixture has to rise by for the next
 STARTS = 48  # cells that each search starts from, of each kind
@@ -70,8 +67,7 @@ class Design:
 
     measure : of mass 1. bound : t² of it, below the total error of every strategy, as computed.
     parts : N of the strategy. value : its total error at the longest column that was found, t² max f, not
-    proved. total : t² alone, tr(R N⁻¹ Rᵀ). shares : those of the bound of queries that have targets
-    (``best_design.py``).
+    proved. total : t² alone, tr(R N⁻¹ Rᵀ). shares : those of the bound, for queries that have targets.
     """
 
     measure: Mixture
@@ -89,14 +85,14 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """A strategy that is of no measure; ``bound``: its total error where its longest column is 1."""
+    """A strategy that comes from no measure; ``bound``: its total error where its longest column is 1."""
 
     parts: tuple[Array, ...]
     bound: float
 
     @staticmethod
     def of(space: RowSpace, parts: Sequence[Array]) -> _Given:
-        """Directions in which it has next to nothing are left out, as those that no query asks."""
+        """A given N; directions in which it is next to zero are left out: no query has any part in them."""
         each = []
         for part, root in zip(parts, space.root.parts, strict=True):
             if is_definite(part, len(part) * EPS * float(np.trace(part))):  # a quarter of the time
@@ -111,33 +107,33 @@ class _Given:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Where long columns are looked for: the space, and what is drawn by."""
+    """The search for long columns: the space, and the generator of its random starts."""
 
     space: RowSpace
     rng: np.random.Generator
 
-    def cells(self, found: Spectrum | _Given, measure: Mixture, known: Ints) -> tuple[Ints, Array]:
-        """Cells to which nothing near is better, and their f, descending; from draws and from known ones."""
+    def cells(self, strategy: Spectrum | _Given, measure: Mixture, last: Ints) -> tuple[Ints, Array]:
+        """Cells to which no neighbour is better, and their f, descending; from draws and the last cells."""
         chosen = self.rng.choice(measure.count, STARTS, p=measure.weights / measure.weights.sum())
         drawn = [
-            [self.rng.choice(own.shape[1], p=own[at] / own[at].sum()) for at in chosen]
-            for own in measure.factors
+            [self.rng.choice(measures.shape[1], p=measures[at] / measures[at].sum()) for at in chosen]
+            for measures in measure.factors
         ]
         anywhere = [self.rng.integers(o, size=STARTS) for o in self.space.shape]
-        starts = [np.array(drawn).T, np.array(anywhere).T, known[:STARTS]]
-        profile = self.space.profile(found.parts)
+        starts = [np.array(drawn).T, np.array(anywhere).T, last[:STARTS]]
+        profile = self.space.profile(strategy.parts)
         return climbed(profile, self.space.shape, np.concatenate(starts))
 
     def better(
-        self, design: Design, found: Spectrum | _Given, heights: Array, measure: Mixture | None = None
+        self, design: Design, strategy: Spectrum | _Given, heights: Array, measure: Mixture | None = None
     ) -> Design:
-        """The design with what is better than what it has: bound by the measure, value by the heights."""
-        if measure is not None and found.bound > design.bound:
-            design = replace(design, measure=measure, bound=found.bound)
-        value = found.bound * float(heights.max())
+        """The design with the bound of the measure, and the value by the heights, where they are better."""
+        if measure is not None and strategy.bound > design.bound:
+            design = replace(design, measure=measure, bound=strategy.bound)
+        value = strategy.bound * float(heights.max())
         if value >= design.value:
             return design
-        return replace(design, parts=found.parts, total=found.bound, value=value)
+        return replace(design, parts=strategy.parts, total=strategy.bound, value=value)
 
 
 def designs(
@@ -145,28 +141,28 @@ def designs(
     seed: int = 0,
     first: Callable[[], Sequence[Array] | None] = lambda: None,
 ) -> Iterator[Design]:
-    """Designs, each no worse than the one before; ends where the gap is rounding or nothing gets better.
+    """Designs, each no worse than the one before; they end where the gap is rounding or nothing improves.
 
     Parameters
     ----------
     seed : of the draws of cells where the search starts.
-    first : N of a strategy that is known, asked for after the uniform measure.
+    first : returns N of a strategy from elsewhere; called after the uniform measure.
 
     Raises
     ------
-    TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); who iterates may stop at any time.
+    TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); the caller may stop at any time.
     """
     search = Search(space, np.random.default_rng(seed))
-    uniform = Mixture(np.ones(1), tuple(own[None] for own in space.uniform))
+    uniform = Mixture(np.ones(1), tuple(shares[None] for shares in space.uniform))
     design: Design | None = None
     cells = np.zeros((0, len(space.shape)), dtype=np.int64)
-    for measure, found in products_of_rising_t(space, uniform):
-        cells, heights = search.cells(found, measure, cells)
-        parts, value = found.parts, found.bound * float(heights[0])
-        start = design or Design(measure, found.bound, parts, found.bound, value)
-        new = search.better(start, found, heights, measure)
-        if design is None and (known := first()) is not None:
-            given = _Given.of(space, known)
+    for measure, strategy in products_of_rising_t(space, uniform):
+        cells, heights = search.cells(strategy, measure, cells)
+        parts, value = strategy.parts, strategy.bound * float(heights[0])
+        start = design or Design(measure, strategy.bound, parts, strategy.bound, value)
+        new = search.better(start, strategy, heights, measure)
+        if design is None and (initial := first()) is not None:
+            given = _Given.of(space, initial)
             cells, heights = search.cells(given, measure, cells)
             new = search.better(new, given, heights)
         design = new
@@ -176,10 +172,10 @@ def designs(
     for design in level_designs(search, design, product, search.better):  # noqa: B020 - each from the last
         yield design
     if design.gap > CLOSE:
-        for mixture, found in mixtures_of_rising_t(space, product, search.rng):
-            cells, heights = search.cells(found, mixture, cells)
-            rise = found.bound / design.bound - 1.0
-            design = search.better(design, found, heights, mixture)
+        for mixture, strategy in mixtures_of_rising_t(space, product, search.rng):
+            cells, heights = search.cells(strategy, mixture, cells)
+            rise = strategy.bound / design.bound - 1.0
+            design = search.better(design, strategy, heights, mixture)
             yield design
             if 0.0 < rise < MIXED_RISE * design.gap:
                 break
@@ -195,15 +191,15 @@ def level_designs(
 ) -> Iterator[Design]:
     """Designs from level strategies about a product of measures, of densities that may be negative.
 
-    better : the design with what is better of a spectrum and its heights of f. solved : the spectrum at
+    better : improves the design by a spectrum and its heights of f, where it can. solved : the spectrum at
     moments.
     """
-    profiles = search.space.profiles([own[0] for own in product.factors])
+    profiles = search.space.profiles([measures[0] for measures in product.factors])
     cells, since, least = np.zeros((0, len(search.space.shape)), dtype=np.int64), 0, math.inf
-    for step, found in enumerate(level_strategies(search.space, profiles, product, solved)):
-        cells, heights = search.cells(found, product, cells)
-        new = better(design, found, heights)
-        # Where shares move, too, what is flatter need not be better.
+    for step, strategy in enumerate(level_strategies(search.space, profiles, product, solved)):
+        cells, heights = search.cells(strategy, product, cells)
+        new = better(design, strategy, heights)
+        # Where shares move, too, a flatter strategy need not be better.
         is_flatter = solved is None and heights[0] < least
         is_better = is_flatter or new.gap < design.gap * (1.0 - LEVEL_FALL)
         design, since = new, 0 if is_better else since + 1
@@ -217,30 +213,30 @@ def level_designs(
 def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:
     """Single products of rising t, until no attribute's measure promises more."""
     measure = start
-    found = spectrum(space, space.moments(measure))
+    strategy = spectrum(space, space.moments(measure))
     steps = MixedSteps()
     for _ in range(PRODUCT_STEPS):
-        yield measure, found
-        means = space.means(measure, found.parts)
-        if max(float(own.max()) for own in means) <= 1.0 + PRODUCT_CLOSE:
+        yield measure, strategy
+        means = space.means(measure, strategy.parts)
+        if max(float(mean.max()) for mean in means) <= 1.0 + PRODUCT_CLOSE:
             return
-        miss = POWER * np.log(np.maximum(np.concatenate([own[0] for own in means]), LEAST_MEAN))
-        steps = steps.with_step(np.log(np.concatenate([own[0] for own in measure.factors])), miss)
+        miss = POWER * np.log(np.maximum(np.concatenate([mean[0] for mean in means]), LEAST_MEAN))
+        steps = steps.with_step(np.log(np.concatenate([factor[0] for factor in measure.factors])), miss)
         for target in (steps.next(), steps.places[-1] + miss, steps.places[-1] + miss / POWER):
             new = _product_of(target, space.shape)
             better = spectrum(space, space.moments(new))
-            if better.total > found.total:
+            if better.total > strategy.total:
                 break
         else:
             return
-        measure, found = new, better
+        measure, strategy = new, better
 
 
 def _product_of(logarithms: Array, shape: Sequence[int]) -> Mixture:
-    """One product of measures, from the logarithms of multiples of all of them in a row."""
+    """One product of measures, from the logarithms of multiples of them, one measure after the other."""
     each = np.split(logarithms, np.cumsum(shape)[:-1])
-    factors = [np.exp(np.maximum(own - own.max(), LEAST_LOGARITHM))[None] for own in each]
-    return Mixture(np.ones(1), tuple(own / own.sum() for own in factors))
+    factors = [np.exp(np.maximum(logs - logs.max(), LEAST_LOGARITHM))[None] for logs in each]
+    return Mixture(np.ones(1), tuple(factor / factor.sum() for factor in factors))
 
 
 def _columns(search: Search, design: Design, mixture: Mixture, cells: Ints) -> Iterator[Design]:
@@ -248,57 +244,61 @@ def _columns(search: Search, design: Design, mixture: Mixture, cells: Ints) -> I
     space = search.space
     often = space.space.multiplicities.tolist()
     columns = columns_of(space, mixture)
-    found = spectrum(space, columns.moments(mixture.weights))
+    strategy = spectrum(space, columns.moments(mixture.weights))
     while True:
-        cells, heights = search.cells(found, mixture, cells)
-        design = search.better(design, found, heights, mixture)
+        cells, heights = search.cells(strategy, mixture, cells)
+        design = search.better(design, strategy, heights, mixture)
         yield design
         if heights[0] <= 1.0 + CLOSE or design.gap <= CLOSE:
             return
-        added = added_cells(search, found, mixture, cells, heights)
+        added = added_cells(search, strategy, mixture, cells, heights)
         if len(added):
             mixture = mixture.with_cells(added)
             columns = columns.joined(columns_of_cells(space, added))
-        weights, found_next = _reweighted(space, columns, mixture.weights, found, often)
-        if found_next is found and not len(added):
+        weights, next_strategy = _reweighted(space, columns, mixture.weights, strategy, often)
+        if next_strategy is strategy and not len(added):
             return
         kept = weights > DROPPED
         kept[0] = True  # the product, so that every query is seen
-        mixture = Mixture(weights[kept] / weights[kept].sum(), tuple(own[kept] for own in mixture.factors))
-        columns, found = columns.kept(kept), found_next
+        mixture = Mixture(
+            weights[kept] / weights[kept].sum(), tuple(factor[kept] for factor in mixture.factors)
+        )
+        columns, strategy = columns.kept(kept), next_strategy
 
 
-def added_cells(search: Search, found: Spectrum, mixture: Mixture, cells: Ints, heights: Array) -> Ints:
+def added_cells(search: Search, strategy: Spectrum, mixture: Mixture, cells: Ints, heights: Array) -> Ints:
     """Cells with large f that are not in the mixture: the local maxima, then those nearly as high."""
-    more = high_neighbours(search.space.profile(found.parts), search.space.shape, cells, heights)
-    known = {tuple(own) for own in np.stack([f.argmax(axis=1) for f in mixture.factors], axis=1)[1:].tolist()}
-    found_cells = dict.fromkeys(map(tuple, np.concatenate([cells[heights > 1.0 + CLOSE], more]).tolist()))
+    more = high_neighbours(search.space.profile(strategy.parts), search.space.shape, cells, heights)
+    present = {
+        tuple(cell) for cell in np.stack([f.argmax(axis=1) for f in mixture.factors], axis=1)[1:].tolist()
+    }
+    candidates = dict.fromkeys(map(tuple, np.concatenate([cells[heights > 1.0 + CLOSE], more]).tolist()))
     room = min(MOST_ADDED, MOST_COLUMNS - mixture.count)
-    new = [own for own in found_cells if own not in known][: max(0, room)]
+    new = [cell for cell in candidates if cell not in present][: max(0, room)]
     return np.array(new, dtype=np.int64).reshape(len(new), cells.shape[1])
 
 
 def _reweighted(
-    space: RowSpace, columns: Columns, weights: Array, found: Spectrum, often: Sequence[float]
+    space: RowSpace, columns: Columns, weights: Array, strategy: Spectrum, often: Sequence[float]
 ) -> tuple[Array, Spectrum]:
     """A Newton step of the weights, halved until t does not fall."""
-    slopes, curvature = slopes_and_curvature(columns, found, often)
-    gradient = found.total / 2.0 * slopes - curvature @ weights
+    slopes, curvature = slopes_and_curvature(columns, strategy, often)
+    gradient = strategy.total / 2.0 * slopes - curvature @ weights
     kept = LEAST_SHARE * weights
     moved = kept + best_on_simplex(gradient + curvature @ kept, curvature, 1.0 - LEAST_SHARE)
     while True:
         new = spectrum(space, columns.moments(moved))
-        if new.total >= found.total:
+        if new.total >= strategy.total:
             return moved, new
         moved = (weights + moved) / 2.0
         if float(np.abs(moved - weights).max()) <= DROPPED:
-            return weights, found
+            return weights, strategy
 
 
 ROUNDS = 20
 STEPS_A_ROUND = 3  # of the product of measures
 NEWTON_STEPS = 6  # of the shares, for moments that are held
-TARGETS_CLOSE = 1e-3  # of the largest slope to 1, for what comes next to be worth more
+TARGETS_CLOSE = 1e-3  # of the largest slope to 1, from which the next step is worth more
 LEAST_KEPT = 0.1  # of its weight that a column or an orbit keeps in a step
 LEAST_OF_QUERY = 1e-10  # so that every query is seen
 FLAT = 1e-9
@@ -312,15 +312,15 @@ class _Weighed:
     columns: Columns
     weights: Array
     shares: Array
-    found: Spectrum
+    strategy: Spectrum
 
 
 @dataclass(frozen=True, eq=False)
 class _Targets:
-    """What is searched: the space, its cells and queries."""
+    """The space of a search with targets, its queries, and the search for long columns."""
 
     space: RowSpace
-    asked: AskedShares
+    queries: QueryShares
     search: Search
 
     @property
@@ -328,22 +328,22 @@ class _Targets:
         return [float(often) for often in self.space.space.multiplicities]
 
     def weighed(self, columns: Columns, weights: Array, shares: Array) -> _Weighed:
-        """At weights and shares that are brought to the sum 1."""
+        """The columns at weights and shares scaled to sum 1, and the spectrum."""
         weights, shares = weights / weights.sum(), np.maximum(shares, LEAST_OF_QUERY)
         shares = shares / shares.sum()
-        found = spectrum(self.asked.weighing(self.space, shares), columns.moments(weights))
-        return _Weighed(columns, weights, shares, found)
+        strategy = spectrum(self.queries.weighing(self.space, shares), columns.moments(weights))
+        return _Weighed(columns, weights, shares, strategy)
 
     def stepped(self, at: _Weighed) -> _Weighed:
         """A Newton step of weights and shares, halved until t does not fall; the same if none is better."""
-        slopes, curvature = slopes_and_curvature(at.columns, at.found, self.often, self.asked)
+        slopes, curvature = slopes_and_curvature(at.columns, at.strategy, self.often, self.queries)
         place = np.concatenate([at.weights, at.shares])
-        gradient = at.found.total / 2.0 * slopes - curvature @ place
+        gradient = at.strategy.total / 2.0 * slopes - curvature @ place
         kept = LEAST_KEPT * place
         moved = kept + best_on_simplex(gradient + curvature @ kept, curvature, 2.0 * (1.0 - LEAST_KEPT))
         while float(np.abs(moved - place).max()) > DROPPED:
             new = self.weighed(at.columns, *np.split(moved, [len(at.weights)]))
-            if new.found.total >= at.found.total:
+            if new.strategy.total >= at.strategy.total:
                 return new
             moved = (place + moved) / 2.0
         return at
@@ -354,58 +354,60 @@ class _Targets:
         at = self.weighed(columns, np.ones(1), shares)
         for _ in range(NEWTON_STEPS):
             new = self.stepped(at)
-            is_done = new is at or self.worst(new.found) <= 1.0 + TARGETS_CLOSE
+            is_done = new is at or self.worst(new.strategy) <= 1.0 + TARGETS_CLOSE
             at = new
             if is_done:
                 break
-        return at.shares, at.found
+        return at.shares, at.strategy
 
-    def worst(self, found: Spectrum) -> float:
+    def worst(self, strategy: Spectrum) -> float:
         """The largest variance at N next to its target, over t²."""
-        return float(self.asked.slopes(found, self.often).max())
+        return float(self.queries.slopes(strategy, self.often).max())
 
-    def largest(self, found: Spectrum) -> float:
+    def largest(self, strategy: Spectrum) -> float:
         """The largest variance next to its target of N as it is; infinity where it is singular."""
-        total = np.zeros(len(self.asked.sizes))
-        for at, (own, part, often) in enumerate(zip(self.asked.rows, found.parts, self.often, strict=True)):
+        total = np.zeros(len(self.queries.sizes))
+        for at, (rows, part, often) in enumerate(
+            zip(self.queries.rows, strategy.parts, self.often, strict=True)
+        ):
             values, vectors = eigh(part)
             if not values.min(initial=np.inf) > LEAST_DEFINITE * values.max(initial=0.0):
                 return np.inf
-            total += often * self.asked.joined(np.square(own @ vectors) @ (1.0 / values), at)
+            total += often * self.queries.joined(np.square(rows @ vectors) @ (1.0 / values), at)
         return float(total.max())
 
 
-def target_designs(space: RowSpace, asked: AskedShares, seed: int = 0) -> Iterator[Design]:
-    """Designs, each no worse than the one before; ends where nothing gets better.
+def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iterator[Design]:
+    """Designs, each no worse than the one before; they end where nothing improves.
 
     ``seed``: of the draws of cells where the search for long columns starts.
 
     Raises
     ------
-    TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); who iterates may stop at any time.
+    TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); the caller may stop at any time.
     """
-    targets = _Targets(space, asked, Search(space, np.random.default_rng(seed)))
+    targets = _Targets(space, queries, Search(space, np.random.default_rng(seed)))
     cells = np.zeros((0, len(space.shape)), dtype=np.int64)
-    measure, shares = Mixture(np.ones(1), tuple(own[None] for own in space.uniform)), asked.even
+    measure, shares = Mixture(np.ones(1), tuple(uniform[None] for uniform in space.uniform)), queries.even
     design: Design | None = None
     for _ in range(ROUNDS):
-        rising = products_of_rising_t(asked.weighing(space, shares), measure)
-        *_, (measure, found) = itertools.islice(rising, STEPS_A_ROUND)
-        before = found.total
-        shares, found = targets.with_shares(found.moments, shares)
-        cells, heights = targets.search.cells(found, measure, cells)
-        design = _better(targets, design, found, heights, (measure, shares))
+        rising = products_of_rising_t(queries.weighing(space, shares), measure)
+        *_, (measure, strategy) = itertools.islice(rising, STEPS_A_ROUND)
+        before = strategy.total
+        shares, strategy = targets.with_shares(strategy.moments, shares)
+        cells, heights = targets.search.cells(strategy, measure, cells)
+        design = _better(targets, design, strategy, heights, (measure, shares))
         yield design
-        if found.total <= before * (1.0 + TARGETS_CLOSE / 100.0):
+        if strategy.total <= before * (1.0 + TARGETS_CLOSE / 100.0):
             break
     assert design is not None
     product, of_product = measure, shares
 
     def solved(moments: Sequence[Array]) -> Spectrum:
-        """At the best shares for these moments, from those of the last."""
+        """The spectrum at the best shares for these moments, starting from the last shares."""
         nonlocal shares
-        shares, found = targets.with_shares(moments, shares)
-        return found
+        shares, strategy = targets.with_shares(moments, shares)
+        return strategy
 
     better = functools.partial(_better, targets)
     for design in level_designs(targets.search, design, product, better, solved):  # noqa: B020 - as above
@@ -416,19 +418,19 @@ def target_designs(space: RowSpace, asked: AskedShares, seed: int = 0) -> Iterat
 def _better(
     targets: _Targets,
     design: Design | None,
-    found: Spectrum,
+    strategy: Spectrum,
     heights: Array,
     bounding: tuple[Mixture, Array] | None = None,
 ) -> Design:
     """The design with what is better: the bound of a measure and shares, the value of the strategy."""
-    total = targets.largest(found)
+    total = targets.largest(strategy)
     value = total * float(heights[0])
     if design is None:
         assert bounding is not None
-        return Design(bounding[0], found.bound, found.parts, total, value, shares=bounding[1])
-    if bounding is not None and found.bound > design.bound:
-        design = replace(design, measure=bounding[0], shares=bounding[1], bound=found.bound)
-    return replace(design, parts=found.parts, total=total, value=value) if value < design.value else design
+        return Design(bounding[0], strategy.bound, strategy.parts, total, value, shares=bounding[1])
+    if bounding is not None and strategy.bound > design.bound:
+        design = replace(design, measure=bounding[0], shares=bounding[1], bound=strategy.bound)
+    return replace(design, parts=strategy.parts, total=total, value=value) if value < design.value else design
 
 
 def _target_columns(
@@ -438,12 +440,12 @@ def _target_columns(
     space = targets.space
     at = targets.weighed(columns_of(space, mixture), mixture.weights, shares)
     while True:
-        cells, heights = targets.search.cells(at.found, mixture, cells)
-        design = _better(targets, design, at.found, heights, (mixture, at.shares))
+        cells, heights = targets.search.cells(at.strategy, mixture, cells)
+        design = _better(targets, design, at.strategy, heights, (mixture, at.shares))
         yield design
         if design.gap <= FLAT:
             return
-        added = added_cells(targets.search, at.found, mixture, cells, heights)
+        added = added_cells(targets.search, at.strategy, mixture, cells, heights)
         if len(added):
             mixture = mixture.with_cells(added)
             at = replace(
@@ -455,5 +457,5 @@ def _target_columns(
         kept = new.weights > DROPPED
         kept[0] = True  # the product, so that every query is seen
         weights = new.weights[kept] / new.weights[kept].sum()
-        mixture = Mixture(weights, tuple(own[kept] for own in mixture.factors))
+        mixture = Mixture(weights, tuple(factor[kept] for factor in mixture.factors))
         at = replace(new, columns=new.columns.kept(kept), weights=weights)

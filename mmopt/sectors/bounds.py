@@ -1,20 +1,18 @@
-"""Lower bounds on the total error of every strategy, at products of measures, proved.
+"""Proved lower bounds on the total error of every strategy, at products of measures.
 
-Roots of the moments of a measure, with what is proved of them.
+**Roots of the moments of a measure.** Let Q be the exact moments of a component, ‖Q - Q̃‖₂ <= off for the
+computed ones, and J the Cholesky factor of Q̃. With e at least ‖Q - J Jᵀ‖₂ and η at most the eigenvalues of J
+Jᵀ, (1 - e/η) J Jᵀ ⪯ Q ⪯ (1 + e/η) J Jᵀ.
 
-Let Q be the exact moments of a component, ‖Q - Q̃‖₂ <= off for the computed ones, and J the Cholesky factor of
-Q̃. With e at least ‖Q - J Jᵀ‖₂ and η at most the eigenvalues of J Jᵀ, (1 - e/η) J Jᵀ ⪯ Q ⪯ (1 + e/η) J Jᵀ.
-
-A proved lower bound of tr K^½ for queries of few attributes, at a product of measures.
-
-K = D^½ WᵀW D^½ with D = ⊗ diag(μᵢ), Σμᵢ = 1, and WᵀW = Σ over products of w ⊗ Gᵢ ⊗ 11ᵀ (the latter on all
-other attributes). At sensitivity 1 the total squared error of every strategy is at least (tr K^½)².
+**A lower bound of tr K^½** for queries of few attributes. K = D^½ WᵀW D^½ with D = ⊗ diag(μᵢ), Σμᵢ = 1, and
+WᵀW = Σ over products of w ⊗ Gᵢ ⊗ 11ᵀ (the latter on all other attributes). At sensitivity 1 the total squared
+error of every strategy is at least (tr K^½)².
 
 **Sectors.** With v = √μ every attribute splits into v and its complement, in a basis [v, V]. K has a block
 for each set of attributes, those on which it is in the complement, and couples two sets only where one
-product looks at both. A set that is asked, but in no larger one, is a *leaf*: it is coupled with its own
-subsets alone. All proper subsets of asked sets are the *hub*, with n dimensions and the block A. Let C be a
-leaf's block and E its coupling with the hub. Then
+product looks at both. The set of a product, if it is in no larger one, is a *leaf*: it is coupled with its
+own subsets alone. All proper subsets of these sets are the *hub*, with n dimensions and the block A. Let C be
+a leaf's block and E its coupling with the hub. Then
 
     det(K + s) = Π over leaves det(C + s) · det M,    M = A + s - Σ over leaves E (C + s)⁻¹ Eᵀ.
 
@@ -69,12 +67,12 @@ second orders are covered. ‖·‖∗ is the nuclear norm, ‖·‖ the Frobeni
 6. *Sums.* Logarithms of C are positive, and their sum is off by a part of (r + 1000) EPS at most; those of R
    are charged by their magnitudes. Nodes and weights are off by less than 1000 EPS of themselves.
 
-A node where Cholesky fails, or where less is found than at the next larger node, has the value of that, which
-is smaller than its own; so have all nodes for which no time is left. Numbers are scaled by powers of two.
-Values with next to no measure and products with next to no weight are left out, which makes K smaller. What
-is no finite number proves nothing: the bound is 0.
+A node where Cholesky fails, or where the value comes out below that of the next larger node, takes the value
+of the latter, which is smaller than its own; so do all nodes for which no time is left. Numbers are scaled by
+powers of two. Values with next to no measure and products with next to no weight are left out, which makes K
+smaller. Where a number is not finite nothing is proved: the bound is 0.
 
-The bound of the total error at the best product of measures that a few trials find.
+**The best measure.** The total error is bounded at the best product of measures that a few trials find.
 """
 
 from __future__ import annotations
@@ -104,9 +102,9 @@ from mmopt.workloads.blocks.kronecker_products import kron
 
 
 def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
-    """What is proved of the moments of a measure; its weights need not have sum 1."""
-    found = zip(space.moments(mixture), space.moments_rounding(mixture), strict=True)
-    pairs = [root_of_moments((q + q.T) / 2, off + 2 * EPS * float(np.linalg.norm(q))) for q, off in found]
+    """Proved roots of the moments of a measure, whose weights need not have sum 1."""
+    computed = zip(space.moments(mixture), space.moments_rounding(mixture), strict=True)
+    pairs = [root_of_moments((q + q.T) / 2, off + 2 * EPS * float(np.linalg.norm(q))) for q, off in computed]
     roots, offs = zip(*pairs, strict=True)
     return Moments(roots, offs, space.mass(mixture))
 
@@ -132,18 +130,18 @@ REACH = 4.0  # of the last node above high, in logarithms
 LOWEST = 1e-10  # the first node: this over r, times high
 AT_ONCE = 2**23  # numbers, of matrices for several nodes
 LARGEST = 4000  # of the hub, and of a leaf with several products
-NONE = 1e-200  # of the largest measure, or weight: what is left out
+NONE = 1e-200  # of the largest measure, or weight: smaller ones are left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
 Set = tuple[int, ...]
 Split = tuple[npt.NDArray[np.bool_], Array]
-"""Which values of an attribute have a measure, and v (d,) on these."""
+"""A mask of the values of an attribute that have a measure, and v (d,) on these."""
 Terms = list[tuple[tuple[Array, ...], float]]
 """Products on one set of attributes: Gram matrices and weight."""
 
 
 class _Unproved(Exception):
-    """Some number is not finite: nothing is proved."""
+    """A number is not finite: nothing is proved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,18 +216,18 @@ class _Gram:
     products: int
 
     def log_dets(self, s: Array) -> list[float]:
-        """At most log det(I + K / s), for each of s (b,); -inf where nothing is found."""
+        """At most log det(I + K / s), for each of s (b,); -inf where Cholesky fails."""
         n = len(self.hub)
         schur = np.repeat(self.hub[None], len(s), axis=0)
         schur[:, np.arange(n), np.arange(n)] += s[:, None]
         total, size, terms = np.zeros(len(s)), s * n + 2 * self.trace, 0
         for leaf in self.leaves:
-            found, traces, log_dets = leaf.at(s)
+            blocks, traces, log_dets = leaf.at(s)
             total += len(leaf.places) * log_dets
             size += len(leaf.places) * traces
             terms = max(terms, leaf.terms)
             for place in leaf.places:
-                schur[:, place[:, None], place] -= found
+                schur[:, place[:, None], place] -= blocks
         part = (self.products + terms + 2 * n + 40) * EPS + self.turned
         charged = self.size * np.log1p(self.off / (self.size * s))
         charged += n * np.log1p(part * size / (math.sqrt(n) * s))
@@ -273,8 +271,8 @@ def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], 
         if end < len(shifts) and time_left() <= 0:
             value += best * float(weights[:end].sum())
             break
-        for found, weight in zip(gram.log_dets(shifts[at])[::-1], weights[at][::-1], strict=True):
-            best = max(best, found)
+        for log_det, weight in zip(gram.log_dets(shifts[at])[::-1], weights[at][::-1], strict=True):
+            best = max(best, log_det)
             value += best * float(weight)
     value *= 1 - 2000 * EPS
     if not 0 < value < math.inf:
@@ -285,7 +283,7 @@ def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], 
 
 
 def check_size(products: Sequence[FewProduct], sizes: Sequence[int]) -> None:
-    """TooLargeError as ``root_trace_below`` at positive measures on so many values."""
+    """Raise TooLargeError as ``root_trace_below`` at positive measures on so many values."""
     with suppress(_Unproved):  # at any measures
         sets = _merged(_sets(products, [_split(np.ones(size)) for size in sizes]))
         _dimensions(sets, [size - 1 for size in sizes])
@@ -314,24 +312,26 @@ def _gram(products: Sequence[FewProduct], measures: Sequence[Array], off: float)
     rows, leaves, size = _dimensions(merged, [len(v) - 1 for _, v in split])
     turned, exponent = _turned_products(merged, split, lost)
     hub = np.zeros((sum(map(len, rows.values())),) * 2, order="F")
-    known: dict[tuple[object, ...], _Local] = {}
+    distinct: dict[tuple[object, ...], _Local] = {}
     count, trace, tau, by_turns = 0, 0.0, 0.0, 0.0
-    for own, every in turned.items():
-        is_leaf = own in leaves
-        subs = [sub for sub in itertools.product((0, 1), repeat=len(own)) if not (is_leaf and all(sub))]
+    for attributes, every in turned.items():
+        is_leaf = attributes in leaves
+        subs = [
+            sub for sub in itertools.product((0, 1), repeat=len(attributes)) if not (is_leaf and all(sub))
+        ]
         key = is_leaf, *((weight, *map(id, each)) for weight, each in every)
-        if key not in known:
-            known[key] = _local(every, subs, is_leaf)
-        local = known[key]
-        place = np.concatenate([rows[tuple(itertools.compress(own, sub))] for sub in subs])
+        if key not in distinct:
+            distinct[key] = _local(every, subs, is_leaf)
+        local = distinct[key]
+        place = np.concatenate([rows[tuple(itertools.compress(attributes, sub))] for sub in subs])
         hub[place[:, None], place] += local.block
         if local.leaf:
             local.leaf.places.append(place)
         count, trace, tau = count + len(every), trace + local.trace, tau + local.off
         by_turns = max(by_turns, *(sum(one.off for one in each) for _, each in every))
     tau = 1.02 * tau + factors * (off + 8 * EPS) * trace  # the latter of attributes of one value
-    found = [local.leaf for local in known.values() if local.leaf]
-    return _Gram(hub, found, size, exponent, trace, tau, by_turns, count) if trace > 0 else None
+    leaf_list = [local.leaf for local in distinct.values() if local.leaf]
+    return _Gram(hub, leaf_list, size, exponent, trace, tau, by_turns, count) if trace > 0 else None
 
 
 def _split(measure: Array) -> Split:
@@ -348,14 +348,14 @@ def _sets(products: Sequence[FewProduct], split: Sequence[Split]) -> dict[Set, T
     sets: dict[Set, Terms] = defaultdict(list)
     for product in products:
         weight = product.weight
-        own = sorted(zip(product.attributes, product.grams, strict=True), key=lambda pair: pair[0])
-        for i, gram in own:
+        pairs = sorted(zip(product.attributes, product.grams, strict=True), key=lambda pair: pair[0])
+        for i, gram in pairs:
             keep, v = split[i]
             weight *= float(gram[keep][0, keep][0]) if len(v) == 1 else 1.0
         if not math.isfinite(weight):
             raise _Unproved
-        own = [(i, gram) for i, gram in own if len(split[i][1]) > 1]
-        sets[tuple(i for i, _ in own)].append((tuple(gram for _, gram in own), weight))
+        pairs = [(i, gram) for i, gram in pairs if len(split[i][1]) > 1]
+        sets[tuple(i for i, _ in pairs)].append((tuple(gram for _, gram in pairs), weight))
     return sets
 
 
@@ -363,8 +363,8 @@ def _merged(sets: dict[Set, Terms]) -> dict[Set, Terms]:
     """Products on one set that differ in one factor as one, whose factor is their sum."""
     sums: dict[tuple[tuple[int, float], ...], Array] = {}
     merged = {}
-    for own, terms in sets.items():
-        for j in range(len(own)):
+    for attributes, terms in sets.items():
+        for j in range(len(attributes)):
             alike: dict[tuple[int, ...], Terms] = defaultdict(list)
             for grams, weight in terms:
                 alike[tuple(map(id, grams[:j] + grams[j + 1 :]))].append((grams, weight))
@@ -380,17 +380,24 @@ def _merged(sets: dict[Set, Terms]) -> dict[Set, Terms]:
                             sums[key] = np.sum(parts, axis=0)
                     grams = (*grams[:j], sums[key], *grams[j + 1 :])
                 terms.append((grams, top))
-        merged[own] = terms
+        merged[attributes] = terms
     return merged
 
 
 def _dimensions(sets: dict[Set, Terms], widths: Sequence[int]) -> tuple[dict[Set, Ints], set[Set], int]:
     """Rows of each set in the hub; the leaves; the size of K."""
-    inside = {sub for own in sets for size in range(len(own)) for sub in itertools.combinations(own, size)}
-    leaves = {own for own in sets if own} - inside
+    inside = {
+        sub
+        for attributes in sets
+        for size in range(len(attributes))
+        for sub in itertools.combinations(attributes, size)
+    }
+    leaves = {attributes for attributes in sets if attributes} - inside
     hub = sorted(inside | {()}, key=lambda sub: (len(sub), sub))
     dims = [math.prod(widths[i] for i in sub) for sub in hub]
-    largest = [math.prod(widths[i] + 1 for i in own) for own in leaves if len(sets[own]) > 1]
+    largest = [
+        math.prod(widths[i] + 1 for i in attributes) for attributes in leaves if len(sets[attributes]) > 1
+    ]
     for size, what in (
         (sum(dims), "sets within those asked"),
         (max(largest, default=0), "different products"),
@@ -402,7 +409,7 @@ def _dimensions(sets: dict[Set, Terms], widths: Sequence[int]) -> tuple[dict[Set
                 hint="ask for queries of fewer attributes at a time, or of fewer values",
             )
         require_memory((size, size), f"matrix for {what}", share=4)
-    inner = [math.prod(widths[i] for i in own) for own in leaves]
+    inner = [math.prod(widths[i] for i in attributes) for attributes in leaves]
     require_memory((max(inner, default=0),), "list of a product's eigenvalues", share=100)
     ends = list(itertools.accumulate(dims))
     rows = {sub: np.arange(end - dim, end) for sub, dim, end in zip(hub, dims, ends, strict=True)}
@@ -429,21 +436,23 @@ def _turned_products(
             turns[id(factor), id(base)] = _turned(factor, base)
         return turns[id(factor), id(base)]
 
-    found: dict[Set, list[tuple[float, int, list[_Turned]]]] = defaultdict(list)
-    for own, terms in sets.items():
+    weighed: dict[Set, list[tuple[float, int, list[_Turned]]]] = defaultdict(list)
+    for attributes, terms in sets.items():
         for grams, weight in terms:
-            each = [one for one in map(turned, own, grams) if one]
-            if weight > 0 and len(each) == len(own):
+            each = [one for one in map(turned, attributes, grams) if one]
+            if weight > 0 and len(each) == len(attributes):
                 mantissa, exponent = math.frexp(weight)
-                found[own].append((mantissa, exponent + sum(one.factor.exponent for one in each), each))
-    top = max((exponent for terms in found.values() for _, exponent, _ in terms), default=0)
+                weighed[attributes].append(
+                    (mantissa, exponent + sum(one.factor.exponent for one in each), each)
+                )
+    top = max((exponent for terms in weighed.values() for _, exponent, _ in terms), default=0)
     top += top % 2
     scaled = {
-        own: [(math.ldexp(part, exponent - top), each) for part, exponent, each in terms]
-        for own, terms in found.items()
+        attributes: [(math.ldexp(part, exponent - top), each) for part, exponent, each in terms]
+        for attributes, terms in weighed.items()
     }
-    kept = {own: [term for term in terms if term[0] > NONE] for own, terms in scaled.items()}
-    return {own: terms for own, terms in kept.items() if terms}, top
+    kept = {attributes: [term for term in terms if term[0] > NONE] for attributes, terms in scaled.items()}
+    return {attributes: terms for attributes, terms in kept.items() if terms}, top
 
 
 def _factor(gram: Array, v: Array, off: float) -> _Factor | None:
@@ -487,7 +496,7 @@ def _turned(factor: _Factor, base: _Factor) -> _Turned:
 
 
 def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: bool) -> _Local:
-    """Of products on one set; ``subs``: of the hub, which attributes each has."""
+    """The products on one set; ``subs``: its subsets in the hub, as marks of the attributes that each has."""
     dims = [len(one.block) for one in every[0][1]]
     trace = tau = 0.0
     for weight, each in every:
@@ -506,7 +515,7 @@ def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: b
         rest = np.flatnonzero(inside.all(axis=1))
         leaf, off = _dense_leaf(whole[np.ix_(rest, rest)], whole[np.ix_(at, rest)])
         return _Local(whole[np.ix_(at, at)], leaf, trace, tau + off)
-    sizes = [math.prod(d - 1 for d, own in zip(dims, sub, strict=True) if own) for sub in subs]
+    sizes = [math.prod(d - 1 for d, has in zip(dims, sub, strict=True) if has) for sub in subs]
     starts = [0, *itertools.accumulate(sizes)]
     block = np.zeros((starts[-1],) * 2)
     parts = slice(1), slice(1, None)
@@ -514,13 +523,13 @@ def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: b
         zip(subs, itertools.pairwise(starts), strict=True), repeat=2
     ):
         for weight, each in every:
-            own = [one.block[parts[a], parts[b]] for one, a, b in zip(each, x, y, strict=True)]
-            block[slice(*rows), slice(*columns)] += kron([np.full((1, 1), weight), *own])
+            factors = [one.block[parts[a], parts[b]] for one, a, b in zip(each, x, y, strict=True)]
+            block[slice(*rows), slice(*columns)] += kron([np.full((1, 1), weight), *factors])
     return _Local(block, _plain_leaf(*every[0], subs, starts) if is_leaf else None, trace, tau)
 
 
 def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: list[int]) -> _Leaf:
-    """One product. An index of its leaf is coupled in each attribute with v, by c, and with itself, by λ.
+    """A leaf of one product. An index is coupled in each attribute with v, by c, and with itself, by λ.
 
     So E (C + s)⁻¹ Eᵀ has sums of w² / (C + s) times c² over attributes in neither of two sets, times c λ in
     those of one, times λ² in those of both, where it is diagonal.
@@ -547,26 +556,26 @@ def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: lis
                 new[1, *kind] = part * c.reshape([-1] + [1] * (part.ndim - i - 2))
                 new[2, *kind] = part
             sums = new
-        found = np.zeros((len(s), m, m))
+        blocks = np.zeros((len(s), m, m))
         flat = np.concatenate([sums[kind].reshape(len(s), -1) for kind in kinds], axis=1)
-        found.reshape(len(s), -1)[:, spot] = flat
-        found *= scale[:, None]
-        found *= scale
-        traces = found.trace(axis1=1, axis2=2)
+        blocks.reshape(len(s), -1)[:, spot] = flat
+        blocks *= scale[:, None]
+        blocks *= scale
+        traces = blocks.trace(axis1=1, axis2=2)
         if any(one.turn is not None for one in each):
-            found = np.array([_both_sides(matrix, each, subs, starts) for matrix in found])
-        return found, traces, np.log1p(values / shift).reshape(len(s), -1).sum(axis=1)
+            blocks = np.array([_both_sides(matrix, each, subs, starts) for matrix in blocks])
+        return blocks, traces, np.log1p(values / shift).reshape(len(s), -1).sum(axis=1)
 
     return _Leaf([], at, sum(widths) + 4 * k + 16)
 
 
 def _number(sub: Set, widths: list[int], index: Sequence[Ints]) -> Ints:
     """The number of an index within a set, as an array with an axis for each attribute that is in it."""
-    found: Ints = np.zeros((1,) * len(widths), dtype=np.int64)
-    for inside, width, own in zip(sub, widths, index, strict=True):
+    number: Ints = np.zeros((1,) * len(widths), dtype=np.int64)
+    for inside, width, position in zip(sub, widths, index, strict=True):
         if inside:
-            found = found * width + own
-    return found
+            number = number * width + position
+    return number
 
 
 def _both_sides(matrix: Array, each: list[_Turned], subs: list[Set], starts: list[int]) -> Array:
@@ -585,7 +594,7 @@ def _both_sides(matrix: Array, each: list[_Turned], subs: list[Set], starts: lis
 
 
 def _dense_leaf(block: Array, coupling: Array) -> tuple[_Leaf, float]:
-    """Several products: C (m, m) decomposed; and by how much it and E (·, m) are off then."""
+    """A leaf of several products, C (m, m) decomposed; and by how much it and E (·, m) are off then."""
     m, rows = len(block), len(coupling)
     values, vectors = scipy.linalg.eigh(block)
     skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(m))) + (m + 1) ** 2 * EPS
@@ -599,8 +608,8 @@ def _dense_leaf(block: Array, coupling: Array) -> tuple[_Leaf, float]:
     off += 2 * math.sqrt(min(m, rows)) * of_product
 
     def at(s: Array) -> tuple[Array, Array, Array]:
-        found = np.array([(coupled / (values + shift)) @ coupled.T for shift in s])
-        return found, found.trace(axis1=1, axis2=2), np.log1p(values / s[:, None]).sum(axis=1)
+        blocks = np.array([(coupled / (values + shift)) @ coupled.T for shift in s])
+        return blocks, blocks.trace(axis1=1, axis2=2), np.log1p(values / s[:, None]).sum(axis=1)
 
     return _Leaf([], at, m + 8), 1.01 * off
 
@@ -627,11 +636,15 @@ def best_measure_bound(
         for i, gram in zip(product.attributes, product.grams, strict=True):
             sums[i] = sums.get(i, 0.0) + product.weight * gram
     mixed = {i: attribute_design(gram).measure for i, gram in sums.items() if _is_one_contrast(gram)}
-    found: list[tuple[float, tuple[Array, ...]]] = []
+    bounds: list[tuple[float, tuple[Array, ...]]] = []
 
     start: list[Array] = []
     for measure in measures:  # next to one another they are made equal: equal attributes share work
-        alike = (own for own in start if own.shape == measure.shape and np.abs(own - measure).max() <= ALIKE)
+        alike = (
+            earlier
+            for earlier in start
+            if earlier.shape == measure.shape and np.abs(earlier - measure).max() <= ALIKE
+        )
         start.append(next(alike, measure))
 
     def loss(share: float) -> float:
@@ -639,14 +652,14 @@ def best_measure_bound(
         for i, measure in mixed.items():
             at[i] = (1 - share) / len(measure) + share * measure / measure.sum()
         bound = float(np.nextafter(root_trace_below(products, at, off) ** 2, 0.0))
-        found.append((bound, tuple(at)))
+        bounds.append((bound, tuple(at)))
         return -bound
 
     if mixed and time_left() > 0:
         scipy.optimize.minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"maxiter": TRIALS})
     else:
         loss(0.0)
-    return max(found, key=lambda one: one[0])
+    return max(bounds, key=lambda one: one[0])
 
 
 def _is_one_contrast(gram: Array) -> bool:

@@ -1,9 +1,7 @@
 """Functions of few attributes: bases, products, and the queries in them.
 
-The functions of one attribute: the constant, contrasts of its orbits, and rests; what is asked in them.
-
-An attribute has d values, in orbits (s of them in one, o orbits) of values that can be swapped in every
-query. Its functions, orthonormal under the uniform probability on the values, are
+**One attribute.** An attribute has d values, in o orbits of values that can be swapped in every query, s of
+them in one orbit. Its functions, orthonormal under the uniform probability on the values, are
 
 - the constant 1;
 - o - 1 *contrasts*: constant on orbits, with mean zero;
@@ -13,19 +11,16 @@ A query with the row F on the attribute has the coefficient F b / d on the funct
 uniform within orbits has the mean δ (d / s) μ(orbit) of the product of two functions of one rest, and 0 of a
 rest and any other function.
 
-Functions of few attributes: a component of the row space as products of contrasts, sector by sector.
+**Products.** A component of the row space has a rest on each attribute of a set T, and on the others products
+of one contrast of each attribute of a set U, its *sector*. Sectors come from the largest sets to the empty
+one, the last; in a sector the last attribute's contrast varies fastest.
 
-A component has a rest on each attribute of a set T, and on the others products of one contrast of each
-attribute of a set U, its *sector*. Sectors come from the largest sets to the empty one, the last; in a sector
-the last attribute's contrast varies fastest.
-
-The queries on a component, up to rotation: a triangle R with RᵀR their Gram matrix, sector by sector.
-
-A product's rows are nonzero on the sectors inside its attributes only. So the factorisation goes from the
-largest sectors to the empty one (as multifrontal QR of sparse matrices: Davis, Direct Methods for Sparse
-Linear Systems, 2006, section 7): rows that touch a sector are stacked, one QR leaves as many rows as the
-sector has functions, and what remains touches later sectors only. Rows of pairs of attributes are never
-stacked with each other until little is left of them. No Gram matrix is formed.
+**Queries** on a component are, up to rotation, a triangle R with RᵀR their Gram matrix. A product's rows are
+nonzero on the sectors inside its attributes only. So the factorisation goes from the largest sectors to the
+empty one (as multifrontal QR of sparse matrices: Davis, Direct Methods for Sparse Linear Systems, 2006,
+section 7): rows that touch a sector are stacked, one QR leaves as many rows as the sector has functions, and
+what remains touches later sectors only. Rows of pairs of attributes are never stacked with each other until
+little is left of them. No Gram matrix is formed.
 """
 
 from __future__ import annotations
@@ -95,7 +90,7 @@ class AttributeBasis:
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """What a factor asks of an attribute, up to rotation of its rows.
+    """The coefficients of a factor on the functions of an attribute, up to rotation of its rows.
 
     flat : (r, o) rows on the constant and the contrasts; where the factor is constant (1, 1): no contrast.
     rests : by orbit the one coefficient on its rest; orbits on which the factor has none are left out.
@@ -111,15 +106,15 @@ class Coefficients:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the factor looks at no value: the same for all."""
+        """Whether the factor is the same for all values."""
         return self.flat.shape[1] == 1 and not self.rests
 
 
 def orthonormal_functions(measure: Array) -> Array:
     """(o, o) values of the constant 1 and of o - 1 functions, orthonormal under a positive measure."""
-    found = _turned(measure) / np.sqrt(measure)[:, None]
-    found[:, 0] = 1.0
-    return np.asarray(found)
+    values = _turned(measure) / np.sqrt(measure)[:, None]
+    values[:, 0] = 1.0
+    return np.asarray(values)
 
 
 def _turned(measure: Array) -> Array:
@@ -128,8 +123,8 @@ def _turned(measure: Array) -> Array:
     normal = -np.sqrt(measure)
     normal[0] += 1.0
     length = float(normal @ normal)
-    found = np.eye(len(measure))
-    return found if length == 0.0 else found - np.outer(2.0 / length * normal, normal)
+    identity = np.eye(len(measure))
+    return identity if length == 0.0 else identity - np.outer(2.0 / length * normal, normal)
 
 
 def basis_of(size: int, pieces: Sequence[Piece]) -> AttributeBasis:
@@ -141,7 +136,7 @@ def basis_of(size: int, pieces: Sequence[Piece]) -> AttributeBasis:
 
 
 def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
-    """What a piece asks, in the functions of its attribute.
+    """The coefficients of a piece on the functions of its attribute.
 
     The squared coefficients of a total are 1, of an identity 1 / d, exactly; else from the root of the rows.
 
@@ -160,8 +155,8 @@ def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
         return Coefficients(np.array([[float(np.linalg.norm(root[:, 0]))]]), {})
     sums = symmetry.sums(root)
     even, *rests = (symmetry.root(part, root, sums, piece.blocks, mean=False) for part in symmetry.parts)
-    found = {o: float(scale * own[0, 0]) for o, own in zip(several, rests, strict=True) if len(own)}
-    return Coefficients(basis.turned(scale * even), found)
+    on_rests = {o: float(scale * rest[0, 0]) for o, rest in zip(several, rests, strict=True) if len(rest)}
+    return Coefficients(basis.turned(scale * even), on_rests)
 
 
 def _is_constant(piece: Piece) -> bool:
@@ -181,7 +176,7 @@ ARRAYS_AT_ONCE = 6
 
 @dataclass(frozen=True, eq=False)
 class ProductCoefficients:
-    """A product of the workload by what it looks at: coefficients by attribute, ``scale`` times.
+    """A product of the workload on the attributes that it looks at: coefficients by each, ``scale`` times.
 
     rounding : of all coefficients, relative to their length (Frobenius).
     """
@@ -200,16 +195,16 @@ class SectorComponent:
     widths: tuple[int, ...]
     """Functions of each sector: the product of its attributes' numbers of contrasts."""
     products: tuple[int, ...]
-    """Which products of the workload, by number, have all its rests; no other has anything on it."""
+    """The numbers of the workload's products that have all its rests; all others are zero on it."""
 
     @property
     def dim(self) -> int:
-        """Number of functions, each of which stands for as many as the rests have copies."""
+        """Number of functions, each of which occurs once for every copy of the rests."""
         return sum(self.widths)
 
     @cached_property
     def places(self) -> dict[Sector, slice]:
-        """Where each sector stands among the functions."""
+        """The place of each sector among the functions."""
         ends = itertools.accumulate(self.widths)
         return {
             s: slice(end - width, end) for s, width, end in zip(self.sectors, self.widths, ends, strict=True)
@@ -223,43 +218,45 @@ class SectorComponent:
     def values(self, functions: Sequence[Array], cells: Ints) -> Array:
         """(c, dim) the products of contrasts at cells (c, k) of orbits; the rests are left out."""
         at = {i: functions[i][cells[:, i], 1:] for i in self.attributes}
-        found = np.empty((len(cells), self.dim))
+        values = np.empty((len(cells), self.dim))
         for sector, place in self.places.items():
-            own = np.ones((len(cells), 1))
+            block = np.ones((len(cells), 1))
             for i in sector:
-                own = np.einsum("ca,cb->cab", own, at[i]).reshape(len(cells), own.shape[1] * at[i].shape[1])
-            found[:, place] = own
-        return found
+                block = np.einsum("ca,cb->cab", block, at[i]).reshape(
+                    len(cells), block.shape[1] * at[i].shape[1]
+                )
+            values[:, place] = block
+        return values
 
 
 def components_of(
-    bases: Sequence[AttributeBasis], asked: Iterable[ProductCoefficients]
+    bases: Sequence[AttributeBasis], products: Iterable[ProductCoefficients]
 ) -> list[SectorComponent]:
-    """The components on which a product has something, in the order of their rests.
+    """The components on which some product is not zero, in the order of their rests.
 
     Raises
     ------
     TooLargeError : too many components.
     """
     alike: dict[Looked, list[int]] = {}
-    for at, product in enumerate(asked):
+    for at, product in enumerate(products):
         looked = tuple((i, tuple(f.rests), f.flat.shape[1] > 1) for i, f in sorted(product.factors.items()))
         alike.setdefault(looked, []).append(at)
     sectors: dict[Rests, set[Sector]] = {}
-    products: dict[Rests, list[int]] = {}
+    members: dict[Rests, list[int]] = {}
     for looked, numbers in alike.items():
         for rests in _choices(looked):
             taken = {i for i, _ in rests}
             free = [i for i, _, has_contrasts in looked if has_contrasts and i not in taken]
             sectors.setdefault(rests, set()).update(_subsets(free))
-            products.setdefault(rests, []).extend(numbers)
+            members.setdefault(rests, []).extend(numbers)
             if len(sectors) > MOST_COMPONENTS:
                 raise TooLargeError(
                     f"the row space splits into more than {MOST_COMPONENTS:,} components",
                     hint="group values of the attributes, or ask for queries of fewer attributes",
                 )
     return [
-        _component(bases, rests, sectors[rests], products[rests])
+        _component(bases, rests, sectors[rests], members[rests])
         for rests in sorted(sectors, key=lambda r: (len(r), r))
     ]
 
@@ -284,7 +281,7 @@ def _component(
 
 
 def require_blocks(
-    bases: Sequence[AttributeBasis], asked: Sequence[ProductCoefficients]
+    bases: Sequence[AttributeBasis], products: Sequence[ProductCoefficients]
 ) -> list[SectorComponent]:
     """``components_of``, if the matrices of the largest fit in memory.
 
@@ -292,16 +289,18 @@ def require_blocks(
     ------
     TooLargeError : they do not; with the number of functions, the memory, and the order that would fit.
     """
-    found = components_of(bases, asked)
-    most = max(own.dim for own in found)
+    components = components_of(bases, products)
+    most = max(component.dim for component in components)
     if fits_memory((most, most), ARRAYS_AT_ONCE):
-        return found
-    # Of the orders that are asked: of others nothing is counted.
-    orders = sorted({len(product.factors) for product in asked}, reverse=True)[1:]
-    fitting = (own for own in orders if blocks_fit(bases, [p for p in asked if len(p.factors) <= own]))
+        return components
+    # Only orders that some product has: others are not counted.
+    orders = sorted({len(product.factors) for product in products}, reverse=True)[1:]
+    fitting = (
+        count for count in orders if blocks_fit(bases, [p for p in products if len(p.factors) <= count])
+    )
     order = next(fitting, 0)
     raise TooLargeError(
-        f"the row space of these queries has {sum(_count(bases, own) for own in found):,} dimensions, "
+        f"the row space of these queries has {sum(_count(bases, one) for one in components):,} dimensions, "
         f"{most:,} of them in one block: "
         f"{ARRAYS_AT_ONCE} matrices of {8 * most**2 / 2**30:,.1f} GiB each are more than fits",
         hint=(
@@ -312,9 +311,9 @@ def require_blocks(
     )
 
 
-def blocks_fit(bases: Sequence[AttributeBasis], asked: Sequence[ProductCoefficients]) -> bool:
+def blocks_fit(bases: Sequence[AttributeBasis], products: Sequence[ProductCoefficients]) -> bool:
     """Whether the matrices of the largest component fit in memory. Raises as ``components_of``."""
-    most = max((own.dim for own in components_of(bases, asked)), default=0)
+    most = max((component.dim for component in components_of(bases, products)), default=0)
     return fits_memory((most, most), ARRAYS_AT_ONCE)
 
 
@@ -323,7 +322,7 @@ def _count(bases: Sequence[AttributeBasis], component: SectorComponent) -> int:
 
 
 def copies(bases: Sequence[AttributeBasis], rests: Rests) -> int:
-    """How often a component stands in the row space: the product of s - 1 over its rests."""
+    """The number of times that the row space contains a component: the product of s - 1 over its rests."""
     return math.prod(int(bases[i].sizes[o]) - 1 for i, o in rests)
 
 
@@ -334,25 +333,27 @@ LEAST_DIAGONAL = 1e-11
 """Reciprocal condition number of a triangle below which its rank is looked at."""
 
 
-def component_root(component: SectorComponent, asked: Sequence[ProductCoefficients]) -> tuple[Array, float]:
+def component_root(
+    component: SectorComponent, products: Sequence[ProductCoefficients]
+) -> tuple[Array, float]:
     """R (r, dim) of full row rank, r <= dim, with RᵀR the Gram matrix of the queries on the component.
 
-    Beside it at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR adds
-    its own rounding (``rounding_of_qr``) times rows that are no longer than all.
+    Returned with at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR
+    adds its own rounding (``rounding_of_qr``) times rows that are no longer than all.
 
     A triangle where the queries span the component. Else rows that are orthogonal, as long as the singular
     values; those within rounding of zero are left out.
     """
     if component.dim == 1:
-        number = math.hypot(*(_number(component, asked[at]) for at in component.products))
+        number = math.hypot(*(_number(component, products[at]) for at in component.products))
         return np.array([[number]]), 4 * EPS
-    rows = [_product_rows(component, asked[at]) for at in component.products]
-    found, lost = _eliminated(component, rows)
-    if len(found) == component.dim and _is_well_conditioned(found):
-        return found, lost
-    _, lengths, directions = np.linalg.svd(found, full_matrices=False)
+    rows = [_product_rows(component, products[at]) for at in component.products]
+    triangle, lost = _eliminated(component, rows)
+    if len(triangle) == component.dim and _is_well_conditioned(triangle):
+        return triangle, lost
+    _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
     kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
-    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and what is left out
+    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and of the rows left out
     return np.asarray(lengths[kept, None] * directions[kept]), lost
 
 
@@ -378,9 +379,9 @@ def _product_rows(component: SectorComponent, product: ProductCoefficients) -> R
     columns = np.arange(rows.shape[1]).reshape([flat.shape[1] for flat in flats])
     parts: dict[Sector, Array] = {}
     for has in itertools.product((False, True), repeat=len(free)):
-        if all(flat.shape[1] > 1 for flat, own in zip(flats, has, strict=True) if own):
-            sector = tuple(i for i, own in zip(free, has, strict=True) if own)
-            parts[sector] = rows[:, columns[tuple(slice(1, None) if own else 0 for own in has)].ravel()]
+        if all(flat.shape[1] > 1 for flat, chosen in zip(flats, has, strict=True) if chosen):
+            sector = tuple(i for i, chosen in zip(free, has, strict=True) if chosen)
+            parts[sector] = rows[:, columns[tuple(slice(1, None) if chosen else 0 for chosen in has)].ravel()]
     ordered = tuple(sorted(parts, key=component.sectors.index))
     return ordered, np.hstack([parts[sector] for sector in ordered])
 
@@ -389,23 +390,23 @@ def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array
     """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
     lost = 0.0
     waiting: dict[Sector, list[Rows]] = {}
-    for own in rows:
-        waiting.setdefault(own[0][0], []).append(own)
-    found = []
+    for block in rows:
+        waiting.setdefault(block[0][0], []).append(block)
+    triangles = []
     for sector, width in zip(component.sectors, component.widths, strict=True):
         require_time()
         front = waiting.pop(sector, [])
         touched, triangle = _front(component, front)
-        lost += rounding_of_qr(sum(len(own) for _, own in front), triangle.shape[1])
+        lost += rounding_of_qr(sum(len(block) for _, block in front), triangle.shape[1])
         done = np.zeros((min(width, len(triangle)), component.dim))
         ends = itertools.accumulate(component.widths[component.sectors.index(s)] for s in touched)
         for s, end in zip(touched, ends, strict=True):
             place = component.places[s]
             done[:, place] = triangle[:width, end - (place.stop - place.start) : end]
-        found.append(done)
+        triangles.append(done)
         if len(triangle) > width:
             waiting.setdefault(touched[1], []).append((touched[1:], triangle[width:, width:]))
-    return np.vstack(found), lost * 1.01
+    return np.vstack(triangles), lost * 1.01
 
 
 def _front(component: SectorComponent, rows: Sequence[Rows]) -> Rows:
@@ -415,13 +416,13 @@ def _front(component: SectorComponent, rows: Sequence[Rows]) -> Rows:
     touched = tuple(sorted({s for sectors, _ in rows for s in sectors}, key=component.sectors.index))
     widths = [component.places[s].stop - component.places[s].start for s in touched]
     starts = dict(zip(touched, itertools.accumulate(widths, initial=0), strict=False))
-    stacked = np.zeros((sum(len(own) for _, own in rows), sum(widths)))
+    stacked = np.zeros((sum(len(block) for _, block in rows), sum(widths)))
     top = 0
-    for sectors, own in rows:
+    for sectors, block in rows:
         left = 0
         for s in sectors:
             width = component.places[s].stop - component.places[s].start
-            stacked[top : top + len(own), starts[s] : starts[s] + width] = own[:, left : left + width]
+            stacked[top : top + len(block), starts[s] : starts[s] + width] = block[:, left : left + width]
             left += width
-        top += len(own)
+        top += len(block)
     return touched, qr(stacked, overwrite=True)

@@ -1,33 +1,26 @@
-"""The largest value of a sum of tables over few attributes, over all cells, proved.
+"""The largest value over all cells, proved, of a sum of tables, f(x) = constant + Σ tables[U][x_U].
 
-Sums of tables of few attributes, f(x) = constant + Σ tables[U][x_U], and what their rounding comes to.
+Each table is over few attributes U. An upper bound is the sum of the tables' largest entries, after shifts
+between tables have made it smaller. Where elimination is cheap it is exact; else one attribute is fixed to
+each of its values, the part with the largest bound first (Land & Doig 1960), until the rest is cheap to
+eliminate or no larger than the best value of a local search. The parts that are left at the time limit count
+with their bounds.
 
-Tables of attributes that all belong to a larger table are spread over the larger ones. Every float operation
-on an entry is counted: the floats' sum is within ``lost`` of what was given, and a sum of T entries, in any
-order, within γ_T of the sum of their sizes besides.
+**Rounding.** Tables of attributes that all belong to a larger table are spread over the larger ones. Every
+float operation on an entry is counted: the floats' sum is within ``lost`` of the given one, and in addition a
+sum of T entries, in any order, is within γ_T of the sum of their sizes.
 
-Cells where a sum of tables is large, by changing one attribute's value at a time: found, not proved.
+**Local search.** One attribute's value changes at a time; a cell found this way proves nothing about others.
 
-Tables of the same sum with a smaller sum of their largest entries: what is shared is moved between them.
+**Shifts.** Of all tables that hold a set S of attributes let m_U(x_S) be the largest entry of table U given
+x_S; each gets the mean of them all in place of its own, which leaves the sum as it is and lowers the sum of
+the maxima or keeps it (max-sum diffusion: Werner, A linear programming approach to max-sum problem, IEEE PAMI
+29(7), 2007, there over single attributes; here over all sets that tables share).
 
-Of all tables that hold a set S of attributes let m_U(x_S) be the largest entry of table U given x_S; each
-gets the mean of them all in place of its own, which leaves the sum as it is and lowers the sum of the maxima
-or keeps it (max-sum diffusion: Werner, A linear programming approach to max-sum problem, IEEE PAMI 29(7),
-2007, there over single attributes; here over all sets that tables share).
-
-The largest value of a sum of tables, one attribute after the other (dynamic programming).
-
-The tables of an attribute are added up over all their attributes, and its maximum is a table of the others
-(Bertelè & Brioschi, Nonserial Dynamic Programming, 1972). Where all attributes are linked that is to look at
-all cells; where few are, the largest such table decides what it costs.
-
-The largest value of a sum of tables over all cells, proved: by elimination, else by branching.
-
-An upper bound is the sum of the largest entries of the tables, after what they share was moved between them
-(``largest.py``). Where elimination (``largest.py``) is cheap it is exact; else one attribute
-is fixed to each of its values, the part with the largest bound first (Land & Doig 1960), until the rest is
-cheap to eliminate or no larger than what a local search found. What is left at the time limit counts as its
-bound.
+**Elimination** is dynamic programming, one attribute after the other: the tables of an attribute are added up
+over all their attributes, and its maximum is a table of the others (Bertelè & Brioschi, Nonserial Dynamic
+Programming, 1972). Where all attributes are linked, this visits all cells; where few are, the largest such
+table decides the cost.
 """
 
 from __future__ import annotations
@@ -54,7 +47,7 @@ class TableSum:
     """A sum of tables, none of whose sets is within another.
 
     sizes : of each attribute; 1 where it is fixed. arrays : by attributes, with an axis for each.
-    lost : at least |f - what it stands for|. The arrays of a sum that is worked on are nobody else's.
+    lost : at least |f - the exact sum|. The arrays of a sum that changes in place are shared with no other.
     """
 
     sizes: tuple[int, ...]
@@ -64,7 +57,7 @@ class TableSum:
 
     @property
     def slack(self) -> float:
-        """What an upper bound that is summed from the tables may be short of."""
+        """How far an upper bound summed from the tables may be too small."""
         size = sum(size_of(array) for array in self.arrays.values()) + abs(self.constant)
         return (self.lost + gamma(len(self.arrays) + 4) * size) * GROW
 
@@ -86,7 +79,7 @@ def along(array: Array, axes: Axes, within: Axes) -> Array:
 
 
 def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float) -> TableSum:
-    """From tables over ascending axes, each an array of their sizes; the sum is off by ``rounding``."""
+    """The sum of tables over ascending axes, each an array of their sizes; it is off by ``rounding``."""
     short: dict[Axes, Array] = {}
     constant = lost = 0.0
     for axes, given in tables.items():
@@ -109,8 +102,8 @@ def spread(tables: TableSum) -> TableSum:
     largest: list[Axes] = []
     around: dict[Axes, list[Axes]] = {}
     for axes in sets:
-        own = set(axes)
-        around[axes] = [other for other in largest if own.issubset(other)]
+        members = set(axes)
+        around[axes] = [other for other in largest if members.issubset(other)]
         if not around[axes]:
             largest.append(axes)
     arrays = {axes: tables.arrays[axes].copy() for axes in largest}
@@ -129,42 +122,42 @@ def spread(tables: TableSum) -> TableSum:
 
 
 def fixed(tables: TableSum, axis: int, value: int) -> TableSum:
-    """The same at one value of an attribute."""
+    """The sum at one value of an attribute."""
     arrays: dict[Axes, Array] = {}
     constant, lost = tables.constant, tables.lost
     for axes, array in tables.arrays.items():
         kept = tuple(other for other in axes if other != axis)
-        own = array if len(kept) == len(axes) else np.asarray(array.take(value, axis=axes.index(axis)))
+        part = array if len(kept) == len(axes) else np.asarray(array.take(value, axis=axes.index(axis)))
         if not kept:
-            constant += float(own)
+            constant += float(part)
             lost += U * abs(constant)
         elif kept in arrays:
-            arrays[kept] = arrays[kept] + own
+            arrays[kept] = arrays[kept] + part
             lost += U * size_of(arrays[kept])
         else:
-            arrays[kept] = own
+            arrays[kept] = part
     sizes = tuple(1 if other == axis else size for other, size in enumerate(tables.sizes))
     return spread(TableSum(sizes, arrays, constant, lost))
 
 
 def uppers(tables: TableSum, axis: int) -> Array:
     """(d,) for each value of an attribute the sum of the largest entries there."""
-    found = np.full(tables.sizes[axis], tables.constant)
+    sums = np.full(tables.sizes[axis], tables.constant)
     for axes, array in tables.arrays.items():
         if axis in axes:
             others = tuple(at for at, other in enumerate(axes) if other != axis)
-            found += array.max(axis=others)
+            sums += array.max(axis=others)
         else:
-            found += array.max()
-    return found
+            sums += array.max()
+    return sums
 
 
 def values_of(tables: TableSum, cells: Ints) -> Array:
     """(c,) f at cells (c, k)."""
-    found = np.full(len(cells), tables.constant)
+    sums = np.full(len(cells), tables.constant)
     for axes, array in tables.arrays.items():
-        found += array[tuple(cells[:, axis] for axis in axes)]
-    return found
+        sums += array[tuple(cells[:, axis] for axis in axes)]
+    return sums
 
 
 MOST_ROUNDS = 50  # through all attributes
@@ -179,23 +172,23 @@ def scattered(sizes: tuple[int, ...], count: int) -> Ints:
             primes.append(number)
         number += 1
     places = np.outer(np.arange(1, count + 1), np.sqrt(np.array(primes, dtype=float))) % 1.0
-    found: Ints = np.minimum((places * sizes).astype(np.int64), np.array(sizes) - 1)
-    return found
+    cells: Ints = np.minimum((places * sizes).astype(np.int64), np.array(sizes) - 1)
+    return cells
 
 
 def climbed(tables: TableSum, cells: Ints) -> Ints:
     """(c, k) cells from which no change of one attribute's value leads higher."""
     cells = cells.copy()
-    found = {axis: _lines_of(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
+    lines = {axis: _lines_of(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
     for _ in range(MOST_ROUNDS):
         before = cells.copy()
-        for axis, arrays in found.items():
+        for axis, arrays in lines.items():
             line = np.zeros((len(cells), tables.sizes[axis]))
             for others, array in arrays:
                 line += array[tuple(cells[:, other] for other in others)]
-            own, best = cells[:, axis], line.argmax(axis=1)
+            current, best = cells[:, axis], line.argmax(axis=1)
             each = np.arange(len(cells))
-            cells[:, axis] = np.where(line[each, best] > line[each, own], best, own)
+            cells[:, axis] = np.where(line[each, best] > line[each, current], best, current)
         if np.array_equal(cells, before):
             break
     return cells
@@ -211,28 +204,28 @@ def _lines_of(tables: TableSum, axis: int) -> list[tuple[tuple[int, ...], Array]
 
 
 def separators(sets: Iterable[Axes]) -> dict[Axes, list[Axes]]:
-    """Sets of attributes that tables share, with these tables; without those that larger ones make needless.
+    """Sets of attributes that tables share, with these tables; without those that larger sets make needless.
 
-    What a set S could move goes through larger ones where these connect all the tables that hold S.
+    A set S is needless where larger sets connect all the tables that hold S: every shift by S goes by them.
     """
     holders: dict[Axes, list[Axes]] = {}
     for axes in sets:
         for count in range(1, len(axes)):
-            for own in combinations(axes, count):
-                holders.setdefault(own, []).append(axes)
-    shared = {own: found for own, found in holders.items() if len(found) > 1}
-    return {own: found for own, found in shared.items() if not _connected(own, found, shared)}
+            for subset in combinations(axes, count):
+                holders.setdefault(subset, []).append(axes)
+    shared = {subset: tables for subset, tables in holders.items() if len(tables) > 1}
+    return {subset: tables for subset, tables in shared.items() if not _connected(subset, tables, shared)}
 
 
-def _connected(own: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]]) -> bool:
-    """Whether one gets from each of the tables to all others by way of larger shared sets."""
+def _connected(subset: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]]) -> bool:
+    """Whether larger shared sets lead from each of the tables to all others."""
     left = set(tables)
     reached = [left.pop()]
     while reached and left:
         axes = reached.pop()
-        beside = [axis for axis in axes if axis not in own]
-        for axis in beside:  # sets of one more suffice: larger ones contain such
-            larger = tuple(sorted((*own, axis)))
+        others = [axis for axis in axes if axis not in subset]
+        for axis in others:  # sets of one more suffice: larger ones contain such
+            larger = tuple(sorted((*subset, axis)))
             new = [other for other in shared.get(larger, ()) if other in left]
             left.difference_update(new)
             reached += new
@@ -240,45 +233,47 @@ def _connected(own: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]]) ->
 
 
 def shifted(tables: TableSum, shares: dict[Axes, list[Axes]], rounds: int, enough: float) -> TableSum:
-    """After so many rounds over all shared sets, or fewer where the bound moves by less than ``enough``."""
+    """The sum after ``rounds`` over all shared sets, fewer where the bound falls by less than ``enough``."""
     arrays = {axes: array.copy() for axes, array in tables.arrays.items()}
     lost, before = tables.lost, tables.upper
     for _ in range(rounds):
         sizes = {axes: size_of(array) for axes, array in arrays.items()}
-        for own, holders in shares.items():
-            lost += _levelled(arrays, sizes, own, holders)
-        found = TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
-        now = found.upper
+        for subset, holders in shares.items():
+            lost += _levelled(arrays, sizes, subset, holders)
+        moved = TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
+        now = moved.upper
         if before - now < enough:
-            return found
+            return moved
         before = now
     return TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
 
 
-def _levelled(arrays: dict[Axes, Array], sizes: dict[Axes, float], own: Axes, holders: list[Axes]) -> float:
-    """The tables with the mean of their maxima each; at least what rounding moved their sum by."""
+def _levelled(
+    arrays: dict[Axes, Array], sizes: dict[Axes, float], subset: Axes, holders: list[Axes]
+) -> float:
+    """Give each table the mean of their maxima; returns at least how far rounding moved their sum."""
     most = []
     for axes in holders:
-        others = tuple(at for at, axis in enumerate(axes) if axis not in own)
+        others = tuple(at for at, axis in enumerate(axes) if axis not in subset)
         most.append(arrays[axes].max(axis=others))
     mean = sum(most) / len(most)
     lost = 0.0
     total = 0.0
-    for axes, found in zip(holders, most, strict=True):
-        change = mean - found
-        arrays[axes] += along(change, own, axes)
+    for axes, largest in zip(holders, most, strict=True):
+        change = mean - largest
+        arrays[axes] += along(change, subset, axes)
         size = size_of(change)
         sizes[axes] = (sizes[axes] + size) * GROW
-        total += sizes[axes] + size_of(found)
+        total += sizes[axes] + size_of(largest)
         lost += U * sizes[axes]
     # The changes sum to zero but for rounding of the mean, a sum of len(most) terms, and of each difference.
     return (lost + (len(most) + 3) * U * total * 2) * GROW
 
 
 def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes, ...], float]:
-    """The attributes of each step, the one that goes first, and entries of all tables that are made.
+    """The attributes of each step, the eliminated one first, and the number of entries of all tables made.
 
-    The next is always the one of the smallest table.
+    The next attribute is always the one of the smallest table.
     """
     around: dict[int, set[int]] = {}
     for axes in sets:
@@ -286,7 +281,7 @@ def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes,
             around.setdefault(axis, set()).update(axes)
     steps, entries = [], 0.0
     while around:
-        costs = {axis: math.prod(float(sizes[other]) for other in own) for axis, own in around.items()}
+        costs = {axis: math.prod(float(sizes[other]) for other in group) for axis, group in around.items()}
         axis = min(costs, key=lambda one: costs[one])
         entries += costs[axis]
         linked = around.pop(axis)
@@ -304,14 +299,14 @@ def largest_by_elimination(tables: TableSum, steps: Sequence[Axes]) -> tuple[flo
     held: list[dict[Axes, Array]] = []
     value = tables.constant
     for axis, *others in steps:
-        own = [at for at, (axes, _) in left.items() if axis in axes]
-        bucket = [left.pop(at) for at in own]
+        numbers = [at for at, (axes, _) in left.items() if axis in axes]
+        bucket = [left.pop(at) for at in numbers]
         held.append(_joined(bucket))
-        found = _summed((axis, *others), held[-1], tables.sizes).max(axis=0)
+        table = _summed((axis, *others), held[-1], tables.sizes).max(axis=0)
         if others:
-            left[-len(held)] = (tuple(others), found)
+            left[-len(held)] = (tuple(others), table)
         else:
-            value += float(found)
+            value += float(table)
     cell = np.zeros(len(tables.sizes), dtype=np.int64)
     for (axis, *_), bucket_of in zip(reversed(steps), reversed(held), strict=True):
         line = np.zeros(tables.sizes[axis])
@@ -323,10 +318,10 @@ def largest_by_elimination(tables: TableSum, steps: Sequence[Axes]) -> tuple[flo
 
 def _joined(bucket: Iterable[tuple[Axes, Array]]) -> dict[Axes, Array]:
     """Tables of the same attributes as one."""
-    found: dict[Axes, Array] = {}
+    joined: dict[Axes, Array] = {}
     for axes, array in bucket:
-        found[axes] = found[axes] + array if axes in found else array
-    return found
+        joined[axes] = joined[axes] + array if axes in joined else array
+    return joined
 
 
 def _summed(axes: Sequence[int], arrays: Mapping[Axes, Array], sizes: Sequence[int]) -> Array:
@@ -335,11 +330,11 @@ def _summed(axes: Sequence[int], arrays: Mapping[Axes, Array], sizes: Sequence[i
     left = dict(arrays)
     for at in sorted(range(len(axes)), key=lambda at: -sizes[axes[at]]):
         short = [*axes[:at], *axes[at + 1 :]]
-        own = {key: left.pop(key) for key in list(left) if axes[at] not in key}
-        if len(own) > 1:
-            out += np.expand_dims(_summed(short, own, sizes), at)
+        lacking = {key: left.pop(key) for key in list(left) if axes[at] not in key}
+        if len(lacking) > 1:
+            out += np.expand_dims(_summed(short, lacking, sizes), at)
         else:
-            for key, array in own.items():
+            for key, array in lacking.items():
                 out += _turned(array, key, axes)
     for key, array in left.items():
         out += _turned(array, key, axes)
@@ -355,8 +350,8 @@ def _turned(array: Array, key: Axes, axes: Sequence[int]) -> Array:
 STARTS = 64  # of the local search
 EASY = 2e6  # entries of elimination up to which nothing is branched over
 ROUNDS_AT_FIRST, ROUNDS = 20, 2  # of moving, for the whole and for a part
-CLOSE = 1e-9  # a part whose bound exceeds what was found by less, relatively, is done
-LITTLE = 1e-2  # moving goes on while a round lowers the bound by this share of what is open
+CLOSE = 1e-9  # a part whose bound exceeds the best value so far by less, relatively, is done
+LITTLE = 1e-2  # moving goes on while a round lowers the bound by this share of its distance to the best value
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,24 +407,24 @@ def largest_of_tables(
         if time.monotonic() > deadline and parts[0].axis is not None:
             break
         part = heapq.heappop(parts)
-        own = part.opened()
-        steps, entries = elimination(own.arrays, own.sizes)
+        opened = part.opened()
+        steps, entries = elimination(opened.arrays, opened.sizes)
         if entries <= EASY:
-            value, found = largest_by_elimination(own, steps)
-            upper = max(upper, value + own.slack)
+            value, free_cell = largest_by_elimination(opened, steps)
+            upper = max(upper, value + opened.slack)
             if value > best:
-                best, cell = value, part.cell + found
+                best, cell = value, part.cell + free_cell
             continue
         rounds = ROUNDS_AT_FIRST if part.axis is None else ROUNDS
-        own = shifted(own, separators(own.arrays), rounds, LITTLE * max(own.upper - best, 0.0))
-        axis, bounds = _branch(own, best)
-        slack = own.slack
+        opened = shifted(opened, separators(opened.arrays), rounds, LITTLE * max(opened.upper - best, 0.0))
+        axis, bounds = _branch(opened, best)
+        slack = opened.slack
         for at, bound in enumerate(bounds):
             most = min(float(bound) + slack, -part.below)
             if most > best + CLOSE * abs(best):
                 there = part.cell.copy()
                 there[axis] = at
-                heapq.heappush(parts, _Part(-most, next(counter), own, there, axis))
+                heapq.heappush(parts, _Part(-most, next(counter), opened, there, axis))
             else:
                 upper = max(upper, most)
     is_closed = not parts or -parts[0].below <= best + CLOSE * abs(best)
@@ -439,8 +434,8 @@ def largest_of_tables(
 
 
 def _branch(tables: TableSum, best: float) -> tuple[int, Array]:
-    """The attribute to fix, the one whose values leave least above what was found, and their bounds."""
-    found = {axis: uppers(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
-    open_of = {axis: float(np.square(np.maximum(b - best, 0.0)).mean()) for axis, b in found.items()}
+    """The attribute to fix, whose values leave the least above the best so far, and their bounds."""
+    bounds = {axis: uppers(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
+    open_of = {axis: float(np.square(np.maximum(b - best, 0.0)).mean()) for axis, b in bounds.items()}
     axis = min(open_of, key=lambda one: open_of[one])
-    return axis, found[axis]
+    return axis, bounds[axis]

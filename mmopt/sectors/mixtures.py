@@ -1,39 +1,33 @@
-"""Mixtures of products of measures: moments, slopes, curvature, better ones.
+"""Mixtures of products of measures: their bounds and strategies, slopes and curvature, and better mixtures.
 
-What a measure is worth: the roots of the queries' moments, and the bound and strategy of it.
-
-Mixtures of a few products of measures: classes of cells, in each of which the attributes are independent.
-
-One product knows no bonds between attributes, and a single cell knows nothing else; a mixture of some
-twenty products has bonds of all pairs at once. Weights and measures are the softmax of logits. With f of the
-mixture, whose integral is 1, and w_c, p_c its parts,
+**Mixtures.** A product of a mixture is a class of cells in which the attributes are independent. One product
+has no dependence between attributes, a single cell has nothing else; a mixture of some twenty products can
+have that of all pairs at once. Weights and measures are the softmax of logits. With f of the mixture, whose
+integral is 1, and w_c, p_c its parts,
 
     ∂ log t / ∂ logit of w_c = w_c (mean of f in c, less 1) / 2
     ∂ log t / ∂ logit of p_c(x_i) = w_c p_c(x_i) (mean of f in c at x_i, less the mean in c) / 2
 
-which L-BFGS follows. t is concave in the measure, not in the logits: what is found is a measure like any
-other.
+which L-BFGS follows. t is concave in the measure, not in the logits: the result need not be the best measure,
+and it bounds like any other.
 
-Targets: weights of the queries that are searched for, as those of the cells are.
-
-Let y be shares of the orbits of queries, of sum 1, and q = y / (size · target) the weight of each query. With
-R(y)ᵀ R(y) = Σ q tᵀ t over the rows t of all orbits, t(w, y)² = (tr (R Q(w) Rᵀ)^½)² is below the privacy cost
-of whatever meets all targets: t is at most the root of the q-weighted variances times the mean cost of it. It
-is the least of such roots, over all strategies, so concave in (w, y), and homogeneous of degree ½ in each of
-them. Hence the best Σw = Σy = 1 is the best Σw + Σy = 2: cells and queries have one simplex.
+**Targets.** The weights of the queries are searched for as those of the cells are. Let y be shares of the
+orbits of queries, of sum 1, and q = y / (size · target) the weight of each query. With R(y)ᵀ R(y) = Σ q tᵀ t
+over the rows t of all orbits, t(w, y)² = (tr (R Q(w) Rᵀ)^½)² is below the privacy cost of every strategy that
+meets all targets: t is at most the root of its q-weighted variances times its mean cost. It is the least of
+such roots, over all strategies, so concave in (w, y), and homogeneous of degree ½ in each of them. Hence the
+best Σw = Σy = 1 is the best Σw + Σy = 2: cells and queries have one simplex.
 
     P = σ⁻¹ Uᵀ R Q,  seen = t Pᵀ,  N⁻¹ = t Pᵀ σ⁻¹ P
 
-make the variance of a query at N what t Σ_a seen_a² / σ_a is over its orbit. Derivatives of t in its weight
-are those in the weight of a cell with ``seen`` for the vector (``mixtures.py``); second ones by a cell
-and a query have the other sign.
+make the variance of a query at N equal to t Σ_a seen_a² / σ_a over its orbit. Derivatives of t in its weight
+are those in the weight of a cell with ``seen`` for the vector; second ones by a cell and a query have the
+other sign. Where all variances count in addition, with the weight ``constant``,
+q = y / (size · target) + constant · Σy, and nothing else changes.
 
-With all variances counted besides (``beside``), q = y / (size · target) + beside · Σy, and nothing changes.
-
-The products of a mixture as columns: moments, slopes and curvature in their weights.
-
-With weights w the moments are Σ_j w_j Q_j, t(w) = Σ μ tr (R Q R^T)^{1/2} is concave and homogeneous of degree
-1/2, and in the eigenvectors U and roots σ of R Q Rᵀ, with A_j = Uᵀ R Q_j Rᵀ U,
+**Columns.** With weights w of its products a mixture has the moments Σ_j w_j Q_j. t(w) = Σ μ tr (R Q
+R^T)^{1/2} is concave and homogeneous of degree 1/2, and in the eigenvectors U and roots σ of R Q Rᵀ, with A_j
+= Uᵀ R Q_j Rᵀ U,
 
     ∂t/∂w_j = ½ Σ μ Σ_a A_j[a, a] / σ_a = ½ t · (the integral of f under product j)
     ∂²t/∂w_j∂w_l = -½ Σ μ Σ_ab A_j[a, b] A_l[a, b] / (σ_a σ_b (σ_a + σ_b)).
@@ -41,25 +35,16 @@ With weights w the moments are Σ_j w_j Q_j, t(w) = Σ μ tr (R Q R^T)^{1/2} is 
 A cell's Q_j is a square v vᵀ (``RowSpace.vectors``). Between cells 1 / (x + y) = Σ_q g_q e^{-(x + y) s_q}
 to a thousandth then makes a curvature out of matrix products, however many cells there are.
 
-The best point of a concave quadratic function on a simplex.
-
-Fixed points reached in fewer steps: Anderson's mixing of the last few.
-
-Anderson, Iterative procedures for nonlinear integral equations, J. ACM 12 (1965); Walker and Ni, SIAM J.
-Numer. Anal. 49 (2011).
-
-Cells where a strategy's columns are long, found by changing one attribute's value at a time.
-
-Strategies whose columns are nearly all of the same length, from measures that may be negative.
-
-At the best measure f(x) <= 1, with equality where it is positive, and in workloads of queries of few
-attributes that is at nearly all cells. So the equation f(x) = 1 for *all* x is solved, for a density of the
-few coordinates that f itself has (``RowSpace.profiles``): what a measure gives f depends on these alone. The
-solution need not be a measure, so it bounds nothing; but its N is a strategy like any other, of total error
-max f · t².
+**Level strategies** have columns of nearly equal length; their measures may be negative. At the best measure
+f(x) <= 1, with equality where it is positive, and in workloads of queries of few attributes that is at nearly
+all cells. So the equation f(x) = 1 for *all* x is solved, for a density of the few coordinates that f itself
+has (``RowSpace.profiles``): the f of a measure depends on these alone. The solution need not be a measure, so
+it bounds nothing; but its N is a strategy like any other, of total error max f · t².
 
 The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² (power 2 is the natural one for
-tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures, mixed.
+tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures. Anderson's
+mixing of the last few steps reaches the fixed point sooner (Anderson, Iterative procedures for nonlinear
+integral equations, J. ACM 12, 1965; Walker and Ni, SIAM J. Numer. Anal. 49, 2011).
 """
 
 from __future__ import annotations
@@ -105,19 +90,19 @@ class Spectrum:
     def parts(self) -> tuple[Array, ...]:
         """N_κ = R_κᵀ (R_κ Q_κ R_κᵀ)^{-1/2} R_κ / t: f is the derivative of log t² by the measure."""
         each = zip(self.roots, self.turned, strict=True)
-        return tuple(own.T @ (own / (self.total * root[:, None])) for root, own in each)
+        return tuple(turned.T @ (turned / (self.total * root[:, None])) for root, turned in each)
 
 
 def spectrum(space: RowSpace, moments: Sequence[Array]) -> Spectrum:
-    """From the moments of a measure of mass 1 under which every query is seen.
+    """The spectrum at the moments of a measure of mass 1 under which no query vanishes.
 
-    What rounding makes of an eigenvalue near zero is lifted to what rounding may have lost: then t is no
-    bound by itself: what is proved is what the program's certificate comes to (``sectors.bounds``).
+    Eigenvalues near zero are lifted to the most that rounding may have taken from them. Then t is no bound by
+    itself: the proved bound is that of the program's certificate (``sectors.bounds``).
     """
     roots, turned = [], []
-    for own, root in zip(moments, space.root.parts, strict=True):
+    for moment, root in zip(moments, space.root.parts, strict=True):
         require_time()
-        squares, directions = eigh(root @ own @ root.T)
+        squares, directions = eigh(root @ moment @ root.T)
         least = len(squares) * EPS * float(squares.max(initial=0.0))
         roots.append(np.sqrt(np.maximum(squares, least)))
         turned.append(directions.T @ root)
@@ -138,10 +123,10 @@ def mixtures_of_rising_t(
     space: RowSpace, product: Mixture, rng: np.random.Generator
 ) -> Iterator[tuple[Mixture, Spectrum]]:
     """Mixtures of ``COUNT`` products near the one given, of rising t; ends where it rises no more."""
-    logits = [np.zeros(COUNT), *(np.log(own) + _waves(own.shape[1], rng) for own in product.factors)]
-    place, before = np.concatenate([np.maximum(own, LEAST_LOGIT).ravel() for own in logits]), 0.0
+    logits = [np.zeros(COUNT), *(np.log(factor) + _waves(factor.shape[1], rng) for factor in product.factors)]
+    place, before = np.concatenate([np.maximum(part, LEAST_LOGIT).ravel() for part in logits]), 0.0
     while True:
-        found = minimize(
+        optimum = minimize(
             lambda place: logit_slopes(space, place),
             place,
             jac=True,
@@ -153,7 +138,7 @@ def mixtures_of_rising_t(
                 "gtol": 0.0,
             },
         )
-        place = found.x
+        place = optimum.x
         mixture = _mixture(space, place)
         at = spectrum(space, space.moments(mixture))
         yield mixture, at
@@ -168,19 +153,19 @@ def logit_slopes(space: RowSpace, place: Array) -> tuple[float, Array]:
     place : (COUNT + COUNT Σo,) the logits of the weights, then of each attribute's measures, part by part.
     """
     mixture = _mixture(space, place)
-    found = spectrum(space, space.moments(mixture))
-    weights, means = mixture.weights, space.means(mixture, found.parts)
-    each = [(own * mean).sum(axis=1) for own, mean in zip(mixture.factors, means, strict=True)]
+    strategy = spectrum(space, space.moments(mixture))
+    weights, means = mixture.weights, space.means(mixture, strategy.parts)
+    each = [(factor * mean).sum(axis=1) for factor, mean in zip(mixture.factors, means, strict=True)]
     slopes = [weights * (each[0] - 1.0)]
-    for own, mean, total in zip(mixture.factors, means, each, strict=True):
-        slopes.append((weights[:, None] * own * (mean - total[:, None])).ravel())
-    return -float(np.log(found.total)), -0.5 * np.concatenate(slopes)
+    for factor, mean, total in zip(mixture.factors, means, each, strict=True):
+        slopes.append((weights[:, None] * factor * (mean - total[:, None])).ravel())
+    return -float(np.log(strategy.total)), -0.5 * np.concatenate(slopes)
 
 
 def _mixture(space: RowSpace, place: Array) -> Mixture:
     tops = COUNT * np.cumsum([1, *space.shape])[:-1]
     first, *each = np.split(place, tops)
-    return Mixture(_softmax(first), tuple(_softmax(own.reshape(COUNT, -1)) for own in each))
+    return Mixture(_softmax(first), tuple(_softmax(logits.reshape(COUNT, -1)) for logits in each))
 
 
 def _softmax(logits: Array) -> Array:
@@ -197,18 +182,18 @@ def _waves(count: int, rng: np.random.Generator) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class AskedShares:
-    """Orbits of queries with targets, and what shares of them make of the queries.
+class QueryShares:
+    """Orbits of queries with targets, which shares of the orbits turn into weighted queries.
 
     rows : by component (m, d), as in ``sectors.measured``. orbits : by component (m,) the orbit of each
-    row. sizes, targets : (o,) of each orbit. beside : the weight that each query has besides.
+    row. sizes, targets : (o,) of each orbit. constant : the weight that each query has in addition.
     """
 
     rows: tuple[Array, ...]
     orbits: tuple[Ints, ...]
     sizes: Array
     targets: Array
-    beside: float = 0.0
+    constant: float = 0.0
 
     @property
     def even(self) -> Array:
@@ -217,21 +202,21 @@ class AskedShares:
 
     def weighing(self, space: RowSpace, shares: Array) -> RowSpace:
         """The row space with the queries of these shares (o,) for its root."""
-        roots = np.sqrt(shares / (self.sizes * self.targets) + self.beside * float(shares.sum()))
+        roots = np.sqrt(shares / (self.sizes * self.targets) + self.constant * float(shares.sum()))
         pairs = zip(self.rows, self.orbits, strict=True)
-        return with_root(space, [own * roots[orbit, None] for own, orbit in pairs])
+        return with_root(space, [rows * roots[orbit, None] for rows, orbit in pairs])
 
-    def seen(self, found: Spectrum) -> tuple[Array, ...]:
+    def seen(self, spectrum: Spectrum) -> tuple[Array, ...]:
         """By component (m, r) t Pᵀ of each row t."""
-        each = zip(self.rows, found.turned, found.roots, found.moments, strict=True)
-        return tuple(own @ (turned @ q).T / root for own, turned, root, q in each)
+        each = zip(self.rows, spectrum.turned, spectrum.roots, spectrum.moments, strict=True)
+        return tuple(rows @ (turned @ q).T / root for rows, turned, root, q in each)
 
-    def slopes(self, found: Spectrum, multiplicities: Sequence[float]) -> Array:
+    def slopes(self, spectrum: Spectrum, multiplicities: Sequence[float]) -> Array:
         """(o,) the variance at N of each orbit next to its target, over t²: its mean by the shares is 1."""
         total = np.zeros(len(self.sizes))
-        each = zip(self.seen(found), found.roots, multiplicities, strict=True)
+        each = zip(self.seen(spectrum), spectrum.roots, multiplicities, strict=True)
         for at, (seen, root, often) in enumerate(each):
-            total += often / found.total * self.joined(np.square(seen) @ (1.0 / root), at)
+            total += often / spectrum.total * self.joined(np.square(seen) @ (1.0 / root), at)
         return total
 
     def joined(self, values: Array, component: int) -> Array:
@@ -241,16 +226,16 @@ class AskedShares:
         summed = np.zeros((len(self.sizes), *values.shape[1:]))
         np.add.at(summed, orbit, values[count:])
         scale = (self.sizes * self.targets).reshape(-1, *(1,) * (values.ndim - 1))
-        return np.concatenate([values[:count], summed / scale + self.beside * summed.sum(axis=0)])
+        return np.concatenate([values[:count], summed / scale + self.constant * summed.sum(axis=0)])
 
 
 def with_root(space: RowSpace, parts: Sequence[Array]) -> RowSpace:
     """The row space with queries (m, d) of each component for its root, up to rotation of their rows."""
-    found = copy.copy(space)
+    changed = copy.copy(space)
     few = tuple(qr(part) if len(part) > part.shape[1] else part for part in parts)
     root = Split(space.space.abstract(tuple(map(len, few))), space.space, few)
-    object.__setattr__(found, "root", root)  # of a copy that nobody else has
-    return found
+    object.__setattr__(changed, "root", root)  # of a copy that is not yet shared
+    return changed
 
 
 NODE_STEP = 1.0
@@ -270,22 +255,22 @@ class Columns:
 
     def moments(self, weights: Array) -> tuple[Array, ...]:
         """Q_κ of the mixture with these weights (J,)."""
-        found = []
-        for own, vectors in zip(self.matrices, self.vectors, strict=True):
-            first, rest = weights[: len(own)], weights[len(own) :]
-            found.append(np.tensordot(first, own, axes=1) + vectors.T @ (rest[:, None] * vectors))
-        return tuple(found)
+        moments = []
+        for matrices, vectors in zip(self.matrices, self.vectors, strict=True):
+            first, rest = weights[: len(matrices)], weights[len(matrices) :]
+            moments.append(np.tensordot(first, matrices, axes=1) + vectors.T @ (rest[:, None] * vectors))
+        return tuple(moments)
 
     def kept(self, which: npt.NDArray[np.bool_]) -> Columns:
-        """Those of a mask (J,) alone."""
+        """The columns of a mask (J,) alone."""
         count = len(self.matrices[0])
         return Columns(
-            tuple(own[which[:count]] for own in self.matrices),
-            tuple(own[which[count:]] for own in self.vectors),
+            tuple(part[which[:count]] for part in self.matrices),
+            tuple(part[which[count:]] for part in self.vectors),
         )
 
     def joined(self, other: Columns) -> Columns:
-        """With more columns; of the two that have matrices one has no vectors."""
+        """The columns of both; where both have matrices, one has no vectors."""
         return Columns(
             tuple(np.concatenate(pair) for pair in zip(self.matrices, other.matrices, strict=True)),
             tuple(np.concatenate(pair) for pair in zip(self.vectors, other.vectors, strict=True)),
@@ -300,63 +285,65 @@ def columns_of_cells(space: RowSpace, cells: Ints) -> Columns:
 def columns_of(space: RowSpace, mixture: Mixture) -> Columns:
     """The columns of a mixture's products, as matrices."""
     singles = [
-        space.moments(Mixture(np.ones(1), tuple(own[at : at + 1] for own in mixture.factors)))
+        space.moments(Mixture(np.ones(1), tuple(factor[at : at + 1] for factor in mixture.factors)))
         for at in range(mixture.count)
     ]
-    matrices = tuple(np.stack(own) for own in zip(*singles, strict=True))
+    matrices = tuple(np.stack(parts) for parts in zip(*singles, strict=True))
     return Columns(matrices, tuple(np.zeros((0, d)) for d in space.space.dims))
 
 
 def slopes_and_curvature(
     columns: Columns,
-    found: Spectrum,
+    spectrum: Spectrum,
     multiplicities: Sequence[float],
-    asked: AskedShares | None = None,
+    queries: QueryShares | None = None,
 ) -> tuple[Array, Array]:
     """(J,) the integral of f under each product, and (J, J) the second derivatives of t by two weights.
 
-    With ``asked`` those by its shares come last, (J + o,) and (J + o, J + o).
+    With ``queries`` those by its shares come last, (J + o,) and (J + o, J + o).
     """
-    rows = None if asked is None else asked.seen(found)
+    rows = None if queries is None else queries.seen(spectrum)
     slopes, curvature = [], []
-    each = zip(columns.matrices, columns.vectors, found.roots, found.turned, multiplicities, strict=True)
+    each = zip(
+        columns.matrices, columns.vectors, spectrum.roots, spectrum.turned, multiplicities, strict=True
+    )
     for at, (matrices, vectors, roots, turned, often) in enumerate(each):
         squares = turned @ matrices @ turned.T  # (p, r, r)
         seen = vectors @ turned.T  # (c, r)
         if rows is not None:
             seen = np.concatenate([seen, rows[at]])
-        own = np.concatenate([np.einsum("jaa,a->j", squares, 1.0 / roots), np.square(seen) @ (1.0 / roots)])
+        slope = np.concatenate([np.einsum("jaa,a->j", squares, 1.0 / roots), np.square(seen) @ (1.0 / roots)])
         second = _curvature(squares, seen, roots)
-        if asked is not None:
-            own, second = asked.joined(own, at), asked.joined(asked.joined(second, at).T, at)
-        slopes.append(often / found.total * own)
+        if queries is not None:
+            slope, second = queries.joined(slope, at), queries.joined(queries.joined(second, at).T, at)
+        slopes.append(often / spectrum.total * slope)
         curvature.append(-0.5 * often * second)
-    found_curvature = np.sum(curvature, axis=0)
-    if asked is not None:
-        signs = np.ones(len(found_curvature))
-        signs[-len(asked.sizes) :] = -1.0
-        found_curvature *= np.multiply.outer(signs, signs)
-    return np.sum(slopes, axis=0), found_curvature
+    summed = np.sum(curvature, axis=0)
+    if queries is not None:
+        signs = np.ones(len(summed))
+        signs[-len(queries.sizes) :] = -1.0
+        summed *= np.multiply.outer(signs, signs)
+    return np.sum(slopes, axis=0), summed
 
 
 def _curvature(squares: Array, seen: Array, roots: Array) -> Array:
     """Σ_ab A_j[a, b] A_l[a, b] / (σ_a σ_b (σ_a + σ_b)), A of matrices and of squares of vectors."""
     count, cells = len(squares), len(seen)
-    found = np.zeros((count + cells,) * 2)
+    curvature = np.zeros((count + cells,) * 2)
     if count:
         weighed = squares / (np.multiply.outer(roots, roots) * np.add.outer(roots, roots))
-        found[:count, :count] = weighed.reshape(count, -1) @ squares.reshape(count, -1).T
+        curvature[:count, :count] = weighed.reshape(count, -1) @ squares.reshape(count, -1).T
         for at in range(count):
-            found[at, count:] = np.einsum("ca,ca->c", seen @ weighed[at], seen)
-        found[count:, :count] = found[:count, count:].T
+            curvature[at, count:] = np.einsum("ca,ca->c", seen @ weighed[at], seen)
+        curvature[count:, :count] = curvature[:count, count:].T
     if cells:
         scaled = seen / np.sqrt(roots)
         low = -np.log(2.0 * roots[-1]) - NODES_BEFORE
         high = -np.log(2.0 * roots[0]) + NODES_AFTER
         for node in np.exp(np.arange(low, high + NODE_STEP, NODE_STEP)):
             rows = scaled * np.exp(-node / 2.0 * roots)
-            found[count:, count:] += NODE_STEP * node * np.square(rows @ rows.T)
-    return found
+            curvature[count:, count:] += NODE_STEP * node * np.square(rows @ rows.T)
+    return curvature
 
 
 MOST_STEPS = 60
@@ -386,9 +373,9 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
             break
         factor, ridge = _factor(np.diag(dual / x) - curvature, ridge)
         right = off + CENTRING * gap / x - dual
-        one, own = scipy.linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
-        change = float((own.sum() + x.sum() - mass) / one.sum())
-        step = own - change * one
+        one, moved = scipy.linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
+        change = float((moved.sum() + x.sum() - mass) / one.sum())
+        step = moved - change * one
         step_dual = CENTRING * gap / x - dual - dual / x * step
         most = min(_way(x, step), _way(dual, step_dual))
         x, dual, shift = x + most * step, dual + most * step_dual, shift + most * change
@@ -396,7 +383,7 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
 
 
 def _factor(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
-    """A Cholesky factor with as much of a ridge as rounding of the curvature asks for, and the ridge."""
+    """A Cholesky factor with as much of a ridge as rounding of the curvature needs, and the ridge."""
     while True:
         try:
             return scipy.linalg.cho_factor(system + ridge * np.eye(len(system)), check_finite=False), ridge
@@ -418,23 +405,23 @@ RIDGE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class MixedSteps:
-    """The last places (v,) and what each lacks to the fixed point: the plain step from there."""
+    """The last places (v,) and the plain step from each, which is zero at the fixed point."""
 
     places: tuple[Array, ...] = ()
     misses: tuple[Array, ...] = ()
 
     def with_step(self, place: Array, miss: Array) -> MixedSteps:
-        """With one more; the oldest is forgotten."""
+        """The steps with one more; the oldest is dropped."""
         last = slice(1 - STEPS_MIXED, None)
         return MixedSteps((*self.places[last], place), (*self.misses[last], miss))
 
     def next(self) -> Array:
-        """Where the misses, were they linear, would be least, and the plain step from there."""
+        """The place where the misses, were they linear, would be least, and the plain step from there."""
         place, miss = self.places[-1], self.misses[-1]
         if len(self.places) == 1:
             return np.asarray(place + miss)
-        changes = np.array([miss - own for own in self.misses[:-1]])
-        steps = np.array([place - own for own in self.places[:-1]])
+        changes = np.array([miss - earlier for earlier in self.misses[:-1]])
+        steps = np.array([place - earlier for earlier in self.places[:-1]])
         gram = changes @ changes.T
         gram += RIDGE * np.trace(gram) * np.eye(len(gram))
         return np.asarray(place + miss - np.linalg.solve(gram, changes @ miss) @ (steps + changes))
@@ -444,16 +431,16 @@ Profile = Callable[[Ints], Array]
 """f at cells (c, k)."""
 
 MOST_SWEEPS = 50
-NEARLY = 0.3  # of what the highest f is above 1: what a neighbour has to have
+NEARLY = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
 
 
 def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
     """(c, Σ o, k) each cell with each value of each attribute in turn, itself k times among them."""
     attributes = np.repeat(np.arange(len(shape)), shape)
     values = np.concatenate([np.arange(count) for count in shape])
-    found = np.repeat(cells[:, None, :], len(values), axis=1)
-    found[:, np.arange(len(values)), attributes] = values
-    return found
+    near = np.repeat(cells[:, None, :], len(values), axis=1)
+    near[:, np.arange(len(values)), attributes] = values
+    return near
 
 
 def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
@@ -465,12 +452,12 @@ def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, 
         if not moving.any():
             break
         near = neighbours(best[moving], shape)
-        found = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
-        at, own = np.arange(len(near)), found.argmax(axis=1)
-        rises = found[at, own] > heights[moving] * (1.0 + 1e-12)
+        lengths = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
+        at, longest = np.arange(len(near)), lengths.argmax(axis=1)
+        rises = lengths[at, longest] > heights[moving] * (1.0 + 1e-12)
         which = np.flatnonzero(moving)
-        best[which] = near[at, own]
-        heights[which] = np.maximum(found[at, own], heights[which])
+        best[which] = near[at, longest]
+        heights[which] = np.maximum(lengths[at, longest], heights[which])
         moving[which] = rises
         best, kept = np.unique(best, axis=0, return_index=True)
         heights, moving = heights[kept], moving[kept]
@@ -481,9 +468,9 @@ def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, 
 def high_neighbours(profile: Profile, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
     """Neighbours of cells with an f nearly as far above 1 as the highest of all, the highest first."""
     near = np.unique(neighbours(cells, shape).reshape(-1, cells.shape[1]), axis=0)
-    found = profile(near)
-    high = found > 1.0 + NEARLY * (float(heights.max()) - 1.0)
-    order = np.argsort(-found[high], kind="stable")
+    lengths = profile(near)
+    high = lengths > 1.0 + NEARLY * (float(heights.max()) - 1.0)
+    order = np.argsort(-lengths[high], kind="stable")
     return np.asarray(near[high][order])
 
 
@@ -499,35 +486,35 @@ FLAT = 1e-12  # of f - 1, in the mean square
 def level_strategies(
     space: RowSpace, profiles: Profiles, measure: Mixture, solved: Solved | None = None
 ) -> Iterator[Spectrum]:
-    """With flatter f each time, mostly; from the product of measures that the profiles are orthonormal under.
+    """Strategies of ever flatter f, mostly; from the product under which profiles are orthonormal.
 
     ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
     rounding.
     """
     moments, solved = space.moments(measure), solved or functools.partial(spectrum, space)
-    found = solved(moments)
-    least = LEAST_ROOT * _smallest(found)
-    off = POWER * profiles.coordinates(found.parts)
+    strategy = solved(moments)
+    least = LEAST_ROOT * _smallest(strategy)
+    off = POWER * profiles.coordinates(strategy.parts)
     off[0] -= POWER
     place = np.zeros(len(off))
     steps = MixedSteps().with_step(place, off)
     while float(np.linalg.norm(off)) > FLAT:
         target = steps.next()
         while True:
-            own = profiles.moments(target)
+            added = profiles.moments(target)
             mass = 1.0 + float(target[0])
             # One more than none: a mass that is not positive has no root.
-            found = solved([(q + more) / mass for q, more in zip(moments, own, strict=True)])
-            if mass > 0.0 and _smallest(found) > least:
+            strategy = solved([(q + more) / mass for q, more in zip(moments, added, strict=True)])
+            if mass > 0.0 and _smallest(strategy) > least:
                 break
             target = place + SHORTER * (target - place)
         place = target
-        off = POWER * profiles.coordinates(found.parts)
+        off = POWER * profiles.coordinates(strategy.parts)
         off[0] -= POWER
         steps = steps.with_step(place, off)
-        yield found
+        yield strategy
 
 
-def _smallest(found: Spectrum) -> float:
+def _smallest(strategy: Spectrum) -> float:
     """The smallest root, next to the largest of its component."""
-    return min(float(own[0] / own[-1]) for own in found.roots if len(own))
+    return min(float(roots[0] / roots[-1]) for roots in strategy.roots if len(roots))

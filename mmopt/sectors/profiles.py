@@ -1,17 +1,15 @@
 """Measures on the cells, their moments, and squared lengths of columns, by functions of few attributes.
 
-Measures on the cells of a domain: mixtures of products of one measure an attribute.
+A measure is a mixture of products of one measure for each attribute.
 
-Moments of a mixture of products of measures, all products at once: matrix products of pairs of sectors.
+**Moments** are computed for all products of a mixture at once, by matrix products of pairs of sectors. Entry
+(s, t) of the moments of one product is Πᵢ over the attributes of both sectors: the mean of two contrasts
+where both have the attribute, of one contrast where one has. Summed over products these are matrix products
+with as many inner terms as there are products.
 
-Entry (s, t) of the moments of one product is Πᵢ over the attributes of both sectors: the mean of two
-contrasts where both have the attribute, of one contrast where one has. Summed over products these are
-matrix products with as many inner terms as there are products.
-
-What computed moments of products of measures are off by: proved, and small.
-
-A measure of an attribute is a row of floats p̃ that stands for p = p̃ / Σp̃, so |p̃ᵥ - pᵥ| <= δ pᵥ with
-δ = |Σp̃ - 1|. The basis B̃ is that of floats, the exact one B is orthonormal and B̃ = (I + Δ) B.
+**Rounding of moments** has a proved, small bound. A measure of an attribute is a row of floats p̃ that stands
+for p = p̃ / Σp̃, so |p̃ᵥ - pᵥ| <= δ pᵥ with δ = |Σp̃ - 1|. The basis B̃ is that of floats, the exact one B is
+orthonormal and B̃ = (I + Δ) B.
 
 Of one product, an entry of the moments in B̃ is a product of entries Gᵢ[a, b] = Σᵥ pᵥ b̃ₐ(v) b̃_b(v) of at
 most 2w attributes (w the order), each off by at most γ Σᵥ pᵥ |b̃ₐ b̃_b| <= γ √(Gᵢ[a, a] Gᵢ[b, b]), with γ of
@@ -24,16 +22,13 @@ column, each at most δʲ (1 + δ)ʷ⁻ʲ. A matrix of blocks is no larger than 
 the largest column, √(C(w, j) C(k, j)) <= C(w, j) √k ʲ, and the sum over j is (1 + δ + √k δ)ʷ. Hence
 ‖Q̃ - Q‖ <= ((1 + (1 + √k) δ)²ʷ - 1) ‖Q‖. A rest's factor, an orbit's share times d / s, is of the same kind.
 
-The squared length of a strategy's columns as a sum of tables over few attributes, and its means.
+**Profiles.** The squared length of a strategy's columns, f(x) = b(x)ᵀ N b(x) with functions of at most w
+attributes each, is Σ_U tables[U][x_U] over sets U of at most 2w attributes. Its values and means are sums
+over the tables, however many cells there are.
 
-f(x) = b(x)ᵀ N b(x) with functions of at most w attributes each is Σ_U tables[U][x_U] over sets U of at most
-2w attributes. What is asked of f is a sum over the tables, however many cells there are.
-
-Functions of few attributes in coordinates that are orthonormal under a product measure.
-
-A profile f(x) = Σ_U tables[U][x_U] is a function of at most 2w attributes at a time. In the
-functions of each attribute it has one array of coordinates for each set U, on the products of one contrast of
-each attribute of U. A density h of the same kind has the marginals μ_U Σ_{V in U} h_V on sets U, μ the
+**Coordinates** of a profile are orthonormal under a product measure. In the functions of each attribute a
+profile has one array of coordinates for each set U, on the products of one contrast of each attribute of U.
+A density h of the same kind has the marginals μ_U Σ_{V in U} h_V on sets U, μ the
 measure; these make up all moments of the (signed) measure with this density.
 """
 
@@ -71,11 +66,11 @@ class Mixture:
 
     @property
     def total(self) -> float:
-        """Its mass, as the weights say."""
+        """The mass, by the weights."""
         return math.fsum(self.weights)
 
     def times(self, weights: Array) -> Mixture:
-        """The same products with other weights; those of weight 0 left out."""
+        """The products with other weights; those of weight 0 are left out."""
         kept = weights > 0
         return Mixture(weights[kept], tuple(f[kept] for f in self.factors))
 
@@ -84,13 +79,13 @@ class Mixture:
         return self.times(by * self.weights)
 
     def joined(self, other: Mixture) -> Mixture:
-        """With the products of another one."""
+        """The products of both mixtures."""
         factors = tuple(np.vstack(pair) for pair in zip(self.factors, other.factors, strict=True))
         return Mixture(np.concatenate([self.weights, other.weights]), factors)
 
     def with_cells(self, cells: Ints) -> Mixture:
-        """With single cells (c, k) of orbit numbers added, of weight 0."""
-        added = tuple(np.eye(f.shape[1])[own] for f, own in zip(self.factors, cells.T, strict=True))
+        """The mixture with single cells (c, k) of orbit numbers added, of weight 0."""
+        added = tuple(np.eye(f.shape[1])[numbers] for f, numbers in zip(self.factors, cells.T, strict=True))
         return self.joined(Mixture(np.zeros(len(cells)), added))
 
 
@@ -100,14 +95,14 @@ def mixture_moments(component: SectorComponent, seconds: Mapping[int, Array], sc
     seconds : (J, o, o) of each attribute of the component: means of products of two of the constant and the
     contrasts. scales : (J,).
     """
-    means = {i: own[:, 0, 1:] for i, own in seconds.items()}
-    found = np.empty((component.dim,) * 2)
+    means = {i: second[:, 0, 1:] for i, second in seconds.items()}
+    moments = np.empty((component.dim,) * 2)
     for one, other in itertools.combinations_with_replacement(component.sectors, 2):
         block = _block(one, other, seconds, means, scales)
         rows, columns = component.places[one], component.places[other]
-        found[rows, columns] = block
-        found[columns, rows] = block.T
-    return found
+        moments[rows, columns] = block
+        moments[columns, rows] = block.T
+    return moments
 
 
 def _block(
@@ -119,12 +114,12 @@ def _block(
     arrays += [means[i] for sector in (one, other) for i in sector if i not in both]
     axes = [axis for i in both for axis in ((0, i), (1, i))]
     axes += [(side, i) for side, sector in enumerate((one, other)) for i in sector if i not in both]
-    sizes = [math.prod(own.shape[1:]) for own in arrays]
+    sizes = [math.prod(array.shape[1:]) for array in arrays]
     halves = [max(math.prod(sizes[:at]), math.prod(sizes[at:])) for at in range(len(sizes) + 1)]
     at = halves.index(min(halves))
     left, right = _joined(arrays[:at], len(scales)), _joined(arrays[at:], len(scales))
     block = (left * scales[:, None]).T @ right
-    shape = [size for own in arrays for size in own.shape[1:]]
+    shape = [size for array in arrays for size in array.shape[1:]]
     wanted = [(side, i) for side, sector in enumerate((one, other)) for i in sector]
     turned = block.reshape(shape).transpose([axes.index(axis) for axis in wanted])
     return turned.reshape(math.prod(seconds[i].shape[1] - 1 for i in one), -1)
@@ -132,10 +127,10 @@ def _block(
 
 def _joined(arrays: Sequence[Array], count: int) -> Array:
     """(J, ·) the products of an entry of each array (J, …), product by product."""
-    found = np.ones((count, 1))
-    for own in arrays:
-        found = np.einsum("ja,jb->jab", found, own.reshape(count, -1)).reshape(count, -1)
-    return found
+    product = np.ones((count, 1))
+    for array in arrays:
+        product = np.einsum("ja,jb->jab", product, array.reshape(count, -1)).reshape(count, -1)
+    return product
 
 
 def basis_rounding(basis: Array, sizes: Array) -> float:
@@ -184,7 +179,7 @@ def add_component(
 
     tables : changed. part : N (dim, dim) symmetric. functions : (o, o) an attribute, the constant first.
     """
-    shape = [len(own) for own in functions]
+    shape = [len(values) for values in functions]
     rests = {i: o for i, o in component.rests if shape[i] > 1}
     for at, first in enumerate(component.sectors):
         rows = _at_orbits(part[component.places[first]], first, functions)
@@ -193,39 +188,39 @@ def add_component(
             union = tuple(sorted({*first, *second, *rests}))
             labels = [union.index(i) for i in (*first, *second)]
             kept = [i for i in union if i not in rests]
-            found = _diagonal(both, labels, [union.index(i) for i in kept])
+            entries = _diagonal(both, labels, [union.index(i) for i in kept])
             if union not in tables:
                 tables[union] = np.zeros([shape[i] for i in union])
             place = tuple(rests.get(i, slice(None)) for i in union)
-            tables[union][place] += (weight if second == first else 2.0 * weight) * found
+            tables[union][place] += (weight if second == first else 2.0 * weight) * entries
 
 
 def _diagonal(array: Array, labels: Sequence[int], kept: Sequence[int]) -> Array:
     """The entries where axes with the same label agree, an axis for each label in this order."""
-    before, after = ("".join(chr(ord("a") + at) for at in own) for own in (labels, kept))
+    before, after = ("".join(chr(ord("a") + at) for at in numbers) for numbers in (labels, kept))
     return np.asarray(np.einsum(f"{before}->{after}", array))
 
 
 def _at_orbits(part: Array, sector: Sector, functions: Sequence[Array]) -> Array:
     """Coordinates (width, …) on the contrasts of a sector to (…, orbits of each attribute)."""
     contrasts = [functions[i][:, 1:] for i in sector]
-    found = part.reshape([own.shape[1] for own in contrasts] + list(part.shape[1:]))
-    for own in contrasts:  # the first axis goes and comes back as the last; what was behind them stands first
-        found = np.tensordot(found, own, axes=(0, 1))
-    return np.asarray(found)
+    values = part.reshape([contrast.shape[1] for contrast in contrasts] + list(part.shape[1:]))
+    for contrast in contrasts:  # the first axis goes and comes back as the last; further axes end up first
+        values = np.tensordot(values, contrast, axes=(0, 1))
+    return np.asarray(values)
 
 
 def at_cells(tables: ProfileTables, cells: Ints) -> Array:
     """(c,) f at cells (c, k) of orbits."""
-    found = np.zeros(len(cells))
+    values = np.zeros(len(cells))
     for union, table in tables.items():
-        found += table[tuple(cells[:, i] for i in union)]
-    return found
+        values += table[tuple(cells[:, i] for i in union)]
+    return values
 
 
 def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> list[Array]:
     """(o,) an attribute: the mean of f under the product number ``at``, given the attribute's orbit."""
-    found = [np.zeros(own.shape[1]) for own in factors]
+    means = [np.zeros(factor.shape[1]) for factor in factors]
     whole = 0.0
     for union, table in tables.items():
         measures = [factors[i][at] for i in union]
@@ -233,8 +228,8 @@ def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> lis
         whole += mean
         for axis, i in enumerate(union):
             moved = np.moveaxis(table, axis, 0)
-            found[i] += _mean(moved, measures[:axis] + measures[axis + 1 :]) - mean
-    return [own + whole for own in found]
+            means[i] += _mean(moved, measures[:axis] + measures[axis + 1 :]) - mean
+    return [part + whole for part in means]
 
 
 def _mean(table: Array, measures: Sequence[Array]) -> Array:
@@ -258,14 +253,14 @@ class ProfileFunctions:
 
     @cached_property
     def sets(self) -> tuple[Axes, ...]:
-        """Those of the tables and all their subsets, the empty one first."""
-        found = {v for u in self.unions for n in range(len(u) + 1) for v in itertools.combinations(u, n)}
-        return tuple(sorted(found, key=lambda u: (len(u), u)))
+        """The sets of the tables and all their subsets, the empty one first."""
+        subsets = {v for u in self.unions for n in range(len(u) + 1) for v in itertools.combinations(u, n)}
+        return tuple(sorted(subsets, key=lambda u: (len(u), u)))
 
     @cached_property
     def places(self) -> dict[Axes, slice]:
-        """Where the coordinates of each set stand."""
-        widths = [math.prod(len(self.measures[i]) - 1 for i in own) for own in self.sets]
+        """The place of each set's coordinates."""
+        widths = [math.prod(len(self.measures[i]) - 1 for i in axes) for axes in self.sets]
         ends = list(itertools.accumulate(widths))
         return {u: slice(end - width, end) for u, width, end in zip(self.sets, widths, ends, strict=True)}
 
@@ -275,26 +270,26 @@ class ProfileFunctions:
         return int(self.places[self.sets[-1]].stop)
 
     def coordinates(self, tables: ProfileTables) -> Array:
-        """(size,) those of a sum of tables."""
-        found = np.zeros(self.size)
+        """(size,) the coordinates of a sum of tables."""
+        coordinates = np.zeros(self.size)
         for union, table in tables.items():
             for i in union:  # the first axis goes, and comes back as the last
                 weighed = self.measures[i][:, None] * self.functions[i]
                 table = np.tensordot(table, weighed, axes=(0, 0))
-            for own, has in _subsets(union):
-                found[self.places[own]] += table[_slices(has)].ravel()
-        return found
+            for axes, has in _subsets(union):
+                coordinates[self.places[axes]] += table[_slices(has)].ravel()
+        return coordinates
 
     def marginal(self, coordinates: Array, union: Axes) -> Array:
         """The marginal on one of the ``unions`` of the measure with this density, over its orbits."""
         shape = [len(self.measures[i]) for i in union]
-        found = np.empty(shape)
-        for own, has in _subsets(union):
+        marginal = np.empty(shape)
+        for axes, has in _subsets(union):
             inside = [n - 1 if there else 1 for n, there in zip(shape, has, strict=True)]
-            found[_slices(has, keep=True)] = coordinates[self.places[own]].reshape(inside)
+            marginal[_slices(has, keep=True)] = coordinates[self.places[axes]].reshape(inside)
         for i in union:
-            found = np.tensordot(found, self.measures[i][:, None] * self.functions[i], axes=(0, 1))
-        return np.asarray(found)
+            marginal = np.tensordot(marginal, self.measures[i][:, None] * self.functions[i], axes=(0, 1))
+        return np.asarray(marginal)
 
 
 def _subsets(union: Axes) -> Iterable[tuple[Axes, tuple[bool, ...]]]:
@@ -315,7 +310,7 @@ def component_moments(
     left out.
     functions : (o, o) an attribute, the constant first. Adjoint to ``profiles.add_component``.
     """
-    found = np.empty((component.dim,) * 2)
+    moments = np.empty((component.dim,) * 2)
     rests = {i: o for i, o in component.rests if len(functions[i]) > 1}
     contrasts = {i: functions[i][:, 1:] for i in component.attributes}
     squares = {i: (f[:, :, None] * f[:, None, :]).reshape(len(f), -1) for i, f in contrasts.items()}
@@ -335,6 +330,6 @@ def component_moments(
             block = np.transpose(part.reshape(shape), order).reshape(
                 component.widths[at], component.widths[component.sectors.index(second)]
             )
-            found[component.places[first], component.places[second]] = block
-            found[component.places[second], component.places[first]] = block.T
-    return found
+            moments[component.places[first], component.places[second]] = block
+            moments[component.places[second], component.places[first]] = block.T
+    return moments

@@ -1,13 +1,12 @@
 """Strategies by sets of attributes from the products' Gram matrices alone: closed forms near the optimum.
 
-The best strategy for queries of one attribute, from their Gram matrix: a design problem in its values.
+The best strategy for queries of one attribute comes from their Gram matrix: a design problem in its values.
+A product of the workload is given by the Gram matrices of the few attributes that it looks at.
 
-Products of a workload as what they ask of the few attributes that they look at: Gram matrices of these.
-
-Residual spaces, solved one by one: the best strategy whose matrix N is block-diagonal by sectors.
-
-Each attribute has a base, numbers β of sum 1 over its values. A query less its mean under β is in the sectors
-with that attribute, its mean in those without; so with P = I - β 1ᵀ the queries' part in sector S has
+**Residual spaces** are solved one by one: this is the best strategy whose matrix N is block-diagonal by
+sectors. Each attribute has a base, numbers β of sum 1 over its values. A query less its mean under β is in
+the sectors with that attribute, its mean in those without; so with P = I - β 1ᵀ the queries' part in sector S
+has
 
     H_S = Σ over products p that look at all of S  w_p Π_{k in p not in S} γ_k ⊗_{i in S} Pᵀ Gᵢ P,  γ = βᵀ G β
 
@@ -20,41 +19,37 @@ Errors add up: in coordinates of the contrasts of mean zero under β, which need
 the sectors is block-diagonal, and so is its inverse.
 
 With uniform bases this is QuerySmasher (He et al., arXiv 2604.00868), on marginals ResidualPlanner (Xiao et
-al., arXiv 2305.08175), optimal there. For other queries other bases are far better (``residual.py``).
+al., arXiv 2305.08175), optimal there. For other queries other bases are far better.
 
-Residual spaces at their best bases: strategies near the optimum over any number of cells.
-
-Where the mean of a query is taken, under the base β of each attribute, decides what sectors have in common
-and so what a strategy that is block-diagonal by sectors loses: on prefixes of one and two of ten attributes a
-tenth of the error with uniform bases, a few thousandths with the best. The error is (Σ √E_S)² and
+**The best bases** give strategies near the optimum over any number of cells. The base β of each attribute,
+under which the mean of a query is taken, decides what sectors have in common and so how much a strategy that
+is block-diagonal by sectors loses: on prefixes of one and two of ten attributes a tenth of the error with
+uniform bases, a few thousandths with the best. The error is (Σ √E_S)² and
 
     E_S = Σ over products  w Π γ Π tr(Pᵀ G P X⁻),   dγ = 2 (G β)ᵀ dβ,   d tr(Pᵀ G P X⁻) = -2 (G P X⁻ 1)ᵀ dβ
 
 where the strategies X are the best, so that their change does not matter: a smooth problem in Σ dᵢ numbers.
-Bases may have negative entries. A bound of the largest squared length stays known in closed form.
+Bases may have negative entries. The largest squared length still has a bound in closed form.
 
 Two values have one contrast, whose larger entry is 1: the error has a kink at the uniform base, mostly its
 least, where a quasi-Newton method would stop. These bases stay uniform.
 
-Residual strategies as matrices N on a row space: a start that is within a few thousandths of the optimum.
+**On a row space** a residual strategy is a matrix N, a start within a few thousandths of the optimum.
+X = Σ_S a_S ⊗_{i in S} Xᵢ, other attributes summed over, is the Gram matrix of products of queries with the
+Gram matrices Xᵢ: N comes from it as the queries' own Gram matrix comes from their products. Blocks of sectors
+that no S contains together are zero.
 
-X = Σ_S a_S ⊗_{i in S} Xᵢ, other attributes summed over, is what products of queries with the Gram matrices
-Xᵢ would have: N is to it what the queries' own Gram matrix is to their products. Blocks of sectors that no S
-holds together are zero.
+**Shared designs** have one strategy for each attribute, the same in all sectors. Sectors that are solved one
+by one may have different strategies of an attribute that several products have different queries of.
+Measurements by the same rows everywhere can be rounded to integers without a bias. With E_S = Σ w Π tr(Gᵢ
+Xᵢ⁻) over the products in sector S, the total (Σ √E_S)² has the derivative Σ_S (Σ √E / √E_S) w Π of the others
+in tr(Gᵢ Xᵢ⁻): so Xᵢ is the best strategy of a sum of Gram matrices, one attribute after the other. For an
+attribute with the same queries everywhere it is at once the best of all.
 
-Residual spaces with one strategy for each attribute, the same in all sectors.
-
-Sectors that are solved one by one may have different strategies of an attribute that several products ask
-different queries of. What is measured by the same rows everywhere can be rounded to integers without a bias.
-With E_S = Σ w Π tr(Gᵢ Xᵢ⁻) over the products in sector S, the total (Σ √E_S)² has the derivative
-Σ_S (Σ √E / √E_S) w Π of the others in tr(Gᵢ Xᵢ⁻): so Xᵢ is the best strategy of a sum of Gram matrices, one
-attribute after the other. Of an attribute that is asked the same everywhere it is at once the best of all.
-
-Weighted Fourier factorisations: the best strategy that is diagonal in characters.
-
-The characters χ of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared
-length at every cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products w Π χ* Gᵢ χ / dᵢ² (arXiv
-2512.21499). A baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
+**Weighted Fourier factorisations** are the best strategies that are diagonal in characters. The characters χ
+of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared length at every
+cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products w Π χ* Gᵢ χ / dᵢ² (arXiv 2512.21499). A
+baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
 """
 
 from __future__ import annotations
@@ -87,10 +82,10 @@ STEP_POWER = 2.0
 """A value's multiplier is multiplied by the length there to this power: exact at once for orthogonal queries,
 and no slower than smaller powers on prefixes of 10 and 100 values (34 and 49 steps to a gap of 1e-10)."""
 RANK = 1e-13
-"""Eigenvalues below this part of the largest count as none: they are rounding of the Gram matrix."""
+"""Eigenvalues below this part of the largest count as zero: they are rounding of the Gram matrix."""
 LEAST_MEASURE = 1e-12
-"""Of a value: where multipliers vanish the strategy would be a quotient of numbers that are all rounding."""
-LEAST_FACTOR = 1e-3  # of one step: what a value keeps of its multiplier
+"""Least multiplier of a value: near zero the strategy would be a quotient of rounding errors."""
+LEAST_FACTOR = 1e-3  # least part of its multiplier that a value keeps in one step
 ARRAYS_AT_ONCE = 3
 
 
@@ -183,14 +178,14 @@ def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
     WorkloadError : queries given as a matrix.
     TooLargeError : a product looks at more than ``MOST_ATTRIBUTES`` attributes.
     """
-    known: dict[Implicit, Array] = {}
+    grams: dict[Implicit, Array] = {}
     weights: dict[tuple[tuple[int, ...], tuple[Implicit, ...]], float] = defaultdict(float)
     for attributes, factors, weight in _looks(workload):
         weights[attributes, factors] += weight
     for _, factors in weights:
-        known |= {factor: factor.gram() for factor in factors if factor not in known}
+        grams |= {factor: factor.gram() for factor in factors if factor not in grams}
     return tuple(
-        FewProduct(attributes, tuple(known[f] for f in factors), weight)
+        FewProduct(attributes, tuple(grams[f] for f in factors), weight)
         for (attributes, factors), weight in weights.items()
     )
 
@@ -214,12 +209,12 @@ def _looks(workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[Implicit
 
 
 def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
-    """Of each sector the weights of the Kronecker products of contrasts in it: w Π of the others' means.
+    """The weights of the Kronecker products of contrasts in each sector: w Π of the others' means.
 
     bases : (dᵢ,) an attribute, of sum 1. The mean of a Gram matrix G is baseᵀ G base, the squared length of
     the queries' means.
     """
-    found: dict[tuple[int, ...], Terms] = defaultdict(lambda: defaultdict(float))
+    weights: dict[tuple[int, ...], Terms] = defaultdict(lambda: defaultdict(float))
     means: dict[tuple[int, int], float] = {}
     for product in products:
         for i, gram in zip(product.attributes, product.grams, strict=True):
@@ -230,12 +225,12 @@ def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> d
         for size in range(len(keyed) + 1):
             for chosen in itertools.combinations(keyed, size):
                 others = math.prod(means[key] for key in keyed if key not in chosen)
-                found[tuple(i for i, _ in chosen)][chosen] += product.weight * others
-    return found
+                weights[tuple(i for i, _ in chosen)][chosen] += product.weight * others
+    return weights
 
 
 ROUNDS = 20
-"""Of taking turns between attributes, where a sector is no Kronecker product."""
+"""Most rounds over the attributes, where a sector is no Kronecker product."""
 ROUND_GAIN = 1e-9  # that a further round is worth
 ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "steps": 10})
 ROUGH_ROUNDS = 2
@@ -278,11 +273,11 @@ class ResidualStrategy:
 
         At the best bases their product is next to the product measure whose bound is best.
         """
-        found = [np.full(len(base), 1 / len(base)) for base in self.bases]
+        measures = [np.full(len(base), 1 / len(base)) for base in self.bases]
         for space in sorted(self.spaces, key=lambda space: len(space.attributes)):
             for i, design in zip(space.attributes, space.designs, strict=True):
-                found[i] = design.measure / design.measure.sum()
-        return tuple(found)
+                measures[i] = design.measure / design.measure.sum()
+        return tuple(measures)
 
     def lengths(self, cells: Ints) -> Array:
         """(c,) f at cells (c, k) of value numbers: Σ a_S Π of the attributes' diagonals."""
@@ -342,7 +337,7 @@ def strategy_at(
     }
     design: Callable[..., AttributeDesign] = partial(attribute_design, **(ROUGH if is_rough else {}))
     designs: dict[int, AttributeDesign] = {}
-    found = []
+    solved = []
     for attributes, terms in terms_by_sector(products, bases).items():
         if len(terms) == 1:
             [(keys, weight)] = terms.items()
@@ -350,19 +345,19 @@ def strategy_at(
                 gram = contrasts[key]
                 if id(gram) not in designs:
                     designs[id(gram)] = design(gram, start=starts.get((attributes, key[0])))
-            own = tuple(designs[id(contrasts[key])] for key in keys)
-            error = weight * math.prod(design.error for design in own)
+            chosen = tuple(designs[id(contrasts[key])] for key in keys)
+            error = weight * math.prod(design.error for design in chosen)
         else:
             first = [starts.get((attributes, i)) for i in attributes]
-            own, error = _product_strategy(
+            chosen, error = _product_strategy(
                 terms, contrasts, first, design, ROUGH_ROUNDS if is_rough else ROUNDS
             )
         if error > 0:
-            found.append((attributes, own, error, len(terms) == 1 or len(attributes) == 1))
-    total = math.fsum(math.sqrt(error) for _, _, error, _ in found)
+            solved.append((attributes, chosen, error, len(terms) == 1 or len(attributes) == 1))
+    total = math.fsum(math.sqrt(error) for _, _, error, _ in solved)
     spaces = tuple(
-        ResidualSpace(attributes, own, error, math.sqrt(error) / total, is_optimal)
-        for attributes, own, error, is_optimal in found
+        ResidualSpace(attributes, chosen, error, math.sqrt(error) / total, is_optimal)
+        for attributes, chosen, error, is_optimal in solved
     )
     return ResidualStrategy(bases, spaces, total**2)
 
@@ -376,12 +371,12 @@ def _product_strategy(
 ) -> tuple[tuple[AttributeDesign, ...], float]:
     """⊗ Xᵢ of low error Σ w Π tr(Gᵢ Xᵢ⁻), one attribute after the other, and the error."""
     weights = np.array(list(terms.values()))
-    own = [np.array([grams[keys[i]] for keys in terms]) for i in range(len(next(iter(terms))))]
-    designs = [design(_sum(weights, each), start=start) for each, start in zip(own, starts, strict=True)]
-    costs = np.array(list(map(_costs, own, designs)))
+    factors = [np.array([grams[keys[i]] for keys in terms]) for i in range(len(next(iter(terms))))]
+    designs = [design(_sum(weights, each), start=start) for each, start in zip(factors, starts, strict=True)]
+    costs = np.array(list(map(_costs, factors, designs)))
     error = math.inf
     for _ in range(rounds):
-        for i, each in enumerate(own):
+        for i, each in enumerate(factors):
             others = weights * np.delete(costs, i, axis=0).prod(axis=0)
             designs[i] = design(_sum(others, each), start=designs[i].measure)
             costs[i] = _costs(each, designs[i])
@@ -400,11 +395,11 @@ def _costs(grams: Array, design: AttributeDesign) -> Array:
     return np.asarray(np.einsum("txy,xy->t", grams, design.inverse))
 
 
-SHARE_OF_TIME = 0.25  # what is left of a time limit, for a search that others start from
+SHARE_OF_TIME = 0.25  # of the time that is left, for a search that gives a start to others
 
 
 class _TimeIsOver(Exception):
-    """Leaves the search, whose best strategy is kept."""
+    """The time of the search is over; its best strategy is kept."""
 
 
 def best_residual_strategy(workload: Workload) -> ResidualStrategy:
@@ -418,7 +413,7 @@ def with_best_bases(
     steps: int = 60,
     last: ResidualStrategy | None = None,
 ) -> ResidualStrategy:
-    """The same for products over attributes of these sizes, by steps of L-BFGS-B from uniform bases.
+    """The strategy at the best bases, over attributes of these sizes, by L-BFGS-B from uniform bases.
 
     Under a time limit the search has a share of what is left: where it starts from, or ends, is valid too.
 
@@ -432,12 +427,12 @@ def with_best_bases(
         if best and time_left() <= least_left < math.inf:
             raise _TimeIsOver
         bases = tuple(part + (1 - part.sum()) / len(part) for part in np.split(free, ends))
-        found = strategy_at(products, bases, best[0] if best else last, is_rough=True)
-        if not best or found.error < best[0].error:
-            best[:] = [found]
-        slopes = [slope - slope.mean() for slope in slopes_of_error(products, found)]
+        strategy = strategy_at(products, bases, best[0] if best else last, is_rough=True)
+        if not best or strategy.error < best[0].error:
+            best[:] = [strategy]
+        slopes = [slope - slope.mean() for slope in slopes_of_error(products, strategy)]
         slopes = [slope if len(slope) > 2 else 0.0 * slope for slope in slopes]
-        return math.log(found.error), np.concatenate(slopes) / found.error
+        return math.log(strategy.error), np.concatenate(slopes) / strategy.error
 
     start = np.concatenate([np.full(size, 1 / size) for size in sizes] if last is None else last.bases)
     with suppress(_TimeIsOver):
@@ -449,27 +444,27 @@ def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) 
     """(dᵢ,) an attribute: the derivative of the error in its base."""
     slopes = tuple(np.zeros(len(base)) for base in strategy.bases)
     spaces = {space.attributes: space for space in strategy.spaces}
-    known: dict[tuple[int, int, int], tuple[float, Array]] = {}
+    costs: dict[tuple[int, int, int], tuple[float, Array]] = {}
     for product in products:
-        own = list(enumerate(product.attributes))
+        numbered = list(enumerate(product.attributes))
         means = [
-            known.setdefault((i, id(product.grams[at]), 0), _mean(product.grams[at], strategy.bases[i]))
-            for at, i in own
+            costs.setdefault((i, id(product.grams[at]), 0), _mean(product.grams[at], strategy.bases[i]))
+            for at, i in numbered
         ]
-        for size in range(len(own) + 1):
-            for chosen in itertools.combinations(own, size):
+        for size in range(len(numbered) + 1):
+            for chosen in itertools.combinations(numbered, size):
                 space = spaces.get(tuple(i for _, i in chosen))
                 if space is None:
                     continue
                 parts = list(means)
                 for (at, i), design in zip(chosen, space.designs, strict=True):
                     key = (i, id(product.grams[at]), id(design))
-                    if key not in known:
-                        known[key] = _cost(product.grams[at], strategy.bases[i], design.inverse)
-                    parts[at] = known[key]
+                    if key not in costs:
+                        costs[key] = _cost(product.grams[at], strategy.bases[i], design.inverse)
+                    parts[at] = costs[key]
                 # (Σ √E)² has the derivative Σ √E / √E_S in E_S, one over the sector's share
                 factor = product.weight / space.share
-                for at, i in own:
+                for at, i in numbered:
                     others = math.prod(value for k, (value, _) in enumerate(parts) if k != at)
                     slopes[i][:] += factor * others * parts[at][1]
     return slopes
@@ -490,25 +485,27 @@ def _cost(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
 
 def residual_parts(rows: RowSpace, strategy: ResidualStrategy) -> tuple[Array, ...]:
     """N (d, d) of each component."""
-    return tuple(_of_component(rows, own, strategy.spaces) for own in rows.components)
+    return tuple(_of_component(rows, component, strategy.spaces) for component in rows.components)
 
 
 def _of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
     """Blocks ⊗ of the strategies' coefficients on contrasts and constants, and their numbers on rests."""
-    found = np.zeros((component.dim, component.dim))
+    part = np.zeros((component.dim, component.dim))
     for space in spaces:
-        own = {i: design.strategy for i, design in zip(space.attributes, space.designs, strict=True)}
-        if not all(i in own for i, _ in component.rests):
+        strategies = {i: design.strategy for i, design in zip(space.attributes, space.designs, strict=True)}
+        if not all(i in strategies for i, _ in component.rests):
             continue
-        weight = space.share * math.prod(_on_rest(rows, i, orbit, own[i]) for i, orbit in component.rests)
-        free = {i: _on_flat(rows, i, x) for i, x in own.items() if i not in dict(component.rests)}
+        weight = space.share * math.prod(
+            _on_rest(rows, i, orbit, strategies[i]) for i, orbit in component.rests
+        )
+        free = {i: _on_flat(rows, i, x) for i, x in strategies.items() if i not in dict(component.rests)}
         inside = [sector for sector in component.sectors if set(sector) <= set(free)]
         for one in inside:
             for other in inside:
                 blocks = (matrix[_part(i in one), _part(i in other)] for i, matrix in sorted(free.items()))
                 block = functools.reduce(np.kron, blocks, np.full((1, 1), weight))
-                found[component.places[one], component.places[other]] += block
-    return found
+                part[component.places[one], component.places[other]] += block
+    return part
 
 
 def _part(has_contrast: bool) -> slice:
@@ -523,7 +520,7 @@ def _on_flat(rows: RowSpace, i: int, strategy: Array) -> Array:
 
 
 def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
-    """What X is times on functions of the orbit's values with sum zero, over d."""
+    """The number by which X multiplies functions of the orbit's values with sum zero, over d."""
     values = np.flatnonzero(rows.bases[i].symmetry.orbit_of == orbit)
     v, w = values[:2]
     return float(strategy[v, v] - strategy[v, w]) / rows.bases[i].size
@@ -531,7 +528,7 @@ def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
 
 SHARED_ROUNDS = 20
 SHARED_GAIN = 1e-6  # that a further round is worth
-LEAST_SHARE = 1e-9  # of a sector: one whose error is nothing beside the others is measured too
+LEAST_SHARE = 1e-9  # of a sector: one whose error is negligible next to the others is measured too
 
 
 @dataclass(frozen=True, eq=False)
@@ -548,7 +545,7 @@ class SharedDesigns:
 
 
 def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> SharedDesigns:
-    """The best strategy found of that kind, with these bases (dᵢ,), of sum 1; over a time limit the last one.
+    """The best shared strategy found, with these bases (dᵢ,), of sum 1; over a time limit the last one.
 
     Raises
     ------
@@ -563,14 +560,16 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     keys: dict[int, list[Key]] = {}
     for key in grams:
         keys.setdefault(key[0], []).append(key)
-    designs = {i: attribute_design(_sum_of_grams(grams, dict.fromkeys(own, 1.0))) for i, own in keys.items()}
+    designs = {
+        i: attribute_design(_sum_of_grams(grams, dict.fromkeys(each, 1.0))) for i, each in keys.items()
+    }
     costs = {key: _design_cost(gram, designs[key[0]]) for key, gram in grams.items()}
-    several = {i: own for i, own in keys.items() if len(own) > 1}
+    several = {i: each for i, each in keys.items() if len(each) > 1}
     error = _error(sectors, costs)
     for _ in range(SHARED_ROUNDS if several else 0):
-        for i, own in several.items():
-            designs[i] = attribute_design(_sum_of_grams(grams, _slopes(sectors, costs, own)))
-            costs |= {key: _design_cost(grams[key], designs[i]) for key in own}
+        for i, each in several.items():
+            designs[i] = attribute_design(_sum_of_grams(grams, _slopes(sectors, costs, each)))
+            costs |= {key: _design_cost(grams[key], designs[i]) for key in each}
         last, error = error, _error(sectors, costs)
         if error >= last * (1 - SHARED_GAIN) or time_left() <= 0:
             break
@@ -582,7 +581,7 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
 
 
 def _error_in(terms: Terms, costs: Mapping[Key, float]) -> float:
-    return math.fsum(weight * math.prod(costs[key] for key in own) for own, weight in terms.items())
+    return math.fsum(weight * math.prod(costs[key] for key in keys) for keys, weight in terms.items())
 
 
 def _error(sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float]) -> float:
@@ -593,14 +592,14 @@ def _slopes(
     sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float], keys: Sequence[Key]
 ) -> dict[Key, float]:
     """The derivative of the error in the costs of these keys, over Σ √E."""
-    found = dict.fromkeys(keys, 0.0)
+    slopes = dict.fromkeys(keys, 0.0)
     for terms in sectors.values():
         root = math.sqrt(_error_in(terms, costs))
-        for own, weight in terms.items() if root else ():
-            for key in own:
-                if key in found:
-                    found[key] += weight * math.prod(costs[k] for k in own if k != key) / root
-    return found
+        for factors, weight in terms.items() if root else ():
+            for key in factors:
+                if key in slopes:
+                    slopes[key] += weight * math.prod(costs[k] for k in factors if k != key) / root
+    return slopes
 
 
 def _sum_of_grams(grams: Mapping[Key, Array], weights: Mapping[Key, float]) -> Array:
@@ -622,21 +621,23 @@ def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
     spectra = {key: _spectrum(gram) for key, gram in grams.items()}
     sizes = workload.domain.shape
     terms = terms_by_sector(products, [np.full(size, 1 / size) for size in sizes])
-    require_memory((sum(math.prod(sizes[i] - 1 for i in own) for own in terms),), "characters of all sectors")
-    found = {}
-    for own, parts in terms.items():
-        asked = np.zeros([sizes[i] - 1 for i in own])
+    require_memory(
+        (sum(math.prod(sizes[i] - 1 for i in sector) for sector in terms),), "characters of all sectors"
+    )
+    by_sector = {}
+    for sector, parts in terms.items():
+        diagonal = np.zeros([sizes[i] - 1 for i in sector])
         for keys, weight in parts.items():
             product = np.full((), weight)
             for _, key in keys:
                 product = np.multiply.outer(product, spectra[key])
-            asked = asked + product
-        found[own] = asked
-    return found
+            diagonal = diagonal + product
+        by_sector[sector] = diagonal
+    return by_sector
 
 
 def _spectrum(gram: Array) -> Array:
     """χ* G χ / d² for each character but the constant, (d - 1,)."""
     d = len(gram)
-    found = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / d
-    return np.asarray(np.maximum(found[1:], 0.0))
+    spectrum = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / d
+    return np.asarray(np.maximum(spectrum[1:], 0.0))

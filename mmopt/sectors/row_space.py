@@ -1,4 +1,4 @@
-"""The row space of products of few attributes, values of an attribute swapped where they can be."""
+"""The row space of products of few attributes; values of an attribute that can be swapped form an orbit."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ Mask = npt.NDArray[np.bool_]
 class RowSpace:
     """The row space of a workload by components; a basis that is orthonormal under the uniform measure.
 
-    Component κ of dimension d = ``space.dims[κ]`` stands in it μ = ``space.multiplicities[κ]`` times: N and Q
-    are ⊕ N_κ ⊗ I_μ, known by tuples of symmetric matrices (d, d). What stands for a cell is the mean of its
+    It contains component κ of dimension d = ``space.dims[κ]`` μ = ``space.multiplicities[κ]`` times: N and Q
+    are ⊕ N_κ ⊗ I_μ, given by tuples of symmetric matrices (d, d). A cell is represented by the mean of its
     orbit: Q(x) the mean of b bᵀ, f(x) = Σ μ tr(N_κ Q_κ(x)). Of the uniform measure all Q_κ are identities.
 
     root : the queries L up to rotation, from abstract rows to ``space``: LᵀL by component, weighted.
     root_rounding : at least ‖root - an exact one‖ / ‖root‖ (Frobenius, all components), in an exact basis
         near ours. shape : orbits of the values of each attribute.
     bases : the functions of each attribute. components : in the order of ``space``, one for each choice of
-        rests, its functions products of contrasts. asked : the products.
+        rests, its functions products of contrasts. products : those of the workload.
     """
 
     space: Space
@@ -69,7 +69,7 @@ class RowSpace:
     shape: tuple[int, ...]
     bases: tuple[AttributeBasis, ...]
     components: tuple[SectorComponent, ...]
-    asked: tuple[ProductCoefficients, ...]
+    products: tuple[ProductCoefficients, ...]
 
     def rest_square(self, component: SectorComponent) -> float:
         """The square of a function of the component's rests, in the mean over the orbits where they are."""
@@ -90,12 +90,12 @@ class RowSpace:
 
         Products that are cells as squares of their functions, all at once.
         """
-        are_cells = np.all([(own == 1.0).any(axis=1) for own in mixture.factors], axis=0)
+        are_cells = np.all([(factor == 1.0).any(axis=1) for factor in mixture.factors], axis=0)
         cells = _orbits(mixture, are_cells)
         scales = self._rest_scales(mixture) * mixture.weights[:, None]
         return tuple(
-            self._component_moments(own, mixture, scale, are_cells, cells)
-            for own, scale in zip(self.components, scales.T, strict=True)
+            self._component_moments(component, mixture, scale, are_cells, cells)
+            for component, scale in zip(self.components, scales.T, strict=True)
         )
 
     def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
@@ -104,15 +104,15 @@ class RowSpace:
         The exact basis is any orthonormal one near the computed one. See ``profiles.py``: products
         of at most 2w moments of one attribute, and sums of them.
         """
-        order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
+        order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
         products = products_rounding(mixture, order)
-        basis = max(basis_rounding(own.functions.T, own.sizes.astype(np.float64)) for own in self.bases)
+        basis = max(basis_rounding(each.functions.T, each.sizes.astype(np.float64)) for each in self.bases)
         basis *= 1.0 + math.sqrt(len(self.bases))  # sectors that an attribute is in
-        return tuple(component_rounding(own, products, basis, order) for own in self.moments(mixture))
+        return tuple(component_rounding(moments, products, basis, order) for moments in self.moments(mixture))
 
     def takes(self, mixture: Mixture) -> bool:
         """Whether it is a measure on these attributes."""
-        return tuple(own.shape[1] for own in mixture.factors) == self.shape
+        return tuple(factor.shape[1] for factor in mixture.factors) == self.shape
 
     def mass(self, mixture: Mixture) -> Ball:
         """The exact mass of the measure that ``moments`` are of."""
@@ -125,44 +125,44 @@ class RowSpace:
         if component.dim == 1:
             return np.array([[scales.sum()]])
         values = component.values(self.functions, cells)
-        found = values.T @ (scales[are_cells, None] * values)
+        moments = values.T @ (scales[are_cells, None] * values)
         others = ~are_cells & (scales != 0)
         if others.any():
             seconds = {
-                i: np.stack([self.bases[i].second_moments(own) for own in mixture.factors[i][others]])
+                i: np.stack([self.bases[i].second_moments(measure) for measure in mixture.factors[i][others]])
                 for i in component.attributes
             }
-            found += mixture_moments(component, seconds, scales[others])
-        return np.asarray((found + found.T) / 2)
+            moments += mixture_moments(component, seconds, scales[others])
+        return np.asarray((moments + moments.T) / 2)
 
     def _rest_scales(self, mixture: Mixture) -> Array:
         """(J, components): the mean of the square of a function of the component's rests."""
-        rests = sorted({rest for own in self.components for rest in own.rests})
+        rests = sorted({rest for component in self.components for rest in component.rests})
         place = {rest: at for at, rest in enumerate(rests)}
         squares = [mixture.factors[i][:, o] * self.bases[i].squares[o] for i, o in rests]
         each = np.stack([*squares, np.ones(mixture.count)], axis=1)
-        most = max(len(own.rests) for own in self.components)
+        most = max(len(component.rests) for component in self.components)
         padded = [
-            [*(place[rest] for rest in own.rests), *[len(rests)] * (most - len(own.rests))]
-            for own in self.components
+            [*(place[rest] for rest in component.rests), *[len(rests)] * (most - len(component.rests))]
+            for component in self.components
         ]
         return np.asarray(each[:, np.array(padded, dtype=np.int64).reshape(len(padded), most)].prod(axis=2))
 
     def profile_tables(self, parts: Sequence[Array]) -> ProfileTables:
         """f as a sum of tables over at most twice as many attributes as a product looks at."""
-        found: dict[tuple[int, ...], Array] = {}
+        tables: dict[tuple[int, ...], Array] = {}
         functions = self.functions
         for component, part, often in zip(
             self.components, parts, self.space.multiplicities.tolist(), strict=True
         ):
             weight = often * self.rest_square(component)
-            add_component(found, component, part, functions, weight)
-        return found
+            add_component(tables, component, part, functions, weight)
+        return tables
 
     def tables_rounding(self, parts: Sequence[Array]) -> float:
-        """What the sum of the tables at a cell may be off by, of N and functions as they are in floats.
+        """How far the sum of the tables at a cell may be off, with N and functions as they are in floats.
 
-        Each cell's value is Σ_κ μ_κ b_κᵀ N_κ b_κ, summed in an order in which a term meets no more than c
+        Each cell's value is Σ_κ μ_κ b_κᵀ N_κ b_κ, summed in an order in which a term has no more than c
         roundings: c = the orbits of a pair of sectors' attributes, the products of functions and rests, and
         the pairs of sectors of all components. So it is off by γ_c Σ μ_κ |b_κ|ᵀ |N_κ| |b_κ| (Higham, Accuracy
         and Stability of Numerical Algorithms, 2002, section 3.1), at most γ_c Σ μ_κ ‖N_κ‖_F ‖b_κ‖².
@@ -172,33 +172,37 @@ class RowSpace:
 
     @cached_property
     def _roundings(self) -> int:
-        """What a term of f, or of ‖b(x)‖², meets at most."""
-        order = max(len(own.rests) + len(own.sectors[0]) for own in self.components)
-        pairs = sum(len(own.sectors) * (len(own.sectors) + 1) // 2 for own in self.components)
+        """The most roundings of a term of f, or of ‖b(x)‖²."""
+        order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
+        pairs = sum(
+            len(component.sectors) * (len(component.sectors) + 1) // 2 for component in self.components
+        )
         return pairs + 2 * order * (max(self.shape) + 4) + 8
 
     @cached_property
     def _largest_squares(self) -> Array:
         """(components,) at least the largest μ_κ ‖b_κ(x)‖², but for rounding: of each contrast's largest."""
-        each = [float(np.square(own[:, 1:]).sum(axis=1).max(initial=0.0)) for own in self.functions]
-        sums = [sum(math.prod(each[i] for i in s) for s in own.sectors) for own in self.components]
-        squares = [self.rest_square(own) for own in self.components]
+        each = [float(np.square(values[:, 1:]).sum(axis=1).max(initial=0.0)) for values in self.functions]
+        sums = [
+            sum(math.prod(each[i] for i in s) for s in component.sectors) for component in self.components
+        ]
+        squares = [self.rest_square(component) for component in self.components]
         return np.asarray(self.space.multiplicities * squares * sums)
 
     @property
     def longest(self) -> float:
         """At least the largest Σ μ_κ ‖b_κ(x)‖²: at a cell the rests of given attributes are of one choice."""
-        found: dict[tuple[int, ...], float] = {}
-        for own, square in zip(self.components, self._largest_squares.tolist(), strict=True):
-            places = tuple(i for i, _ in own.rests)
-            found[places] = max(square, found.get(places, 0.0))
-        return math.fsum(found.values()) * (1.0 + 2.0 * self._roundings * EPS)
+        squares: dict[tuple[int, ...], float] = {}
+        for component, square in zip(self.components, self._largest_squares.tolist(), strict=True):
+            places = tuple(i for i, _ in component.rests)
+            squares[places] = max(square, squares.get(places, 0.0))
+        return math.fsum(squares.values()) * (1.0 + 2.0 * self._roundings * EPS)
 
     def means(self, mixture: Mixture, parts: Sequence[Array]) -> tuple[Array, ...]:
         """(J, oᵢ) an attribute: the mean of f under each product, given the attribute's orbit."""
         tables = self.profile_tables(parts)
         each = [means_given(tables, mixture.factors, at) for at in range(mixture.count)]
-        return tuple(np.stack(own) for own in zip(*each, strict=True))
+        return tuple(np.stack(means) for means in zip(*each, strict=True))
 
     def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
         """f as a function of cells (c, k), each a row of orbit numbers."""
@@ -206,13 +210,13 @@ class RowSpace:
 
     def vectors(self, cells: Ints) -> tuple[Array, ...]:
         """(c, d) per component: Q_κ(x) is the square v vᵀ of a vector."""
-        found = []
+        vectors = []
         for component in self.components:
             scale = np.ones(len(cells))
             for i, o in component.rests:
                 scale *= np.where(cells[:, i] == o, np.sqrt(self.bases[i].squares[o]), 0.0)
-            found.append(scale[:, None] * component.values(self.functions, cells))
-        return tuple(found)
+            vectors.append(scale[:, None] * component.values(self.functions, cells))
+        return tuple(vectors)
 
     def profiles(self, measures: Sequence[Array]) -> Profiles:
         """The squared lengths f in coordinates, orthonormal under the product of ``measures``, positive."""
@@ -233,36 +237,38 @@ class Profiles:
 
     @cached_property
     def functions(self) -> ProfileFunctions:
-        """Where the coordinates stand."""
+        """The functions and places of the coordinates."""
         shape = self.space.shape
         unions = {
-            tuple(sorted({*one, *two, *(i for i, _ in own.rests if shape[i] > 1)}))
-            for own in self.space.components
-            for one, two in itertools.combinations_with_replacement(own.sectors, 2)
+            tuple(sorted({*one, *two, *(i for i, _ in component.rests if shape[i] > 1)}))
+            for component in self.space.components
+            for one, two in itertools.combinations_with_replacement(component.sectors, 2)
         }
         functions = tuple(map(orthonormal_functions, self.measures))
         return ProfileFunctions(tuple(sorted(unions)), self.measures, functions)
 
     def coordinates(self, parts: Sequence[Array]) -> Array:
-        """(size,) those of f; the first is its mean."""
+        """(size,) the coordinates of f; the first is its mean."""
         return self.functions.coordinates(self.space.profile_tables(parts))
 
     def moments(self, coordinates: Array) -> tuple[Array, ...]:
         """Q_κ of the signed measure with this density."""
         marginals = {u: self.functions.marginal(coordinates, u) for u in self.functions.unions}
         return tuple(
-            self.space.rest_square(own) * component_moments(own, marginals, self.space.functions)
-            for own in self.space.components
+            self.space.rest_square(component) * component_moments(component, marginals, self.space.functions)
+            for component in self.space.components
         )
 
 
 def _orbits(mixture: Mixture, are_cells: Mask) -> Ints:
     """(c, k) the orbits of the products that are cells."""
-    return np.stack([own[are_cells].argmax(axis=1) for own in mixture.factors], axis=1)
+    return np.stack([factor[are_cells].argmax(axis=1) for factor in mixture.factors], axis=1)
 
 
-def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[ProductCoefficients, ...]]:
-    """The functions of each attribute, and the products by what they look at, weighted.
+def bases_and_products(
+    workload: Workload,
+) -> tuple[tuple[AttributeBasis, ...], tuple[ProductCoefficients, ...]]:
+    """The functions of each attribute, and the weighted products in these functions.
 
     Raises
     ------
@@ -271,31 +277,31 @@ def asked_of(workload: Workload) -> tuple[tuple[AttributeBasis, ...], tuple[Prod
     sizes, terms = terms_of(workload, with_targets=False)
     columns = list(zip(*(term.pieces for term in terms), strict=True))
     bases = tuple(
-        basis_of(size, list({id(p): p for p in own}.values()))
-        for size, own in zip(sizes, columns, strict=True)
+        basis_of(size, list({id(p): p for p in pieces}.values()))
+        for size, pieces in zip(sizes, columns, strict=True)
     )
     products = workload.products
     rooted: list[Sequence[Workload | Implicit]] = [[workload]]
     if products is not None:
         rooted = [product.weighed().factors for product in products]
-    known: dict[tuple[int, int], Coefficients] = {}
-    found = []
+    coefficients_of: dict[tuple[int, int], Coefficients] = {}
+    looks = []
     for term, blocks in zip(terms, rooted, strict=True):
         factors, scale, lost = {}, math.sqrt(term.weight), 16 * EPS
         for i, piece in enumerate(term.pieces):
             if piece.kind == "total":
                 continue
-            if (i, id(piece)) not in known:
-                known[i, id(piece)] = coefficients(bases[i], piece)
-            own = known[i, id(piece)]
+            if (i, id(piece)) not in coefficients_of:
+                coefficients_of[i, id(piece)] = coefficients(bases[i], piece)
+            factor = coefficients_of[i, id(piece)]
             # Of the root; of sums over orbits, of the turn into the basis.
             lost += blocks[i].root_rounding + (piece.size + 8) * math.sqrt(piece.size) * EPS
-            if own.is_constant:
-                scale *= own.constant
+            if factor.is_constant:
+                scale *= factor.constant
             else:
-                factors[i] = own
-        found.append(ProductCoefficients(factors, scale, lost * 1.01))
-    return bases, tuple(found)
+                factors[i] = factor
+        looks.append(ProductCoefficients(factors, scale, lost * 1.01))
+    return bases, tuple(looks)
 
 
 def row_space_of(workload: Workload) -> RowSpace:
@@ -305,12 +311,12 @@ def row_space_of(workload: Workload) -> RowSpace:
     ------
     TooLargeError : a component, or their list, that does not fit in memory; before any of it is made.
     """
-    bases, asked = asked_of(workload)
-    components = tuple(require_blocks(bases, asked))
-    roots, losses = zip(*(component_root(own, asked) for own in components), strict=True)
-    rounding = 1.01 * (max(own.rounding for own in asked) + max(losses))
-    often = np.array([float(copies(bases, own.rests)) for own in components])
-    space = Space(often, tuple(own.dim for own in components), total=workload.n)
-    rows = space.abstract(tuple(len(own) for own in roots))
+    bases, products = bases_and_products(workload)
+    components = tuple(require_blocks(bases, products))
+    roots, losses = zip(*(component_root(component, products) for component in components), strict=True)
+    rounding = 1.01 * (max(product.rounding for product in products) + max(losses))
+    often = np.array([float(copies(bases, component.rests)) for component in components])
+    space = Space(often, tuple(component.dim for component in components), total=workload.n)
+    rows = space.abstract(tuple(len(root) for root in roots))
     shape = tuple(basis.orbits for basis in bases)
-    return RowSpace(space, Split(rows, space, roots), rounding, shape, bases, components, asked)
+    return RowSpace(space, Split(rows, space, roots), rounding, shape, bases, components, products)

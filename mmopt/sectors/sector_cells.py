@@ -1,15 +1,12 @@
-"""The cells of a row space, on which programs are evaluated without listing them.
+"""The cells of a row space, a space on which programs are evaluated; neither cells nor orbits are listed.
 
-Whether the space of a workload's queries is a way to look at it.
+Its coordinates are the functions of the cells that the queries are made of, by component. Not every workload
+is worth such a space: ``why_not_of_few`` says why not.
 
-The cells of a row space as a space that programs are evaluated on: neither they nor orbits are listed.
-
-Its coordinates are the functions of the cells that the queries are made of, by component.
-
-A program asks for the largest entry of a diagonal several times: of a point, of it repaired, of it rounded
-to a symmetric matrix, of a factor. These are nearly multiples of each other, and what is known of one serves
-the next: with N = c N₀ + D, f(x) <= c max f₀ + Σ μ ‖D_κ‖ tr Q_κ(x) <= c max f₀ + max ‖D_κ‖ (Frobenius) · the
-longest ‖b(x)‖².
+A program needs the largest entry of a diagonal several times: of a point, of it repaired, of it rounded to a
+symmetric matrix, of a factor. These are nearly multiples of each other, and the bound of one serves the next:
+with N = c N₀ + D, f(x) <= c max f₀ + Σ μ ‖D_κ‖ tr Q_κ(x) <= c max f₀ + max ‖D_κ‖ (Frobenius) · the longest
+‖b(x)‖².
 """
 
 from __future__ import annotations
@@ -42,32 +39,37 @@ MOST_SECTORS = 10**6
 
 
 def why_not_of_few(workload: Workload, most: int = MOST_OF_A_ROW_SPACE) -> str:
-    """Why the space of the queries is no way to look at a workload; "" where it is one.
+    """Why programs of a workload cannot be evaluated on the space of its queries; "" where they can.
 
     most : attributes that a query may look at.
     """
     if workload.products is None:
         return "its queries are a matrix"
-    asked = _looked_at(workload)
-    order = max(map(len, asked))
+    sets = _looked_at(workload)
+    order = max(map(len, sets))
     if order > most:
         why = f"a query looks at {order} attributes, more than {most}"
-        if sum(2 ** len(own) for own in asked) > MOST_SECTORS:
+        if sum(2 ** len(attributes) for attributes in sets) > MOST_SECTORS:
             return why
-        functions = _functions(workload, asked)
+        functions = _functions(workload, sets)
         gigabytes = whole(round(8 * functions**2 / 2**30))
         return f"{why}, and {whole(functions)} functions span its queries, a matrix of {gigabytes} GiB"
-    functions = _functions(workload, asked)
+    functions = _functions(workload, sets)
     if functions > LARGEST_WORTHWHILE * workload.n:
         return f"its queries span {functions:,} functions of {workload.n:,} cells"
     return ""
 
 
-def _functions(workload: Workload, asked: set[tuple[int, ...]]) -> int:
+def _functions(workload: Workload, sets: set[tuple[int, ...]]) -> int:
     """Functions of the cells by which all queries of these attributes are spanned."""
     shape = workload.domain.shape
-    sectors = {s for own in asked for n in range(len(own) + 1) for s in itertools.combinations(own, n)}
-    return sum(math.prod(shape[i] - 1 for i in own) for own in sectors)
+    sectors = {
+        s
+        for attributes in sets
+        for n in range(len(attributes) + 1)
+        for s in itertools.combinations(attributes, n)
+    }
+    return sum(math.prod(shape[i] - 1 for i in sector) for sector in sectors)
 
 
 def _looked_at(workload: Workload) -> set[tuple[int, ...]]:
@@ -78,9 +80,9 @@ def _looked_at(workload: Workload) -> set[tuple[int, ...]]:
 
 SECONDS_OF_LARGEST = 60.0
 LEAST_SECONDS = 1.0  # when the time is over
-# A diagonal that is so near to a known multiple is not searched again; in relation to its largest entry.
+# A diagonal so near to a multiple of a proved one is not searched again; relative to its largest entry.
 NEAR_MULTIPLE = 1e-9
-MOST_KNOWN = 8
+MOST_PROVED = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +95,7 @@ class SectorCells(Spanned):
     rows: RowSpace = field(kw_only=True)
     workload: Workload = field(kw_only=True)
     seconds: float = SECONDS_OF_LARGEST
-    _known: list[tuple[tuple[Array, ...], float]] = field(default_factory=list, init=False)
+    _proved: list[tuple[tuple[Array, ...], float]] = field(default_factory=list, init=False)
 
     @staticmethod
     def of(rows: RowSpace, workload: Workload, seconds: float = SECONDS_OF_LARGEST) -> SectorCells:
@@ -105,12 +107,12 @@ class SectorCells(Spanned):
 
     @property
     def first_strategy(self) -> tuple[Array, ...]:
-        """N of the best residual strategy, which is quickly found."""
+        """N of the best residual strategy, which takes little time."""
         return residual_parts(self.rows, best_residual_strategy(self.workload))
 
     @property
     def words(self) -> str:
-        """How it splits: "406 functions of the cells, 1 component of size up to 406"."""
+        """The sizes in words: "406 functions of the cells, 1 component of size up to 406"."""
         count = f"{self.count:,} component{'' if self.count == 1 else 's'}"
         return f"{self.kept:,} functions of the cells, {count} of size up to {self.largest:,}"
 
@@ -129,25 +131,25 @@ class SectorCells(Spanned):
         return moments_of(self.rows, mixture)
 
     def note(self, parts: Sequence[Array], upper: float) -> None:
-        """That ``rows.largest`` has proved an upper end for these parts."""
-        del self._known[: max(0, len(self._known) + 1 - MOST_KNOWN)]
-        self._known.append((tuple(parts), upper))
+        """Keep an upper end for these parts that ``rows.largest`` has proved."""
+        del self._proved[: max(0, len(self._proved) + 1 - MOST_PROVED)]
+        self._proved.append((tuple(parts), upper))
 
     def largest_entry(self, parts: Sequence[Array]) -> float:
-        found = min((self._from(*known, parts) for known in self._known), default=math.inf)
-        if not found < math.inf:
+        largest = min((self._from(*entry, parts) for entry in self._proved), default=math.inf)
+        if not largest < math.inf:
             seconds = min(self.seconds, max(time_left(), LEAST_SECONDS))
-            found = self.rows.largest(parts, seconds).upper
-            self.note(parts, found)
-        return found
+            largest = self.rows.largest(parts, seconds).upper
+            self.note(parts, largest)
+        return largest
 
-    def _from(self, known: Sequence[Array], upper: float, parts: Sequence[Array]) -> float:
-        """At least the largest entry, from that of known parts; infinity where they are no near multiple."""
-        often, pairs = self.multiplicities, list(zip(known, parts, strict=True))
-        size = float(often @ np.array([float(np.vdot(own, own)) for own, _ in pairs]))
+    def _from(self, base: Sequence[Array], upper: float, parts: Sequence[Array]) -> float:
+        """At least the largest entry, from that of ``base``; infinity where ``parts`` is no near multiple."""
+        often, pairs = self.multiplicities, list(zip(base, parts, strict=True))
+        size = float(often @ np.array([float(np.vdot(part, part)) for part, _ in pairs]))
         factor = float(often @ np.array([float(np.vdot(*pair)) for pair in pairs])) / size if size else 0.0
         if not 0 < factor < math.inf:
             return math.inf
-        offs = [np.abs(new - factor * own) + EPS * (np.abs(new) + np.abs(factor * own)) for own, new in pairs]
-        off = max(float(np.linalg.norm(own)) for own in offs) * self.longest * GROW
+        offs = [np.abs(new - factor * old) + EPS * (np.abs(new) + np.abs(factor * old)) for old, new in pairs]
+        off = max(float(np.linalg.norm(each)) for each in offs) * self.longest * GROW
         return (factor * upper + off) * (1 + 4 * EPS) if off <= NEAR_MULTIPLE * factor * upper else math.inf

@@ -1,4 +1,4 @@
-"""Who solves it: kernels of our own, and open conic solvers through cvxpy. None is trusted.
+"""The solvers: kernels of our own, and open conic solvers through cvxpy. None is trusted.
 
 - ``solver_protocol.py``: the options, points and printed output that all solvers share
 - ``kernels.py``: the kernels, each claiming its programs; and which solver takes a program

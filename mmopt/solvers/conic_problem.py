@@ -1,23 +1,20 @@
 """The compiled problem as plain data, and bounds proved by its multipliers.
 
-The compiled problem as plain data: what a solver of one's own takes, and what an exported file says.
+**The data**, which a solver of one's own takes and an exported file contains: minimize ``c @ x + offset``
+subject to ``A @ x + s = b`` with s in a product of cones K, whose rows are in the order of the fields of
+:class:`Cones`. Where a program maximizes, minus its objective is minimized.
 
-minimize ``c @ x + offset`` subject to ``A @ x + s = b`` with s in a product of cones, whose rows stand in the
-order of the fields of :class:`Cones`. Where a program maximizes, minus its objective is minimized.
-
-What multipliers prove about a cone problem, whoever found them.
-
-minimize c @ x subject to A @ x + s = b with s in a cone K. For any y in the dual cone,
+**Proofs** from multipliers, whatever their origin. For any y in the dual cone,
 
     c @ x = (c + A.T @ y) @ x - b @ y + y @ s >= -b @ y - |c + A.T @ y|_1 |x|_inf
 
 for every feasible x. With c = 0 and b @ y < 0 no x with |x|_inf below -b @ y / |A.T @ y|_1 is feasible
 (Farkas). That is what a float can prove: the last term is the price of a residual that is not zero.
 
-How large the unknowns are, going by the coefficients alone: ``1e-12 x >= 1`` speaks of an x near 1e12.
-Factors d of the columns and e of the rows that bring every coefficient and every limit near one (in the least
-squares of their logarithms: Curtis & Reid 1972, On the automatic scaling of matrices for Gaussian
-elimination) say so for all unknowns at once.
+**Natural sizes** of the unknowns follow from the coefficients alone: ``1e-12 x >= 1`` is about an x near
+1e12. Factors d of the columns and e of the rows that bring every coefficient and every limit near one (in the
+least squares of their logarithms: Curtis & Reid 1972, On the automatic scaling of matrices for Gaussian
+elimination) give the sizes of all unknowns at once.
 """
 
 from __future__ import annotations
@@ -57,7 +54,7 @@ class Cones:
     zero : rows with s = 0. nonnegative : rows with s >= 0.
     second_order : rows of each cone, (t, u) with t >= |u|.
     psd : side n of each psd matrix S; its n (n + 1) / 2 rows are the lower triangle column by column, entries
-    beside the diagonal times √2: S[0, 0], √2 S[1, 0], …, √2 S[n-1, 0], S[1, 1], √2 S[2, 1], …
+    off the diagonal times √2: S[0, 0], √2 S[1, 0], …, √2 S[n-1, 0], S[1, 1], √2 S[2, 1], …
     exponential : the number of cones (u, v, w) with w >= v exp(u / v), v > 0, or their closure.
     power : alpha of each cone (u, v, w) with u**alpha v**(1 - alpha) >= |w|, u, v >= 0.
     """
@@ -71,7 +68,7 @@ class Cones:
 
     @property
     def blocks(self) -> tuple[ConeBlock, ...]:
-        """Where each cone stands; the rows of the first two kinds together."""
+        """The rows of each cone; those of the first two kinds together."""
         return tuple(self._blocks())
 
     @property
@@ -100,7 +97,7 @@ class ConicProblem:
     P : (n, n) csc_array, symmetric and psd, of a quadratic objective; None where that is in the cones.
     sense : of the program. Where it is "maximize", the objective here is minus the program's.
     names : of the columns, ``X[0, 1]``; "" for unknowns that the cones add.
-    options : what is asked of the solver: ``options.tolerance``, the gap; ``options.time_limit``, the seconds
+    options : the demands on the solver: ``options.tolerance``, the gap; ``options.time_limit``, the seconds
     that are left; ``max_iterations``, ``threads`` and ``verbose`` as the caller passed them.
     """
 
@@ -152,7 +149,7 @@ def conic_problem(handed: Handover, options: Options | None = None) -> ConicProb
 
 
 def _read_only(array: Array) -> Array:
-    """The same numbers, which a solver of one's own cannot change under those who use them after it."""
+    """A view that a solver of one's own cannot change, as the numbers are used again after it."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -165,7 +162,7 @@ def led_back(x: Array, y: Array) -> dict[str, Any]:
 
 
 def _names(handed: Handover) -> tuple[str, ...]:
-    """The entry of a chosen variable that each column is: seen by leading back two points."""
+    """The entry of a variable that each column is, determined by leading back two points."""
     n, m = len(handed.data["c"]), len(handed.data["b"])
     names = [""] * n
     numbers = np.arange(1.0, n + 1.0)

@@ -1,16 +1,13 @@
-"""Conic solvers: run through cvxpy, point by point.
-
-Solvers that cvxpy calls: the options of each, and those by name that are no rows of the table.
-
-What cones the latter take is cvxpy's own declaration. Where ``OPTIONS`` has their names for it they get the
-tolerance and the limit of iterations asked for; the rest run once, as they do by default, and refuse a limit.
-
-The conic solvers: a cvxpy problem handed over as plain data, run by run, and named arrays back.
+"""Conic solvers: a cvxpy problem handed over as plain data, run by run, and named arrays back.
 
 Clarabel is an interior-point method, run with ever tighter tolerances (Goulart & Chen, Clarabel: an
 interior-point solver for conic programs with quadratic objectives, 2024). SCS is a first-order method, run in
 stretches (O'Donoghue, Chu, Parikh & Boyd, Conic optimization via operator splitting and homogeneous self-dual
 embedding, JOTA 2016). The others are called through cvxpy's own interface, ever tighter.
+
+Solvers that are no rows of the table may be named too, if cvxpy can call them. The cones that they take are
+cvxpy's own declaration. Where ``OPTIONS`` has their names for it they get the tolerance and the limit of
+iterations asked for; the rest run once, with their defaults, and refuse a limit.
 """
 
 from __future__ import annotations
@@ -47,12 +44,12 @@ KINDS = {
     "PowCone3D": "power",
 }
 MODULES = {"HIGHS": "highspy"}  # where the module has not the solver's name
-THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # what brings a solver, whose own version nobody knows
+THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # the package that contains a solver without a version
 
 
 @dataclass(frozen=True)
 class Names:
-    """A solver's names for our options; ``more`` it always gets. Tolerances below ``finest`` it refuses."""
+    """A solver's names for our options; it always gets ``more``, and refuses tolerances below ``finest``."""
 
     tolerance: tuple[str, ...]
     max_iterations: str = ""
@@ -93,35 +90,39 @@ def cvxpy_row(name: str) -> SolverRow | None:
     """
     from cvxpy.reductions.solvers import defines
 
-    known = name.upper()
-    interfaces = [of[known] for of in (defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP) if known in of]
+    cvxpy_name = name.upper()
+    interfaces = [
+        of[cvxpy_name] for of in (defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP) if cvxpy_name in of
+    ]
     if not interfaces:
         return None
     able = [interface for interface in interfaces if interface.is_installed()]
     if not able:
         raise SolverError(
-            f"the solver '{known.lower()}' is not installed; cvxpy can call it where it is",
+            f"the solver '{cvxpy_name.lower()}' is not installed; cvxpy can call it where it is",
             hint=_listed(()),
         )
-    by = THROUGH.get(known, "cvxpy")
-    own = "" if known in THROUGH else version_of(MODULES.get(known, known.lower()))
+    by = THROUGH.get(cvxpy_name, "cvxpy")
+    version = "" if cvxpy_name in THROUGH else version_of(MODULES.get(cvxpy_name, cvxpy_name.lower()))
     cones = {KINDS[c.__name__] for i in able for c in i.SUPPORTED_CONSTRAINTS if c.__name__ in KINDS}
     return SolverRow(
-        known.lower(),
-        known,
+        cvxpy_name.lower(),
+        cvxpy_name,
         "cvxpy",
         "",
         frozenset(cones),
         "by cvxpy",
         1e-6,
         quadratic=any(interface.supports_quad_obj() for interface in able),
-        own_version=own or f"through {by} {version_of(by)}",
-        reads=frozenset({"max_iterations"} if known in OPTIONS and OPTIONS[known].max_iterations else ()),
+        own_version=version or f"through {by} {version_of(by)}",
+        reads=frozenset(
+            {"max_iterations"} if cvxpy_name in OPTIONS and OPTIONS[cvxpy_name].max_iterations else ()
+        ),
     )
 
 
 def installed_others() -> list[str]:
-    """The names of what ``cvxpy_row`` gives a row for."""
+    """The names of the solvers for which ``cvxpy_row`` has a row."""
     from cvxpy.reductions.solvers import defines
 
     names = {**defines.SOLVER_MAP_CONIC, **defines.SOLVER_MAP_QP}
@@ -130,7 +131,7 @@ def installed_others() -> list[str]:
 
 
 def unknown_solver(name: str, others: Sequence[str]) -> OptionError:
-    """The error for a name that nothing has: the nearest one, or what is there and what pip installs.
+    """The error for an unknown name: the nearest one, or the installed solvers and those that pip installs.
 
     others : names of kernels.
     """
@@ -158,7 +159,7 @@ CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
 ROWS_OF_ONE_THREAD = 2000
 # Iterations of the first stretch of SCS, their growth, and in all
 FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
-# Far below what is asked: the stretch, not SCS's own test, ends a run.
+# Far below the tolerance asked for: the stretch, not SCS's own test, ends a run.
 STRETCH_TOLERANCE = 1e-5
 
 INFEASIBLE = {"PrimalInfeasible": Stop.INFEASIBLE, "DualInfeasible": Stop.UNBOUNDED}  # of Clarabel
@@ -190,9 +191,9 @@ class Handover:
             self.lowered.problem.unpack(solution)
         return self.current()
 
-    @np.errstate(all="ignore")  # what is not finite is seen where it is judged
+    @np.errstate(all="ignore")  # numbers that are not finite are noticed where the point is judged
     def current(self) -> Named:
-        """The values that the cvxpy problem holds now."""
+        """The present values of the cvxpy problem."""
         lowered = self.lowered
         variables = {
             n: np.array(v.value, dtype=float) for n, v in lowered.variables.items() if v.value is not None
@@ -218,7 +219,7 @@ class Handover:
         return variables, multipliers
 
     def counted(self, iterations: Iterable[Iteration], before: int, run: int) -> list[Iteration]:
-        """Those of a run, after so many of earlier runs; objective and bound are the lowered problem's."""
+        """The iterations of a run after ``before`` others; objective and bound are the lowered problem's."""
         sign = -1.0 if self.lowered.problem.objective.NAME == "maximize" else 1.0
         offset = float(self.inverse[-1].get("offset", 0.0))
         return [i.placed(before, run, sign, offset) for i in iterations]
@@ -231,12 +232,12 @@ def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Hand
 
     Raises
     ------
-    UnsuitableError : the solver does not take what the problem is made of.
+    UnsuitableError : the solver does not take the cones of the problem.
     """
     import cvxpy
 
     try:
-        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out what invert needs.
+        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out data that invert needs.
         data, chain, inverse = lowered.problem.get_problem_data(
             solver, solver_opts={"use_quad_obj": quadratic}
         )
@@ -247,11 +248,11 @@ def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Hand
 
 @dataclass(frozen=True)
 class _Run:
-    """One run of a solver: its iterations and its word, and what it has come to.
+    """One run of a solver: its iterations, its word, and its result.
 
-    named : gives variables and multipliers; None where it has none that are made of numbers.
-    stop : set where it says that it never will have. is_last : no further run would help.
-    counted : its own count of each iteration, as far as it is there.
+    named : gives variables and multipliers; None where they are not all finite numbers.
+    stop : set where the solver says that there is no solution. is_last : no further run would help.
+    counted : its own count of each iteration, where there is one.
     """
 
     iterations: int | None
@@ -270,14 +271,14 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
     limit, used = options.max_iterations or MOST_ITERATIONS, total([])
     by_name = {"clarabel": _clarabel, "scs": _scs}.get(row.name, _by_cvxpy)
     runs = by_name if row.function is None else partial(_by_function, row)
-    for number, found in enumerate(runs(handed, options, clock), 1):
-        counted = handed.counted(found.counted, used or 0, number)
-        used = total([used, found.iterations])
-        stop = found.stop or clock.stop(spent=(used or 0) >= limit, done=found.is_last)
-        if found.named is not None or stop is not None:
-            variables, multipliers = ({}, {}) if found.named is None else found.named()
+    for number, result in enumerate(runs(handed, options, clock), 1):
+        counted = handed.counted(result.counted, used or 0, number)
+        used = total([used, result.iterations])
+        stop = result.stop or clock.stop(spent=(used or 0) >= limit, done=result.is_last)
+        if result.named is not None or stop is not None:
+            variables, multipliers = ({}, {}) if result.named is None else result.named()
             yield Point(
-                variables, multipliers, used, found.raw, stop, found.vectors, counted=counted, run=number
+                variables, multipliers, used, result.raw, stop, result.vectors, counted=counted, run=number
             )
         if stop is not None:
             return
@@ -312,18 +313,18 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
             ) from None
         used += int(raw.iterations)
         vectors = Vectors(handed, np.array(raw.x), np.array(raw.z))
-        # An iterate is worth certifying whatever the solver calls it, if it is made of numbers.
+        # An iterate of finite numbers is worth certifying whatever the solver calls it.
         is_finite = bool(np.isfinite(vectors.x).all() and np.isfinite(vectors.y).all())
         values = {"x": vectors.x, "z": vectors.y, "obj_val": 0.0, "solve_time": 0.0, "iterations": used}
-        known = SimpleNamespace(status="AlmostSolved", **values)
+        solution = SimpleNamespace(status="AlmostSolved", **values)
         stop = INFEASIBLE.get(str(raw.status))
-        named = partial(handed.named, known) if is_finite and stop is None else None
+        named = partial(handed.named, solution) if is_finite and stop is None else None
         is_last = factor == CLARABEL_RUNS[-1]
         yield _Run(int(raw.iterations), str(raw.status), named, vectors, stop, is_last, counted)
 
 
 def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:
-    """Whether Clarabel is to stop, asked at each iteration: unlike its own limit this also sees Ctrl-C."""
+    """Whether Clarabel is to stop, called at each iteration: unlike its own limit this also sees Ctrl-C."""
     values = (info.cost_primal, info.cost_dual, info.res_primal, info.res_dual)
     counted.append(Iteration(info.iterations, clock.elapsed, *values))
     return clock.is_over
@@ -380,7 +381,7 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
         vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
         if code == SIGINT:
             clock.press()
-        # What it calls infeasible or unbounded only because its time is over is not looked into.
+        # "Infeasible" or "unbounded" is ignored if it is only because the time is over.
         is_cut = code == SIGINT or (clock.is_over and code in INACCURATE)
         stop = Stop.STOPPED if is_cut else FAILED.get(code)
         if stop is None and not np.isfinite(vectors.x).all():
@@ -394,27 +395,27 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
 
 
 def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
-    """A function is stopped between its points; until it has one, Ctrl-C raises KeyboardInterrupt in it."""
+    """Runs of a function, stopped between its points; before the first, Ctrl-C interrupts the function."""
     from mmopt.solvers.conic_problem import conic_problem, led_back
     from mmopt.solvers.function_solver import answers
 
     assert row.function is not None
-    asked = replace(options, time_limit=max(clock.left, 1e-3))
+    limited = replace(options, time_limit=max(clock.left, 1e-3))
     clock.compiling = True
-    problem = conic_problem(handed, asked)
-    for found in answers(row.name, row.function, problem):
+    problem = conic_problem(handed, limited)
+    for answer in answers(row.name, row.function, problem):
         clock.compiling = False
-        named = partial(handed.named, led_back(found.x, found.y)) if found.stop is None else None
+        named = partial(handed.named, led_back(answer.x, answer.y)) if answer.stop is None else None
         counted = []
-        if found.stop is None and not found.is_repeated:
-            values = problem.values(found.x, found.y)
-            counted.append(Iteration(found.iterations, clock.elapsed, *values))
-        vectors = Vectors(handed, found.x, found.y)
-        yield _Run(found.iterations, found.word, named, vectors, found.stop, found.is_last, counted)
+        if answer.stop is None and not answer.is_repeated:
+            values = problem.values(answer.x, answer.y)
+            counted.append(Iteration(answer.iterations, clock.elapsed, *values))
+        vectors = Vectors(handed, answer.x, answer.y)
+        yield _Run(answer.iterations, answer.word, named, vectors, answer.stop, answer.is_last, counted)
 
 
 def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
-    """These solvers cannot be stopped between: limits hold between rounds."""
+    """Runs through cvxpy; these solvers cannot be interrupted, so limits hold between runs."""
     import cvxpy
 
     solver, problem, used = handed.solver, handed.lowered.problem, 0
@@ -432,9 +433,9 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
             yield _Run(0, word, stop=Stop.FAILED, counted=counted)
             return
         stats, word = problem.solver_stats, str(problem.status)
-        known = [] if stats is None or stats.num_iters is None else [int(stats.num_iters)]
-        # Which cvxpy does not say of all; what a solver prints may be read.
-        taken = max([*known, *(i.number or 0 for i in counted)], default=None)
+        counts = [] if stats is None or stats.num_iters is None else [int(stats.num_iters)]
+        # Not all solvers give it to cvxpy; their printed output may have it.
+        taken = max([*counts, *(i.number or 0 for i in counted)], default=None)
         used += taken or 0
         stop = next((s for s in (Stop.INFEASIBLE, Stop.UNBOUNDED) if word.startswith(s)), None)
         named = handed.current if stop is None else None
@@ -443,10 +444,10 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
 
 
 def _listening(solver: str, options: Options, clock: Clock) -> AbstractContextManager[Listened]:
-    """Options that make a solver tell its iterations, and a list that has them afterwards, if asked for."""
-    # SDPA prints remarks on standard output, whatever it is told.
+    """Options that make a solver report its iterations, and a list that has them afterwards, if wanted."""
+    # SDPA prints remarks on standard output, whatever its options are.
     if not options.history and (solver != "SDPA" or options.verbose):
         return nullcontext(({}, []))
     from mmopt.solvers.solver_protocol import listening
 
-    return listening(solver, clock.elapsed, asked=options.history, show=options.verbose)
+    return listening(solver, clock.elapsed, history=options.history, show=options.verbose)

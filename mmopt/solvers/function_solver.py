@@ -62,10 +62,10 @@ WORDS = {"infeasible": Stop.INFEASIBLE, "unbounded": Stop.UNBOUNDED}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a function returned, checked: arrays of the right length made of numbers.
+    """The checked answer of a function: arrays of finite numbers, of the right length.
 
     iterations : since the answer before, None where it does not say. stop : it says there is no solution.
-    is_last : no other follows. is_repeated : it is the one before, now known to be the last.
+    is_last : no other follows. is_repeated : it is the answer before once more, as the last one.
     """
 
     x: Array
@@ -84,18 +84,18 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def reference(function: Callable[..., Any]) -> str:
-    """The name by which a process of its own finds the function.
+    """The name by which another process finds the function.
 
     Raises
     ------
-    OptionError : it would not find this one: a lambda, a function in a function or typed in a notebook.
+    OptionError : it would not find it: a lambda, a function within a function or one typed in a notebook.
     """
     name = name_of(function)
     module, _, path = name.partition(":")
-    found: Any = None if module == "__main__" else sys.modules.get(module)
+    target: Any = None if module == "__main__" else sys.modules.get(module)
     for part in path.split("."):
-        found = getattr(found, part, None)
-    if found is not function:
+        target = getattr(target, part, None)
+    if target is not function:
         raise OptionError(
             f"the solver '{name}' cannot be imported by another process, and each combination has its own",
             hint="write it into a file, own.py, and pass 'own:function'; mmopt.solve takes any function",
@@ -108,7 +108,7 @@ def imported(name: str) -> Callable[[ConicProblem], Any]:
 
     Raises
     ------
-    OptionError : there is no such module or function, or it is none.
+    OptionError : there is no such module or function, or the name is not that of a function.
     SolverError : the module cannot be imported.
     """
     module_name, _, path = name.partition(":")
@@ -129,12 +129,12 @@ def imported(name: str) -> Callable[[ConicProblem], Any]:
         ) from None
     except Exception as error:
         raise SolverError(
-            f"the module '{module_name}' of the solver '{name}' cannot be imported: {_said(error)}"
+            f"the module '{module_name}' of the solver '{name}' cannot be imported: {_error_text(error)}"
         ) from error
-    found: Any = module
+    function: Any = module
     for part in path.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        function = getattr(function, part, None)
+    if not callable(function):
         functions = sorted(
             n
             for n, value in vars(module).items()
@@ -144,7 +144,7 @@ def imported(name: str) -> Callable[[ConicProblem], Any]:
             f"the module '{module_name}' has no function '{path}'",
             hint=f"its functions: {', '.join(functions)}" if functions else "",
         )
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def answers(name: str, function: Callable[[ConicProblem], Any], problem: ConicProblem) -> Iterator[Answer]:
@@ -152,7 +152,7 @@ def answers(name: str, function: Callable[[ConicProblem], Any], problem: ConicPr
 
     Raises
     ------
-    SolverError : it raised an error (with its place), or returned something else than is expected.
+    SolverError : it raised an error (with its place), or returned something unexpected.
     """
     try:
         returned = function(problem)
@@ -169,20 +169,26 @@ def answers(name: str, function: Callable[[ConicProblem], Any], problem: ConicPr
     except Error:
         raise
     except (Exception, SystemExit) as error:
-        raise SolverError(f"the solver '{name}' raised {_said(error)}") from error
+        raise SolverError(f"the solver '{name}' raised {_error_text(error)}") from error
 
 
-def _said(error: BaseException) -> str:
-    """An error with the place in the user's file: the last one that is of no package's."""
+def _error_text(error: BaseException) -> str:
+    """An error with the place in the user's file: the last place that is in no package."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if f.filename != __file__ and "site-packages" not in f.filename and f.line]
-    own = [f for f in own if "importlib" not in f.filename]
-    where = f" ({own[-1].filename}, line {own[-1].lineno}: {own[-1].line})" if own else ""
+    frames_of_user = [
+        f for f in frames if f.filename != __file__ and "site-packages" not in f.filename and f.line
+    ]
+    frames_of_user = [f for f in frames_of_user if "importlib" not in f.filename]
+    where = (
+        f" ({frames_of_user[-1].filename}, line {frames_of_user[-1].lineno}: {frames_of_user[-1].line})"
+        if frames_of_user
+        else ""
+    )
     return f"{type(error).__name__}: {error}{where}"
 
 
 def _checked(name: str, returned: Any, problem: ConicProblem, *, is_last: bool = True) -> Answer:
-    """What came back as an ``Answer``; SolverError says what it was and what was expected."""
+    """The returned value as an ``Answer``; SolverError tells what it was and what was expected."""
     if isinstance(returned, tuple | list) and len(returned) == 2:
         parts: Mapping[str, Any] = {"x": returned[0], "y": returned[1]}
     elif isinstance(returned, Mapping) and "x" in returned:
@@ -219,14 +225,14 @@ def _checked(name: str, returned: Any, problem: ConicProblem, *, is_last: bool =
 def _vector(name: str, what: str, value: Any, length: int, of: str) -> Array:
     expected = f"as {what}, which is {length} numbers (A has {length} {of})"
     try:
-        found = np.asarray(value)
+        raw = np.asarray(value)
     except ValueError:  # lists of unequal length
-        found = np.asarray(None)
-    if found.dtype.kind not in "biuf":
+        raw = np.asarray(None)
+    if raw.dtype.kind not in "biuf":
         raise _wrong(name, f"returned {_described(value)} {expected}")
-    if found.size != length or found.ndim not in (1, 2):
-        raise _wrong(name, f"returned an array of shape {found.shape} {expected}")
-    array = found.astype(np.float64).reshape(-1)
+    if raw.size != length or raw.ndim not in (1, 2):
+        raise _wrong(name, f"returned an array of shape {raw.shape} {expected}")
+    array = raw.astype(np.float64).reshape(-1)
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         what = f"{what}[{bad[0]}] = {array[bad[0]]}"

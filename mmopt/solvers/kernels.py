@@ -1,13 +1,12 @@
 """The kernels, each claiming its programs; and which solver takes a program.
 
-The kernels: methods of our own for the problems of this field, each claiming programs by their tree.
+Kernels are methods of our own for the problems of this field. A kernel names the shipped programs that it
+solves. It claims any program that has the tree of one of them under other names (a copy in a notebook,
+another formulation with the same lines) and no program that only has its name: with ``diag(X) <= 1`` edited
+it goes to a conic solver. The kernel's points are scored against the user's program, like those of any
+solver.
 
-A kernel names the shipped programs that it solves. It claims any program that is one of them under other
-names (a copy in a notebook, another formulation with the same lines) and no program that only has its
-name: whoever edits ``diag(X) <= 1`` gets a conic solver. What it returns is scored against the program that
-was asked for, like the point of any solver.
-
-Which solver takes a convex program: a kernel that claims it, else a conic solver by its forecast.
+A convex program is solved by a kernel that claims it, else by a conic solver by its forecast.
 """
 
 from __future__ import annotations
@@ -52,11 +51,11 @@ BYTES_OF_ANY_SOLVE = 150e6  # bytes that any solve takes
 
 @dataclass(frozen=True)
 class Kernel:
-    """A method with the shipped programs that it solves; ``tolerance`` is the gap asked for by default.
+    """A method with the shipped programs that it solves; ``tolerance`` is the default gap.
 
     ``points`` takes a shipped program's name and its givens by name, and gives points under its names;
     ``needs`` tells bytes and seconds from the same two, ``BYTES_OF_ANY_SOLVE`` left out. ``takes`` refuses
-    givens for which the method is not made, where the tree alone does not say.
+    givens for which the method is not made, where the tree alone does not decide.
     """
 
     name: str
@@ -68,7 +67,7 @@ class Kernel:
     is_local: bool = False  # finds local optima: a start that the caller has may lead elsewhere
     tolerance: float = 1e-6
     takes: Callable[[Mapping[str, Any]], bool] | None = None
-    klass: str = "convex"  # of all its programs
+    program_class: str = "convex"  # of all its programs
 
     @property
     def version(self) -> str:
@@ -107,7 +106,7 @@ KERNELS: tuple[Kernel, ...] = (
         p_identity.needs,
         reads=frozenset({"max_iterations", "starts", "seed"}),
         is_local=True,
-        klass="smooth",
+        program_class="smooth",
     ),
     Kernel(
         "softmax",
@@ -115,7 +114,7 @@ KERNELS: tuple[Kernel, ...] = (
         softmax_step.PROGRAMS,
         softmax_step.points,
         softmax_step.needs,
-        klass="smooth",
+        program_class="smooth",
     ),
     Kernel(
         "low_rank",
@@ -175,17 +174,19 @@ class Claim:
         return Forecast(self.name, BYTES_OF_ANY_SOLVE + memory, seconds)
 
     def givens(self, instance: Instance) -> dict[str, Any]:
-        """The instance's givens and lets under the shipped program's names, and the sizes of the chosen."""
+        """The instance's givens and lets under the shipped program's names, and the sizes of variables."""
         names, sizes = self.renaming.names, instance.sizes()
-        found = {known: instance.env[asked] for known, asked in names.items() if asked in instance.env}
+        values = {name: instance.env[given] for name, given in names.items() if given in instance.env}
         chosen = {d.name: d for d in instance.program.choose}
         for d in shipped(self.program).program.choose:
-            for dim, asked in zip(d.dims, chosen[names[d.name]].dims, strict=True):
+            for dim, dimension in zip(d.dims, chosen[names[d.name]].dims, strict=True):
                 if dim.name:
-                    found.setdefault(dim.name, asked.value(sizes))
-        if {"L", "B"} <= set(found) and (queries := _known(instance, found["L"], found["B"])) is not None:
-            found[nuclear.QUERIES] = queries
-        return found
+                    values.setdefault(dim.name, dimension.value(sizes))
+        if {"L", "B"} <= set(values) and (
+            queries := _implicit_queries(instance, values["L"], values["B"])
+        ) is not None:
+            values[nuclear.QUERIES] = queries
+        return values
 
     def _key(self, name: str) -> str:
         """``privacy[1, 1]`` of the shipped program under the constraint's name here."""
@@ -193,7 +194,7 @@ class Claim:
         return self.renaming.constraints[constraint] + bracket + block
 
 
-def _known(instance: Instance, left: Any, right: Any) -> Any:
+def _implicit_queries(instance: Instance, left: Any, right: Any) -> Any:
     """The queries, if ``left @ right`` is their representation in the basis and they need no memory."""
     workload = instance.workload
     if workload.given_queries is None or isinstance(left, Split):
@@ -205,47 +206,47 @@ def _known(instance: Instance, left: Any, right: Any) -> Any:
 
 
 def known_as(kernel: Kernel, checked: Checked) -> tuple[str, Renaming] | None:
-    """Which program of the kernel's a program is, and under which names; None where it is none of them.
+    """The kernel's program that a program is, and the renaming; None where it is none of them.
 
-    No two programs of kernels are the same, so that a shipped one is looked for by its own name alone.
+    No two programs of kernels are the same, so a shipped one is compared under its own name alone.
     """
-    names, own = kernel.programs, checked.program.name
-    if any(own in k.programs for k in KERNELS) and checked is shipped(own):
-        names = (own,) if own in names else ()
-    if checked.program.klass == kernel.klass:  # known before the kernel's programs are read
+    names, program = kernel.programs, checked.program.name
+    if any(program in k.programs for k in KERNELS) and checked is shipped(program):
+        names = (program,) if program in names else ()
+    if checked.program.klass == kernel.program_class:  # known before the kernel's programs are read
         for name in names:
-            if (found := match(shipped(name), checked)) is not None:
-                return name, found
+            if (renaming := match(shipped(name), checked)) is not None:
+                return name, renaming
     return None
 
 
 def claims(instance: Instance) -> Iterator[Claim]:
     """The kernels that claim the instance's program, the preferred one first."""
     for kernel in KERNELS:
-        if (found := known_as(kernel, instance.checked)) is not None:
-            claim = Claim(kernel, *found)
+        if (as_program := known_as(kernel, instance.checked)) is not None:
+            claim = Claim(kernel, *as_program)
             if kernel.takes is None or kernel.takes(claim.givens(instance)):
                 yield claim
 
 
 def is_claimed(instance: Instance, solver: str | SolverRow | None, *, has_start: bool = False) -> bool:
-    """Whether a kernel takes the instance: any by default, the one that is named otherwise.
+    """Whether a kernel takes the instance: any kernel, or the one that ``solver`` names.
 
-    With a start none that finds local optima does.
+    With a start, kernels that find local optima do not.
     """
     if not is_kernel(solver):
         return False
-    own = (claim for claim in claims(instance) if not (has_start and claim.kernel.is_local))
-    return any(solver is None or claim.name == str(solver).lower() for claim in own)
+    eligible = (claim for claim in claims(instance) if not (has_start and claim.kernel.is_local))
+    return any(solver is None or claim.name == str(solver).lower() for claim in eligible)
 
 
 def is_kernel(solver: str | SolverRow | None) -> bool:
-    """Whether a kernel is asked for, or whatever solver there is."""
+    """Whether ``solver`` is a kernel's name, or None for any solver."""
     return solver is None or (isinstance(solver, str) and solver.lower() in {k.name for k in KERNELS})
 
 
 SolverLike = str | Callable[..., Any] | None
-"""What callers name a solver by: a name, ``module:function``, a function of one ``ConicProblem``."""
+"""A caller's solver: a name, ``module:function``, or a function of one ``ConicProblem``."""
 
 
 def as_solver(solver: SolverLike) -> str | SolverRow | None:
@@ -261,7 +262,7 @@ def as_solver(solver: SolverLike) -> str | SolverRow | None:
 
 
 def solver_name(solver: SolverLike) -> str | None:
-    """The name by which a process of its own finds a kernel, an installed solver or a function.
+    """The name by which another process finds a kernel, an installed solver or a function.
 
     Errors as ``solver_row``, and OptionError for a function that it would not find.
     """

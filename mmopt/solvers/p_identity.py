@@ -1,8 +1,7 @@
 """p_identity, natively: error, gradient, and a search from several starts.
 
-Total error of a p-identity strategy, and its gradient, over cells or over merged cells.
-
-The strategy is A = [I; Θ] D⁻¹ with D = diag(s), s = 1 + 1ᵀΘ, Θ >= 0. With C = (I + ΘΘᵀ)⁻¹, k by k,
+**Error and gradient.** The strategy is A = [I; Θ] D⁻¹ with D = diag(s), s = 1 + 1ᵀΘ, Θ >= 0. With C = (I +
+ΘΘᵀ)⁻¹, k by k,
 
     (AᵀA)⁻¹ = D (I - Θᵀ C Θ) D,    tr(G (AᵀA)⁻¹) = Σ sᵢ² Gᵢᵢ - tr(C Θ D G D Θᵀ),
 
@@ -11,14 +10,13 @@ needs the same product Θ D G D, the only one in O(k n²); the others take O(k²
 
 Where Θ is constant on blocks of neighbouring cells, Θ = T diag(r) B with the blocks' rows B of 0 and 1 and
 with r = 1/√(a block's cells), then ΘΘᵀ = T Tᵀ and s is constant on blocks too: the same formula holds with
-the Gram matrix diag(r) B G Bᵀ diag(r), with s = 1 + r ∘ 1ᵀT, and with the sum over each block for Gᵢᵢ. So
-what is found over merged cells has the same error over all of them.
+the Gram matrix diag(r) B G Bᵀ diag(r), with s = 1 + r ∘ 1ᵀT, and with the sum over each block for Gᵢᵢ. So a
+strategy over merged cells has the same error over all of them.
 
-The search: starts a short way over merged cells, the better third further, the best to the end.
-
-Where cells are merged (many, whose neighbours are alike) no more is started once the two best agree and the
-best is near its end, unless the caller says how many. The starts are the total, the queries, hierarchies of
-neighbouring cells, random rows. Then the points for the shipped program, and what they will take.
+**The search** follows all starts a short way over merged cells, the better third further, the best to the
+end. Where cells are merged (many, whose neighbours are alike) no more is started once the two best agree and
+the best is near its end, unless the caller says how many. The starts are the total, the queries, hierarchies
+of neighbouring cells, and random rows.
 """
 
 from __future__ import annotations
@@ -44,26 +42,26 @@ class Objective:
     """The error as a function of T (k, b), for b blocks of neighbouring cells.
 
     gram : diag(r) B G Bᵀ diag(r), (b, b).
-    own : the sums of Gᵢᵢ over the blocks, (b,).
+    diagonal : the sums of Gᵢᵢ over the blocks, (b,).
     cells : the number of cells of each block, (b,).
     """
 
     gram: Array
-    own: Array
+    diagonal: Array
     cells: Array
 
     @staticmethod
     def of(gram: Array, block: int = 1) -> Objective:
-        """From a workload's Gram matrix (n, n), over blocks of so many cells (the last may be shorter)."""
+        """The objective of a Gram matrix (n, n), over blocks of so many cells (the last may be shorter)."""
         n = len(gram)
         first = np.arange(0, n, block)
         cells = np.diff(np.append(first, n)).astype(float)
-        own = np.diag(gram)
+        diagonal = np.diag(gram)
         if block == 1:
-            return Objective(gram, own, cells)
+            return Objective(gram, diagonal, cells)
         sums = np.add.reduceat(np.add.reduceat(gram, first, axis=0), first, axis=1)
         r = 1.0 / np.sqrt(cells)
-        return Objective(sums * r * r[:, None], np.add.reduceat(own, first), cells)
+        return Objective(sums * r * r[:, None], np.add.reduceat(diagonal, first), cells)
 
     def merged(self, rows: Array) -> Array:
         """T of rows (k, n) over the cells, which are averaged over each block."""
@@ -71,7 +69,7 @@ class Objective:
         return np.asarray(np.add.reduceat(rows, first, axis=1) / np.sqrt(self.cells))
 
     def spread(self, t: Array) -> Array:
-        """The rows Θ (k, n) over the cells that T stands for."""
+        """The rows Θ (k, n) over the cells, from T."""
         return np.asarray(np.repeat(t / np.sqrt(self.cells), self.cells.astype(int), axis=1))
 
     def value_and_gradient(self, t: Array) -> tuple[float, Array]:
@@ -85,12 +83,12 @@ class Objective:
         factor = scipy.linalg.cho_factor(small, lower=True, check_finite=False)
         ct = scipy.linalg.cho_solve(factor, t, check_finite=False)
         cth = scipy.linalg.cho_solve(factor, th, check_finite=False)
-        left = self.own * s * s - np.einsum("ij,ij->j", th, ct)
+        left = self.diagonal * s * s - np.einsum("ij,ij->j", th, ct)
         gradient = 2.0 * ((cth @ t.T) @ ct - cth + r * (left / s))
         return float(left.sum()), gradient
 
     def value(self, t: Array) -> float:
-        """Total error alone."""
+        """The total error alone."""
         return self.value_and_gradient(t)[0]
 
 
@@ -113,7 +111,7 @@ ORDER: tuple[tuple[int, float] | None, ...] = (
 )
 SHARES = (16, 24, 12)  # cells for each random row, in turn
 FEW = 64  # up to so many cells every third random start has all rows that there may be
-NOISE = 1e-2  # added to what has symmetries, from which a gradient does not lead away
+NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
 
 
 @dataclass(frozen=True)
@@ -143,13 +141,13 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
     if 0 < len(rows) <= most:
         yield StartRows("queries", noisy(0.3 * rows))
     number = 0
-    for known in itertools.chain(ORDER, itertools.repeat(None)):
-        if known is None:
+    for entry in itertools.chain(ORDER, itertools.repeat(None)):
+        if entry is None:
             number += 1
             wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
             yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
             continue
-        size, weight = known
+        size, weight = entry
         if 2 * size <= n:
             rows = _hierarchy(n, size)
             if len(rows) <= most:
@@ -183,7 +181,7 @@ ALIKE_CELLS = 0.05  # squared difference of the columns of neighbouring cells, n
 LBFGS_MEMORY = 10
 LEAST_DECREASE = 1e-9  # of the objective in a step, relatively
 LEAST_GRADIENT = 1e-12
-LARGEST_ENTRY = 1e4  # of an entry of Θ: cells that nobody asks for send it to infinity, where digits are lost
+LARGEST_ENTRY = 1e4  # of an entry of Θ: cells that no query has send it to infinity, where digits are lost
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ class SearchState:
     count : starts in all.
     values : the errors of those that were followed, where each was left; of all while there was one round.
     iterations : quasi-Newton steps of all starts.
-    stop : None while it goes on; solved, stopped (told to) or by the limit of iterations.
+    stop : None while it goes on; solved, stopped (from outside) or by the limit of iterations.
     """
 
     rows: Array
@@ -220,27 +218,29 @@ class _Way:
 
 
 def default_starts(n: int) -> int:
-    """How many starts there are unless the caller says otherwise."""
+    """The number of starts by default."""
     return next(count for size, count, *_ in SIZES if n <= size)
 
 
 def rounds(gram: Array) -> list[tuple[int, int]]:
     """Cells in a block and quasi-Newton steps of each round; cells are merged where neighbours are alike."""
     n = len(gram)
-    own = np.diag(gram)
-    apart = float(np.sum(own[1:] + own[:-1] - 2.0 * np.diag(gram, 1)))
+    diagonal = np.diag(gram)
+    apart = float(np.sum(diagonal[1:] + diagonal[:-1] - 2.0 * np.diag(gram, 1)))
     largest = next(block for size, block in LARGEST_BLOCK if n <= size)
     block = 1
     while (
-        2 * block <= largest and n >= 2 * block * FEWEST_BLOCKS and apart <= ALIKE_CELLS * float(np.sum(own))
+        2 * block <= largest
+        and n >= 2 * block * FEWEST_BLOCKS
+        and apart <= ALIKE_CELLS * float(np.sum(diagonal))
     ):
         block *= 2
     between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
-    found = [(block, FIRST), (block, SECOND)]
+    plan = [(block, FIRST), (block, SECOND)]
     while block > 2:
         block //= 2
-        found.append((block, between))
-    return [*found, (1, last)]
+        plan.append((block, between))
+    return [*plan, (1, last)]
 
 
 def search(
@@ -263,7 +263,7 @@ def search(
     queries : rows (r, n) of which those that count several cells are a start.
     count : number of starts; by default ``default_starts``, or fewer where cells are merged and two agree.
     limit : quasi-Newton steps of all starts together.
-    clock : asked at every step whether to stop.
+    clock : tells at every step whether to stop.
     first : starts of the caller's, before the others.
     """
     planned = rounds(gram)
@@ -303,9 +303,9 @@ def search(
 
 
 def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
-    """So many steps of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks, and how many were taken.
+    """Take ``steps`` of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks; returns how many were taken.
 
-    None where the time is over: a start that nobody looked at keeps an infinite value.
+    None is taken when the time is over: a start without a step keeps an infinite value.
     """
     if clock.is_over:
         return way, 0
@@ -322,7 +322,7 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         if clock.is_over:
             raise StopIteration
 
-    found = scipy.optimize.minimize(
+    optimum = scipy.optimize.minimize(
         scaled,
         t.ravel(),
         jac=True,
@@ -337,9 +337,9 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
             "gtol": LEAST_GRADIENT,
         },
     )
-    rows = objective.spread(np.asarray(found.x).reshape(t.shape))
-    ended = int(objective.cells[0]) if found.success else 0
-    return _Way(way.number, rows, float(found.fun) * size, ended), int(found.nit)
+    rows = objective.spread(np.asarray(optimum.x).reshape(t.shape))
+    ended = int(objective.cells[0]) if optimum.success else 0
+    return _Way(way.number, rows, float(optimum.fun) * size, ended), int(optimum.nit)
 
 
 # Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and
@@ -350,7 +350,7 @@ ARRAYS_OF_GRAM = 10  # of the size of the Gram matrix that are held at a time
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
     n = float(env["W"].shape[1])
     return 8.0 * ARRAYS_OF_GRAM * n**2, SECONDS_OF_STARTS * n + CUBIC * n**3
 

@@ -1,19 +1,14 @@
-"""Kernels for queries of few attributes: measures of the cells, weights of sets.
+"""The kernel for queries of few of many attributes: measures of the cells, and weights of sets.
 
-The kernel of strategies by sets of attributes: weights of the sets, and what proves a bound.
+**Measures** are found by ``sectors.best_design``. A design is the best measure so far, with its bound t², and
+the best strategy. The largest column of a strategy is only searched for here: the program's evaluation proves
+it, ``diag(X)`` by ``RowSpace.largest`` and the certificate by ``sectors.bounds``. Programs with a target for
+each query, and that of the largest variance, also search for shares of the queries.
 
-With the rows of each set fixed, Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝ √E_S. For the largest of the
-queries' Σ_S v_S / x_S next to their targets E is that of weights of the queries, which are multiplied by the
-variances that they have, to a power, again and again. Measure and weights of the bound are those that the
-rows were found with (``strategies.set_cells``).
-
-The kernel of queries of few of many attributes: the best measure of the cells (``sectors.best_design``).
-
-A design is the best measure so far, with its bound t², and the best strategy. The largest column of a
-strategy is only found here: what is proved is what the program's lines come to, ``diag(X)`` by
-``RowSpace.largest`` and the certificate by ``sectors.bounds``. Programs with a target for each
-query, and that of the largest variance, search for shares of the queries besides
-(``sectors.best_design``). Strategies by sets of attributes are in closed form (``sector_kernel.py``).
+**Sets.** Strategies by sets of attributes are in closed form. With the rows of each set fixed,
+Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝ √E_S. For the largest of the queries' Σ_S v_S / x_S relative to
+their targets E is that of weights of the queries, which are multiplied again and again by a power of their
+variances. Measure and weights of the bound are those that gave the rows (``strategies.set_cells``).
 """
 
 from __future__ import annotations
@@ -37,9 +32,9 @@ from mmopt.strategies.set_cells import SetCells, that_fit
 
 if TYPE_CHECKING:
     from mmopt.sectors.best_design import Design
-    from mmopt.sectors.mixtures import AskedShares
+    from mmopt.sectors.mixtures import QueryShares
     from mmopt.sectors.sector_cells import SectorCells
-LEAST_SHARE = 1e-9  # of a set: one whose error is nothing beside the others is measured too
+LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too
 STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
 FALL, POWER = 1e-4, 0.5
 
@@ -52,10 +47,10 @@ def least_total(cells: SetCells, root: Split) -> Design:
     return _design(measures, shares, total)
 
 
-def least_largest(cells: SetCells, queries: Split, targets: Array, beside: float) -> Design:
-    """Weights of the sets at which the largest variance next to its target (m,) is small.
+def least_largest(cells: SetCells, queries: Split, targets: Array, constant: float) -> Design:
+    """Weights of the sets at which the largest variance relative to its target (m,) is small.
 
-    beside : the weight that all variances have besides; their sum, so weighted, is added to the largest.
+    constant : the weight that all variances have in addition; their sum with it is added to the largest.
     """
     squares = [np.square(part[:, 0]) for part in queries.parts]
     labels = queries.rows.labels
@@ -63,14 +58,14 @@ def least_largest(cells: SetCells, queries: Split, targets: Array, beside: float
     weights = cells.weights if len(cells.weights) else np.full(len(targets), 1.0 / len(targets))
     best, first, since = (np.inf, np.ones(0)), weights, 0
     for _ in range(STEPS):
-        y = weights / targets + beside
-        errors = np.array([float(own @ y[label]) for own, label in zip(squares, labels, strict=True)])
+        y = weights / targets + constant
+        errors = np.array([float(square @ y[label]) for square, label in zip(squares, labels, strict=True)])
         shares, _ = _shares(errors)
         variances = np.zeros(len(targets))
-        for own, label, share in zip(squares, labels, shares, strict=True):
-            variances[label] += own / share
+        for square, label, share in zip(squares, labels, shares, strict=True):
+            variances[label] += square / share
         ratios = variances / targets
-        largest = float(ratios.max()) + beside * float(variances.sum())
+        largest = float(ratios.max()) + constant * float(variances.sum())
         since = 0 if largest < best[0] * (1.0 - FALL) else since + 1
         if largest < best[0]:
             best = largest, shares
@@ -91,8 +86,8 @@ def _shares(errors: Array) -> tuple[Array, float]:
 def _design(
     measures: Sequence[Array], shares: Array, value: float, of_queries: Array | None = None
 ) -> Design:
-    """A design whose bound the program's own evaluation finds: what stands for it here is its value."""
-    measure = Mixture(np.ones(1), tuple(own[None] for own in measures))
+    """A design whose bound comes from the program's own evaluation: its value stands in for it here."""
+    measure = Mixture(np.ones(1), tuple(each[None] for each in measures))
     parts: Sequence[Array] = tuple(shares.reshape(-1, 1, 1))
     return Design(measure, value, tuple(parts), value, value, of_queries)
 
@@ -101,12 +96,12 @@ RELATIVE = ("fitness_penalty", "fitness_hybrid")
 """Programs of alpha + beta, twice the root of the product at the best scale, and multipliers of ratios."""
 
 LARGEST = "minimax_variance"
-"""Of the largest variance, weighted: every query has the target 1."""
+"""The program of the largest weighted variance: every query has the target 1."""
 
 PROGRAMS = ("l2_strategy", LARGEST, "fitness_for_use", "fitness_budget", *RELATIVE)
 
 TOLERANCE = 1e-2
-"""Of the gap asked for by default: a largest entry is proved, not only found."""
+"""The default gap: a largest entry is proved, not only searched for."""
 
 MOST_DESIGNS = 1000
 DESIGNS_TO_FALL = 60  # designs in which the gap has to fall by a tenth
@@ -117,7 +112,7 @@ SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of another measure that are tried
 SHARE_OF_PROOF = 0.3  # of a time limit
 LOOKS_OF_PROOF = 5.0  # of the first look: components up to 647 and up to 1,939 took 6 and 4, to the result
 SECONDS_AT_LEAST, SECONDS_OF_CUBES = 3.0, 1.8e-8
-"""Of any search, and for each d³ of a component: fitted to l2_strategy on one core at ``TOLERANCE``."""
+"""Seconds of any search, and per d³ of a component: fitted to l2_strategy on one core at ``TOLERANCE``."""
 
 
 def takes(givens: Mapping[str, Any]) -> bool:
@@ -126,7 +121,7 @@ def takes(givens: Mapping[str, Any]) -> bool:
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes, besides those of any solve, and seconds; the latter to a factor of ten: a search decides.
+    """Bytes, without those of any solve, and seconds; the latter to a factor of ten: a search decides.
 
     Measured at a gap of ``TOLERANCE``, all prefixes of one and two attributes, CPU seconds: five of
     10 values 11, (3, 4, 5, 6, 30) 3, (2, 3, 5, 8, 12, 20, 30) 152; 12 of 2 to 30, every other by
@@ -144,7 +139,7 @@ def points(
 ) -> Generator[Point, None, None]:
     """Points with its givens in ``env``: the first at the gap asked for, then closer.
 
-    By its own count: the longest column is that found, which the program's evaluation proves or corrects.
+    By its own count: its longest column is a search's, which the program's evaluation proves or corrects.
     """
     clock.handed_over = clock.elapsed
     pace = Pace(clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_DESIGNS, NEXT_GAP)
@@ -168,10 +163,10 @@ def points(
 
 @dataclass
 class _Reserve:
-    """What is kept of the time to prove a point: a share, and no less than so many times the first look at
-    the cells, which decomposes each component as the proof does several times.
+    """The time kept to prove a point: a share, and no less than so many times the first look at the cells,
+    which decomposes each component as the proof does several times.
 
-    first : seconds of that look, known when the reserve is first asked for.
+    first : seconds of that look, set when the reserve is first used.
     """
 
     clock: Clock
@@ -189,11 +184,11 @@ class _Reserve:
         return self.clock.elapsed + self.clock.left
 
     def is_reached(self) -> bool:
-        """Whether what is left of the time is needed."""
+        """Whether the proof needs all the time that is left."""
         return self.clock.left < max(SHARE_OF_PROOF * self.limit, self.proof)
 
     def is_short(self) -> bool:
-        """Whether it would not even do if the proof went on until all is given up."""
+        """Whether the time would be too short even if the proof went on until all is given up."""
         return hard_limit(self.limit) - self.clock.elapsed < self.proof
 
 
@@ -211,14 +206,14 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
     values: dict[str, Any] = {"X": Split(cells, cells, parts)}
     multipliers: dict[str, Any] = {"sensitivity": prices}
     if design.shares is not None:
-        asked = env["W" if program == LARGEST else "L"].rows
-        of_queries = design.shares / asked.sizes
+        orbits = env["W" if program == LARGEST else "L"].rows
+        of_queries = design.shares / orbits.sizes
         if program == LARGEST:
             values["t"] = design.value
-            multipliers["accuracy"] = Level(asked, of_queries)
+            multipliers["accuracy"] = Level(orbits, of_queries)
         else:
             values, of_queries = _targeted(program, env, design, parts, of_queries)
-            multipliers = {"privacy": prices, "accuracy": Level(asked, of_queries)}
+            multipliers = {"privacy": prices, "accuracy": Level(orbits, of_queries)}
     return Point(values, multipliers, count, raw, stop, estimate=estimate)
 
 
@@ -250,7 +245,7 @@ def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[flo
 
 
 def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[Design]:
-    """The search that the program asks for; from a known strategy too where there is time to find it."""
+    """The search for the program; also from the first strategy where there is time to compute it."""
     # numpy alone, but off the usual way
     from mmopt.sectors.best_design import designs, target_designs
     from mmopt.sectors.mixtures import with_root
@@ -261,27 +256,27 @@ def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterato
     if program == "l2_strategy":
         space = with_root(cells.rows, env["W"].parts)
         return designs(space, first=lambda: None if reserve.is_short() else cells.first_strategy)
-    return target_designs(cells.rows, _asked(program, env))
+    return target_designs(cells.rows, _query_shares(program, env))
 
 
 def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
 
     if program == "l2_strategy":
         return least_total(cells, env["W"])
-    asked = _asked(program, env)
+    shares = _query_shares(program, env)
     queries = env["W" if program == LARGEST else "L"]
-    return least_largest(cells, queries, asked.targets, asked.beside)
+    return least_largest(cells, queries, shares.targets, shares.constant)
 
 
-def _asked(program: str, env: Mapping[str, Any]) -> AskedShares:
+def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
     """The queries with targets, and the weight of all variances."""
-    from mmopt.sectors.mixtures import AskedShares
+    from mmopt.sectors.mixtures import QueryShares
 
     queries = env["W" if program == LARGEST else "L"]
     sizes = queries.rows.sizes
     targets = np.ones(len(sizes)) if program == LARGEST else env["c"].values
-    beside = float(env.get("total", 0.0)) / float(sizes @ targets)
-    return AskedShares(queries.parts, queries.rows.labels, sizes, targets, beside)
+    constant = float(env.get("total", 0.0)) / float(sizes @ targets)
+    return QueryShares(queries.parts, queries.rows.labels, sizes, targets, constant)
 
 
 def _cells(env: Mapping[str, Any]) -> SectorCells | SetCells:
@@ -290,17 +285,17 @@ def _cells(env: Mapping[str, Any]) -> SectorCells | SetCells:
 
 
 def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
-    """The measure at a mass, with as little of the uniform one as makes the rounding of the moments small
-    beside it.
+    """The measure at a mass, with just enough of the uniform one that the moments' rounding is small next to
+    it.
 
     The bound is concave in the measure: a share of another one costs no more than that share of it.
     """
-    uniform = Mixture(np.array([measure.total]), tuple(own[None] for own in cells.rows.uniform))
-    found = measure
+    uniform = Mixture(np.array([measure.total]), tuple(shares[None] for shares in cells.rows.uniform))
+    mixed = measure
     for share in SHARES:
         if share:
-            found = measure.scaled(1.0 - share).joined(uniform.scaled(share))
-        prices = Measure(cells, found.scaled(mass / found.total))
+            mixed = measure.scaled(1.0 - share).joined(uniform.scaled(share))
+        prices = Measure(cells, mixed.scaled(mass / mixed.total))
         if max(prices.moments.offs) <= max(share, SHARES[1]):
             break
     return prices

@@ -78,18 +78,22 @@ def _whole(logs: Array) -> Array:
 
 
 def state(soft: Soft, p: Array, q: Array) -> LogWeights:
-    """Everything that is asked of logarithms of weights, which are first brought to sum 1."""
+    """The state at logarithms of weights, which are first brought to sum 1."""
     p, q = _whole(p), _whole(q)
     cells, queries = np.exp(p), np.exp(q)
     floors = soft.hybrid * soft.targets
     scaled = (queries + floors) / soft.targets
     part = QueryComponent(soft.rows, 1.0, np.arange(len(cells)), np.arange(len(queries)), soft.rank)
-    found = spectrum(part, soft.rank, cells, scaled)
-    values = np.asarray(found.values)
+    decomposition = spectrum(part, soft.rank, cells, scaled)
+    values = np.asarray(decomposition.values)
     # From the larger vectors, so that the rows of small weights lose no digits.
-    right = (soft.rows.T @ (np.sqrt(scaled)[:, None] * found.left)) / values
-    noise = np.sqrt(cells)[:, None] * found.right / np.sqrt(values)
-    left = (soft.rows @ (np.sqrt(cells)[:, None] * found.right)) / values / np.sqrt(soft.targets)[:, None]
+    right = (soft.rows.T @ (np.sqrt(scaled)[:, None] * decomposition.left)) / values
+    noise = np.sqrt(cells)[:, None] * decomposition.right / np.sqrt(values)
+    left = (
+        (soft.rows @ (np.sqrt(cells)[:, None] * decomposition.right))
+        / values
+        / np.sqrt(soft.targets)[:, None]
+    )
     costs = np.square(right) @ values
     variances = np.square(left) @ values
     upper = _soft(soft.cells, costs) + _soft(soft.queries, variances) + float(floors @ variances)
@@ -111,12 +115,12 @@ def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]
     is_query = np.arange(len(y)) < m
     groups = (is_query, ~is_query)
     levels = np.zeros(len(y))
-    for own in groups:
-        levels[own] = slopes[own].sum() + barrier * np.count_nonzero(own)
+    for group in groups:
+        levels[group] = slopes[group].sum() + barrier * np.count_nonzero(group)
     slack = np.maximum(levels * y - slopes, barrier)
     matrix = _curvature(soft, at, y)
     matrix[np.diag_indices_from(matrix)] += y / t + slack
-    # With a unit diagonal rows and columns of weights that are nearly gone are as good as any.
+    # With a unit diagonal, rows and columns of weights near zero are as accurate as any.
     scales = 1.0 / np.sqrt(np.diagonal(matrix).copy())
     matrix *= scales
     matrix *= scales[:, None]
@@ -125,8 +129,8 @@ def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]
     factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     solved = scipy.linalg.cho_solve(factor, right * scales[:, None], check_finite=False)
     free, along_q, along_p = (solved * scales[:, None]).T
-    system = np.array([[y[own] @ along[own] for along in (along_q, along_p)] for own in groups])
-    shift = np.linalg.solve(system, np.array([y[own] @ free[own] for own in groups]))
+    system = np.array([[y[group] @ along[group] for along in (along_q, along_p)] for group in groups])
+    shift = np.linalg.solve(system, np.array([y[group] @ free[group] for group in groups]))
     step = free - shift[0] * along_q - shift[1] * along_p
     return step[m:], step[:m]
 
@@ -155,7 +159,7 @@ ARRAYS_OF_QUERIES = 9  # the size of the queries that are held at a time
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
     m, (rank, n) = env["L"].shape[0], env["B"].shape
     memory = 8.0 * (ARRAYS_OF_QUERIES * m * n + 2.5 * (m + n) ** 2)
     return memory, 0.01 + TYPICAL_ITERATIONS * SECONDS_OF_ITERATION * (m + n) ** 2 * rank
@@ -226,7 +230,7 @@ def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:
 
 
 def search(soft: Soft) -> Search:
-    """Iterates: on the "way" with softer maxima, "there" with those asked for, the "end" if none is better.
+    """Iterates: on the "way" with softer maxima, "there" with the given ones, the "end" if none is better.
 
     The consumer sends the gap that it wants.
     """
@@ -240,11 +244,11 @@ def search(soft: Soft) -> Search:
         at = state(now, at.p, at.q)
         while is_there or at.gap > GAP_OF_STAGE:
             barrier = min(barrier, BARRIER_OF_GAP * max(at.gap, 0.3 * wanted) * at.lower / (m + n))
-            found = _next(now, at, barrier)
-            wanted = (yield at, "way" if not is_there else "there" if found else "end") or wanted
-            if found is None:
+            after = _next(now, at, barrier)
+            wanted = (yield at, "way" if not is_there else "there" if after else "end") or wanted
+            if after is None:
                 break
-            at = found
+            at = after
         if is_there:
             return
         sharpness *= SHARPNESS_GROWTH
@@ -256,10 +260,10 @@ def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
     before = _height(at, barrier)
     length = 1.0
     while length >= SHORTEST_STEP:
-        found = state(soft, at.p + length * p, at.q + length * q)
-        # Close to the end rounding hides what the bound gains, and the gap still tells.
-        if _height(found, barrier) > before or found.gap < at.gap:
-            return found
+        after = state(soft, at.p + length * p, at.q + length * q)
+        # Close to the end rounding hides the gain of the bound, but not that of the gap.
+        if _height(after, barrier) > before or after.gap < at.gap:
+            return after
         length *= CUT_OF_STEP
     return None
 

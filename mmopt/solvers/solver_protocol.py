@@ -1,10 +1,7 @@
 """The options, points and printed output that all solvers share.
 
-One vocabulary of options for all solvers, and what a solver hands back.
-
-What solvers print: dropped, or kept and read, where a table of their iterations is all that they tell.
-
-A line that cannot be read is left out: a solver which prints something else next year only loses rows.
+Printed output is dropped, or kept and read where a printed table is the only report of the iterations. A line
+that cannot be read is left out: a solver that prints something else next year only loses rows.
 """
 
 from __future__ import annotations
@@ -43,8 +40,8 @@ class Options:
     max_iterations : iterations of the solver in all; in the trace heuristic (class rank) rounds of a start.
     threads : threads of the solver where it has a setting for them.
     verbose : print what the solver prints.
-    history : keep the solver's own count of its iterations also where that takes time: where it writes a log,
-        or prints them, which is read.
+    history : keep the solver's own count of its iterations also where that takes time: where it is read from
+        a log or from printed output.
     starts : how many starts a search makes (classes rank and smooth).
     seed : of the random numbers of such a search.
     penalty : first weight of the rank in the trace heuristic (class rank), relative to the scaled objective.
@@ -95,14 +92,14 @@ class Options:
 
 
 def total(counts: Iterable[int | None]) -> int | None:
-    """The sum of counts of iterations; None where one of them is not known."""
-    known = list(counts)
-    return None if None in known else sum(count or 0 for count in known)
+    """The sum of counts of iterations; None where one of them is None."""
+    listed = list(counts)
+    return None if None in listed else sum(count or 0 for count in listed)
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """One iteration by a solver's own count, which nobody has checked; None where it does not say.
+    """One iteration by a solver's own count, unchecked; None where it does not say.
 
     number : counted from the start of the solve. seconds : of the clock. objective, bound : of the problem as
     it was handed over. primal, dual : residuals as the solver measures them. run : of a solver that is run
@@ -118,14 +115,14 @@ class Iteration:
     run: int = field(default=0, kw_only=True)
 
     def placed(self, before: int, run: int, sign: float, offset: float = 0.0) -> Iteration:
-        """As one of a run after ``before`` iterations, objective and bound ``sign * (value + offset)``."""
+        """The iteration in a run after ``before`` others, objective and bound ``sign * (value + offset)``."""
         values = [None if v is None else sign * (v + offset) for v in (self.objective, self.bound)]
         return replace(
             self, number=total([before, self.number]), objective=values[0], bound=values[1], run=run
         )
 
     def row(self, before: float, *, certified: bool) -> dict[str, float | bool]:
-        """As a row of a history, where the clock began ``before`` seconds after the solve."""
+        """The row of a history, where the clock began ``before`` seconds after the solve."""
         values = {
             "run": self.run or None,
             "iteration": self.number,
@@ -155,14 +152,14 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Point:
-    """What a solver offers after some work: never trusted, always repaired and certified.
+    """A solver's offer after some work: never trusted, always repaired and certified.
 
     ``variables`` and ``multipliers`` are by the program's names, in the scale in which the problem was handed
     over. ``iterations`` are those so far, None where it does not say. ``raw`` is the solver's own word.
     ``stop`` says why the solver has nothing more to give; None while it has. ``summary`` has a search's own
     words for that, if any. ``polar`` is nearly the polar factor of the matrix whose nuclear norm the
-    certificate takes at the multipliers, of every part where values are by component; None where that is not
-    known.
+    certificate takes at the multipliers, of every part where values are by component; None where there is
+    none.
     """
 
     variables: Mapping[str, Array]
@@ -187,7 +184,7 @@ class Point:
 
 @dataclass
 class Clock:
-    """Time left, and whether someone pressed Ctrl-C: the best certified point so far is then kept."""
+    """Time left, and whether Ctrl-C was pressed: the best certified point so far is then kept."""
 
     limit: float
     started: float = field(default_factory=time.monotonic)
@@ -212,7 +209,7 @@ class Clock:
         self.interrupted = True
 
     def hand_over(self) -> None:
-        """The solver has the problem now."""
+        """Note that the solver has the problem now."""
         self.handed_over, self.compiling = self.elapsed, False
 
     @property
@@ -236,7 +233,7 @@ class Clock:
 
 @dataclass
 class Pace:
-    """How a kernel goes on: to a gap by its own count, then to ever smaller ones, until it has to end.
+    """The pace of a kernel: to a gap by its own count, then to ever smaller ones, until it has to end.
 
     wanted : the gap at which the next point is offered. finer : its factor from one point to the next.
     finest : below it floating point sees no gap. limit : of the iterations.
@@ -254,7 +251,7 @@ class Pace:
         return self.clock.stop(spent=count >= self.limit, done=done or self.wanted < self.finest)
 
     def tighten(self) -> None:
-        """A point has been offered, and another one is asked for."""
+        """Lower the gap, after a point has been offered and another one is wanted."""
         self.wanted, self.is_first = self.wanted * self.finer, False
 
 
@@ -272,7 +269,7 @@ def _line(*columns: str, between: str, first: str = "") -> re.Pattern[str]:
     return re.compile(rf"^[ \t]*{first}[ \t]*{between.join(numbers)}\b", re.MULTILINE)
 
 
-# By cvxpy's name: what a line of its table looks like.
+# By cvxpy's name: the form of a line of its table.
 LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "CVXOPT": _line("number", "objective", "bound", "-", "primal", "dual", between=r":?[ \t]+"),
@@ -286,30 +283,30 @@ LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 def read_lines(solver: str, text: str) -> list[Iteration]:
     """The iterations in what a solver printed, in its order; none where ``LINES`` has no row for it."""
-    found = []
+    iterations = []
     for line in LINES[solver].finditer(text) if solver in LINES else ():
-        told = line.groupdict()
-        number = told.pop("number")
-        values = {name: float(value) for name, value in told.items()}
+        texts = line.groupdict()
+        number = texts.pop("number")
+        values = {name: float(value) for name, value in texts.items()}
         bound = values["objective"] - values["gap"] if "gap" in values else values["bound"]
         if number.isdecimal():
             numbers = (values["objective"], bound, values["primal"], values["dual"])
-            found.append(Iteration(int(number), None, *numbers))
-    return found
+            iterations.append(Iteration(int(number), None, *numbers))
+    return iterations
 
 
 def read_log(path: Path, began: float) -> list[Iteration]:
     """Iterations in a log of SCS, evenly spaced if there are many; it counts seconds from ``began``."""
-    found: list[Iteration] = []
+    iterations: list[Iteration] = []
     every, last = 1, None
     with path.open(encoding="utf-8", newline="") as lines:
         for place, last in enumerate(csv.DictReader(lines)):
             if place % every == 0:
-                found += _logged(last, began)
-            if len(found) > MOST_READ:  # the log of a long run has a hundred megabytes
-                found, every = found[::2], 2 * every
+                iterations += _logged(last, began)
+            if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
+                iterations, every = iterations[::2], 2 * every
     ended = [] if last is None else _logged(last, began)
-    return found if found[-1:] == ended else found + ended
+    return iterations if iterations[-1:] == ended else iterations + ended
 
 
 def _logged(row: Mapping[str, str], began: float) -> list[Iteration]:
@@ -323,7 +320,7 @@ def _logged(row: Mapping[str, str], began: float) -> list[Iteration]:
 
 @contextlib.contextmanager
 def quiet_output(into: int | None = None) -> Iterator[None]:
-    """What is written to standard output below Python goes nowhere; Python's own is written before.
+    """Drop all that is written to standard output below Python; Python's own output is written before.
 
     into : the descriptor of a file that takes it instead.
     """
@@ -354,15 +351,15 @@ class _Both(io.StringIO):
 
 
 @contextlib.contextmanager
-def listening(solver: str, began: float, *, asked: bool, show: bool) -> Iterator[Listened]:
-    """Options with which a solver tells its iterations, and a list that is filled afterwards.
+def listening(solver: str, began: float, *, history: bool, show: bool) -> Iterator[Listened]:
+    """Options with which a solver reports its iterations, and a list that is filled afterwards.
 
-    What is written to standard output meanwhile is kept: that of the whole process, of other threads as well.
+    Standard output is kept meanwhile: that of the whole process, of other threads as well.
 
-    solver : cvxpy's name. began : seconds of the clock. asked : without it there are no options, and nothing
-    is read. show : write it out all the same; what is printed below Python, afterwards.
+    solver : cvxpy's name. began : seconds of the clock. history : without it there are no options, and
+    nothing is read. show : write it out all the same; text printed below Python, afterwards.
     """
-    found: list[Iteration] = []
+    iterations: list[Iteration] = []
     remarks = logging.getLogger("__cvxpy__")  # they go past sys.stdout where that was replaced
     level = remarks.level
     is_below = solver in PRINT_BELOW
@@ -375,12 +372,12 @@ def listening(solver: str, began: float, *, asked: bool, show: bool) -> Iterator
                 remarks.setLevel(logging.WARNING)
             with quiet, contextlib.redirect_stdout(above):
                 options = {"log_csv_filename": str(log)} if solver == "SCS" else {"verbose": True}
-                yield options if asked else {}, found
+                yield options if history else {}, iterations
         finally:
             remarks.setLevel(level)
             below.seek(0)
             text = below.read().decode(errors="replace") + above.getvalue()
-            if asked:
-                found += read_log(log, began) if log.exists() else read_lines(solver, text)
+            if history:
+                iterations += read_log(log, began) if log.exists() else read_lines(solver, text)
             if show and is_below:
                 sys.stdout.write(text)

@@ -1,6 +1,6 @@
-"""The table of conic solvers, in order of preference: what each takes, and what it will take.
+"""The table of conic solvers, in order of preference: the cones of each, and forecasts of memory and time.
 
-Memory and time are foretold from the cones alone. Fitted to runs on two shared cores: one block of size 32,
+Memory and time are forecast from the cones alone. Fitted to runs on two shared cores: one block of size 32,
 64, 128 with Clarabel 0.14, 3.2, 134 s and 2.4 GB at the largest; 16 blocks of size 17 one second, 89 of size
 21 a minute; SCS 1 to 30 s at 128 to 512. A guide to a factor of about three in time.
 """
@@ -30,7 +30,7 @@ CURVED = frozenset({"exponential", "power"})
 
 @dataclass(frozen=True)
 class SolverRow:
-    """One solver. ``tolerance`` is the gap asked for when the user names none.
+    """One solver. ``tolerance`` is its default gap.
 
     function : of a solver of one's own (``function_solver.py``). own_version : where there is no package.
     quadratic : whether a quadratic objective is handed over as such, so that it needs no cone.
@@ -57,7 +57,7 @@ class SolverRow:
 
     @property
     def version(self) -> str:
-        """That of the module that runs; "" where it is not known."""
+        """The version of the module that runs; "" where it is not known."""
         return version_of(self.module) if self.package else self.own_version
 
 
@@ -86,13 +86,13 @@ LBFGS = SolverRow(
 
 
 def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
-    """The row of a conic solver: of the table, of a function ``module:function``, or of what else cvxpy has.
+    """The row of a conic solver: of the table, of a function ``module:function``, or of another in cvxpy.
 
     ``others`` are further names that the user may have meant.
 
     Raises
     ------
-    OptionError : another name; what is there and what pip installs is listed.
+    OptionError : another name; installed solvers and those that pip installs are listed.
     SolverError : it is not installed, or the function's module cannot be imported.
     """
     if ":" in name:
@@ -116,7 +116,7 @@ def function_row(function: Callable[[ConicProblem], Any], name: str = "") -> Sol
 
     Raises
     ------
-    OptionError : its ``cones`` are none that there are.
+    OptionError : its ``cones`` do not exist.
     """
     from mmopt.solvers.function_solver import KINDS, name_of
 
@@ -145,7 +145,7 @@ def function_row(function: Callable[[ConicProblem], Any], name: str = "") -> Sol
 def missing_cones(row: SolverRow, cones: Sequence[Cone]) -> list[str]:
     """The kinds of cone that a problem needs and the solver lacks.
 
-    Where a solver takes quadratic objectives, it is seen at the hand-over whether that of the program is one.
+    Where a solver takes quadratic objectives, the hand-over decides whether that of the program is one.
     """
     needed = {(c.kind, c.origin) for c in cones}
     if row.quadratic:

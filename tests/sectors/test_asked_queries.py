@@ -13,7 +13,7 @@ from dense_row_space import few_of_many, swapped
 from tolerances import SHAPE
 
 from mmopt.numerics.split_arrays import Level, Split
-from mmopt.sectors.measured import as_targets, asked_sources, matrix_of
+from mmopt.sectors.measured import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.testing.census_workloads import domain_of
@@ -46,7 +46,7 @@ def test_variances_are_those_of_each_query(workload: Workload, rng: np.random.Ge
     products = [replace(p, target=1.0 + 0.1 * at) for at, p in enumerate(workload.products or ())]
     asked = Workload.from_products(workload.domain, products)
     rows = row_space_of(as_targets(asked))
-    sources = asked_sources(rows, SectorCells.of(rows, asked), asked)
+    sources = sources_with_targets(rows, SectorCells.of(rows, asked), asked)
     assert not isinstance(sources, str)
     queries, targets = sources["workload.representation"], sources["workload.targets"]
     assert isinstance(queries, Split)
@@ -93,6 +93,6 @@ def test_values_that_are_swapped_in_squares_alone_are_refused() -> None:
     turned = f.predicates(np.array([[3.0, 4.0], [4.0, -3.0]]))
     workload = Workload.from_products(domain_of(2, 3), [Product((turned, f.prefix(3)), target=2.0)])
     rows = row_space_of(as_targets(workload))
-    sources = asked_sources(rows, SectorCells.of(rows, workload), workload)
+    sources = sources_with_targets(rows, SectorCells.of(rows, workload), workload)
     assert rows.bases[0].orbits == 1
     assert sources == "values can be swapped in the sum of the queries' squares, and not query by query"

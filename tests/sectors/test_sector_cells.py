@@ -24,9 +24,9 @@ def test_a_near_multiple_has_no_larger_entry_than_is_said(rng: np.random.Generat
         longest = rows.basis[:, int(rows.profile([gram]).argmax())]
         more = np.outer(longest, longest)
         near = 2.0 * gram + 1e-10 * upper / (cells.longest * np.linalg.norm(more)) * more
-        known = len(cells._known)
+        known = len(cells._proved)
         said = cells.largest_entry([near])
-        assert len(cells._known) == known  # nothing was searched
+        assert len(cells._proved) == known  # nothing was searched
         assert rows.profile([near]).max() <= said <= (1 + 1e-8) * rows.profile([near]).max()
 
 

@@ -26,7 +26,7 @@ def test_queries_are_combinations_of_functions(rng: np.random.Generator) -> None
         for product in workload.products or ():
             rows = np.ones((1, 1))
             for i in active(product):
-                rows = np.kron(rows, own.asked(i, product.factors[i]).flat)
+                rows = np.kron(rows, own.attribute_rows(i, product.factors[i]).flat)
             found.append(rows @ values[own.place(active(product))])
         np.testing.assert_allclose(np.concatenate(found), workload.matrix, atol=tolerances.RECOMPUTED)
 
@@ -35,20 +35,26 @@ def test_what_a_query_looks_at() -> None:
     functions = (np.array([[0.0, 1.0]]),)
     own = SectorLayout((np.array([0, 0, 1, 1]),), functions, ((), (0,)))
     asked = predicates([np.array([0, 0, 1, 1]), np.ones(4), np.array([1, 0, 0, 0])])
-    found = own.asked(0, asked)
+    found = own.attribute_rows(0, asked)
     assert found.varies.tolist() == [True, False, True]
     np.testing.assert_allclose(found.flat, [[0, 1], [1, 0], [0.5, -0.5]], atol=tolerances.RECOMPUTED)
     np.testing.assert_allclose(found.rest, [[0] * 4] * 2 + [[0.5, -0.5, 0, 0]], atol=tolerances.RECOMPUTED)
     assert not found.rest[:2].any()
-    rests = own.asked(0, prefix(4)).rest
+    rests = own.attribute_rows(0, prefix(4)).rest
     assert rests.any(axis=1).tolist() == [True, False, True, False]
-    assert not own.asked(0, total(4)).varies.any() and own.asked(0, identity(4)).rest.any(axis=1).all()
+    assert (
+        not own.attribute_rows(0, total(4)).varies.any()
+        and own.attribute_rows(0, identity(4)).rest.any(axis=1).all()
+    )
 
 
 @pytest.mark.quick
 def test_a_small_difference_is_looked_at() -> None:
     own = SectorLayout((np.arange(2),), (np.array([[0.0, 1.0]]),), ((), (0,)))
-    assert own.asked(0, Dense.read([[1e10, 1e10 + 1.0], [0.1, 0.1]])).varies.tolist() == [True, False]
+    assert own.attribute_rows(0, Dense.read([[1e10, 1e10 + 1.0], [0.1, 0.1]])).varies.tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_all_subsets_of_sets() -> None:

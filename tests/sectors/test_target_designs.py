@@ -9,8 +9,8 @@ from dense_row_space import ways
 from tolerances import SHAPE
 
 from mmopt.sectors.best_design import target_designs
-from mmopt.sectors.measured import as_targets, asked_sources
-from mmopt.sectors.mixtures import AskedShares, columns_of, columns_of_cells, slopes_and_curvature, spectrum
+from mmopt.sectors.measured import as_targets, sources_with_targets
+from mmopt.sectors.mixtures import QueryShares, columns_of, columns_of_cells, slopes_and_curvature, spectrum
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells
@@ -20,12 +20,12 @@ from tests.sectors.test_best_design import CURVATURE, good_design
 STEP = 1e-5
 
 
-def asked_of(workload: Workload, beside: float = 0.0) -> tuple[RowSpace, AskedShares]:
+def asked_of(workload: Workload, beside: float = 0.0) -> tuple[RowSpace, QueryShares]:
     space = row_space_of(as_targets(workload))
-    found = asked_sources(space, SectorCells.of(space, workload), workload)
+    found = sources_with_targets(space, SectorCells.of(space, workload), workload)
     assert not isinstance(found, str)
     queries, targets = found["workload.representation"], found["workload.targets"].values
-    return space, AskedShares(queries.parts, queries.rows.labels, queries.rows.sizes, targets, beside)
+    return space, QueryShares(queries.parts, queries.rows.labels, queries.rows.sizes, targets, beside)
 
 
 @pytest.mark.some(1)

@@ -187,7 +187,7 @@ def test_every_program_of_a_kernel_is_claimed_solved_and_certified(subtests: pyt
             asked = asked_of(kernel)
             for name in kernel.programs:
                 program = under_other_names(Program.load(name))
-                assert program.klass == kernel.klass
+                assert program.klass == kernel.program_class
                 givens = given_of(name)
                 named = bind(shipped(name), asked, givens) if kernel.name != "sectors" else None
                 assert named is None or next(claims(named)).program == name

@@ -1,7 +1,7 @@
 """Arithmetic of intervals, entry by entry: wider than need be, and finite where it can be.
 
-Every result is widened by far more than its rounding, which then need not be looked at; products too small
-for a float by ``balls.TINY``, and none that is too large for one is an end.
+Every result is widened by far more than its rounding, which then needs no further attention; products too
+small for a float are widened by ``balls.TINY``, and a product that is too large for one is never an end.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Range:
     low: Array
     high: Array
 
-    def met(self, low: Array | float, high: Array | float) -> Range:
-        """What is in both."""
+    def intersection(self, low: Array | float, high: Array | float) -> Range:
+        """The values that are in both ranges."""
         return Range(np.maximum(self.low, low), np.minimum(self.high, high))
 
     @property
@@ -75,16 +75,16 @@ def root_of_product(a: Array, c: Array) -> Array:
 
 
 def quotient(a: Range, c: Range) -> Range:
-    """Quotients by what is not zero; nothing is known of others."""
+    """Quotients by ranges without zero; others are infinite."""
     nonzero = (c.low > 0) | (c.high < 0)
     with np.errstate(all="ignore"):
         inverse = widened(np.where(nonzero, 1.0 / c.high, 0.0), np.where(nonzero, 1.0 / c.low, 0.0))
-    found = times(a, inverse)
-    return Range(np.where(nonzero, found.low, -np.inf), np.where(nonzero, found.high, np.inf))
+    quotients = times(a, inverse)
+    return Range(np.where(nonzero, quotients.low, -np.inf), np.where(nonzero, quotients.high, np.inf))
 
 
 def _size(end: Array) -> Array:
-    """Of the entries that are finite: each end by itself, as the other one may be infinite."""
+    """The sizes of one end, 0 where it is infinite: each end by itself, as the other may be infinite."""
     return np.where(np.isfinite(end), np.abs(end), 0.0)
 
 
@@ -99,7 +99,7 @@ def minus(a: Range) -> Range:
 
 
 def total(a: Range, axis: int | None, keepdims: bool = False) -> Range:
-    """Sums; nothing is known of an end whose terms overflow on the way, as others may bring it back."""
+    """Sums; an end whose terms overflow on the way is infinite, as later terms may bring it back."""
     ends = (a.low, a.high, _size(a.low), _size(a.high))
     with np.errstate(over="ignore", invalid="ignore"):
         low, high, below, above = (np.asarray(np.sum(end, axis=axis, keepdims=keepdims)) for end in ends)
@@ -131,7 +131,7 @@ def others(total: Range, terms: Range, axis: int | None) -> Range:
 
 
 def solved(matrix: Ball, value: Range) -> Range:
-    """Where x lies whose product with a matrix does, by a left inverse B of that.
+    """The range of x, given that of its product with a matrix, by a left inverse B of the matrix.
 
     x = B v + (I - B M) x, so the largest |x| is at most that of |B| |v| over 1 - ‖I - B M‖, row sums.
     """

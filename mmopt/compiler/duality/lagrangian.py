@@ -1,6 +1,4 @@
-"""A lower bound on any convex program from multipliers and slopes, and the ranges that it needs.
-
-A lower bound on any convex program, read off its own tree, from multipliers and slopes of any origin.
+"""A lower bound on any convex program, read off its own tree, from multipliers and slopes of any origin.
 
 Theorem. Let a program minimise f(x) over x in D (what is declared of the variables: signs, psd, symmetric)
 subject to gᵢ(x) <= 0, hᵢ(x) = 0, and Fᵢ(x) psd, with the curvature that the check has found. For yᵢ >= 0,
@@ -29,16 +27,15 @@ forms recognised as a whole ``M.T @ F @ M`` hands M p Mᵀ on, ``trace(P @ F)`` 
 variables and constants are left. (3) follows at once: a feasible x with f(x) > u has more than u.
 
 All is computed in balls that contain the true number: those of lets and of rounded givens with their error
-bounds; the multipliers and slopes are floats and are taken as they are, so what they are worth shows in R
-alone. At the optimum, with exact multipliers and slopes, R is 0 or vanishes on the part of D that matters,
-and c is the optimum (Rockafellar, Convex Analysis, theorem 28.2); that D's cones are met strictly, so that
-their part costs nothing, is what the problem that is solved for them sees to (``lower_apart``). The bounds
+bounds; the multipliers and slopes are floats and are taken as they are, so their quality shows in R alone. At
+the optimum, with exact multipliers and slopes, R is 0 or vanishes on the part of D that matters, and c is the
+optimum (Rockafellar, Convex Analysis, theorem 28.2). The problem solved for multipliers and slopes
+(``lower_apart``) keeps R strictly inside the dual cones of D, so that this part costs nothing. The bounds
 of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in semidefinite
 programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
 
-Where variables without any range lie, from how the Lagrangian grows around a point.
-
-Every reading at a point moved elsewhere is a cut: C + <R, z> <= f <= level for all feasible points up to
+**Ranges by cuts.** Variables without any range get one from how the Lagrangian grows around a point. Every
+reading at another point is a cut: C + <R, z> <= f <= level for all feasible points up to
 the level, z the variables in question and C with all others at their least. With coordinates w, z = z₀ + V w
 for an invertible V, let ρ = |w|∞ at such a point, reached by entry k with sign s. If g = Vᵀ R of the cut in
 that direction has s gₖ > Σ |gⱼ| over the others, then ρ (s gₖ - Σ |gⱼ|) <= level - C - <R, z₀>. So ρ is at
@@ -81,19 +78,19 @@ class AffineBound:
 
 
 def inside(nodes: Nodes, multipliers: Multipliers) -> dict[str, Array]:
-    """The multipliers moved into their cones, with proof: what is not finite, or not proved, is 0."""
-    found: dict[str, Array] = {}
+    """The multipliers moved into their cones, with proof; entries that are not finite or not proved are 0."""
+    moved: dict[str, Array] = {}
     for one in nodes.lines:
-        told = multipliers.get(one.name)
-        if told is None or one.name in found:
+        multiplier = multipliers.get(one.name)
+        if multiplier is None or one.name in moved:
             continue
-        told = np.where(np.isfinite(told), told, 0.0)
+        multiplier = np.where(np.isfinite(multiplier), multiplier, 0.0)
         if one.op == ">>":
-            flat = told.reshape(-1, *told.shape[-2:])
-            found[one.name] = np.array([_psd(y) for y in flat]).reshape(told.shape)
+            flat = multiplier.reshape(-1, *multiplier.shape[-2:])
+            moved[one.name] = np.array([_psd(y) for y in flat]).reshape(multiplier.shape)
         else:
-            found[one.name] = told if one.op == "==" else np.maximum(told, 0.0)
-    return found
+            moved[one.name] = multiplier if one.op == "==" else np.maximum(multiplier, 0.0)
+    return moved
 
 
 def _psd(y: Array) -> Array:
@@ -126,16 +123,16 @@ class _Reading:
         self.residuals: dict[str, Ball] = {}
 
     def hand(self, place: int, bar: Ball) -> None:
-        """More of the derivative by a node; what is beside a number is summed up."""
+        """Add to the derivative by a node; the entries of a number that was spread are summed up."""
         shape = self.nodes.all[place].shape
         if bar.mid.shape != shape:
             bar = balls.total(bar)
             assert not shape, "only numbers are spread"
-        known = self.bars.get(place)
-        self.bars[place] = bar if known is None else balls.add(known, bar)
+        before = self.bars.get(place)
+        self.bars[place] = bar if before is None else balls.add(before, bar)
 
     def start(self, one: ReadLine, y: Array) -> None:
-        """The multiplier of a line, by its sides."""
+        """Hand the multiplier of a line to its sides."""
         if one.is_pair:
             for place, (i, j) in zip(one.sides, ((0, 0), (0, 1), (1, 1)), strict=True):
                 self.hand(place, exact(-y[..., i, j] * (1.0 if i == j else 2.0)))
@@ -165,12 +162,12 @@ class _Reading:
                 shape = self.nodes.all[node.arguments[0]].shape
                 self.hand(node.arguments[0], _scattered(bar, node.at, shape))
             case "entries":
-                own = Ball(bar.mid.ravel(), bar.rad.ravel())[node.at]
+                picked = Ball(bar.mid.ravel(), bar.rad.ravel())[node.at]
                 if len(node.arguments) == 1:
-                    self.hand(node.arguments[0], own)
+                    self.hand(node.arguments[0], picked)
                 else:
                     for k, argument in enumerate(node.arguments):
-                        self.hand(argument, own[k])
+                        self.hand(argument, picked[k])
             case "block":
                 for k, argument in enumerate(node.arguments):
                     shape, part = self.nodes.all[argument].shape, node.owners == k
@@ -183,15 +180,15 @@ class _Reading:
 
     def atom(self, place: int, node: Node, bar: Ball) -> None:
         row = ATOMS[getattr(node.expr, "atom", "")]
-        known = [self.nodes.all[a] for a in node.arguments]
+        inputs = [self.nodes.all[a] for a in node.arguments]
         near = Near(
-            [a.value for a in known],
-            [self.slopes.get((place, i)) for i in range(len(known))],
-            [a.known.sign for a in known],
+            [a.value for a in inputs],
+            [self.slopes.get((place, i)) for i in range(len(inputs))],
+            [a.inferred.sign for a in inputs],
         )
         arguments = [
             self.nodes.ball(p) if a.kind == "constant" else None
-            for p, a in zip(node.arguments, known, strict=True)
+            for p, a in zip(node.arguments, inputs, strict=True)
         ]
         assert row.minorant is not None, row.name  # the check of the curvature has seen to it
         constant, parts = row.minorant(bar, near, *arguments, **dict(getattr(node.expr, "options", ())))
@@ -223,7 +220,7 @@ STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
 REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
 ORTHONORMAL = 1e-6
 
-# Of an affine bound, what all but some variables add to it at least; -inf where that is not bounded.
+# The least that all but some variables add to an affine bound; -inf where it is not bounded.
 Least = Callable[[AffineBound, Sequence[str]], float]
 
 
@@ -238,11 +235,11 @@ def ranges_by_cuts(
     def cut(z: Array) -> tuple[float, Ball]:
         """level - C - <R, z₀> at most, and R."""
         moved = nodes_of(nodes.instance, {**nodes.point, **_parts(nodes, names, z)}, nodes.bounds)
-        found = read(moved, multipliers, {})
-        each = [found.residuals.get(name, exact(np.zeros(nodes.chosen_shape(name)))) for name in names]
+        bound = read(moved, multipliers, {})
+        each = [bound.residuals.get(name, exact(np.zeros(nodes.chosen_shape(name)))) for name in names]
         slope = balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])
         here = balls.total(balls.mul(slope, exact(start)))
-        lowest = least(found, names) + float(here.lower)
+        lowest = least(bound, names) + float(here.lower)
         return (level - lowest) + WIDER * (abs(level) + abs(lowest)), slope
 
     step = STEP * max(1.0, float(np.abs(start).max()))
@@ -272,10 +269,10 @@ def ranges_by_cuts(
 
 def _parts(nodes: Nodes, names: Sequence[str], z: Array) -> dict[str, Array]:
     """A vector as the values of these variables."""
-    found, at = {}, 0
+    values, at = {}, 0
     for name in names:
         shape = nodes.chosen_shape(name)
         size = int(np.prod(shape))
-        found[name] = z[at : at + size].reshape(shape)
+        values[name] = z[at : at + size].reshape(shape)
         at += size
-    return found
+    return values

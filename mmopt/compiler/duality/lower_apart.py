@@ -38,10 +38,10 @@ from mmopt.language.syntax.syntax_tree import Apply
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.arrays import Array
 
-# Of a point inside: the most room in lines, in their sizes, and what the objective counts beside that.
+# For a point inside: the most room in lines, in their sizes, and the weight of the objective next to it.
 MOST_ROOM, PART_OF_OBJECTIVE = 0.1, 1e-3
 
-# What gives the value of a dual once the problem is solved; None before.
+# A function that gives the value of a dual once the problem is solved; None before.
 Dual = Callable[[], Array | None]
 
 
@@ -54,17 +54,17 @@ class Apart:
     arguments: dict[tuple[int, int], list[Dual]] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
     families: frozenset[str] = frozenset()
-    is_cancelled: bool = False  # whether a line or an argument is next to nothing, and its parts are not
+    is_cancelled: bool = False  # whether a line or an argument is next to zero, and its parts are not
 
     def point(self) -> dict[str, Array]:
         """The variables by name; none before the problem is solved."""
-        values = {name: found.value for name, found in self.variables.items()}
+        values = {name: variable.value for name, variable in self.variables.items()}
         return (
             {} if any(v is None for v in values.values()) else {n: np.asarray(v) for n, v in values.items()}
         )
 
     def duals(self) -> tuple[Multipliers, Slopes]:
-        """Multipliers and slopes as the problem holds them now; those that are not there are left out."""
+        """Multipliers and slopes as the problem has them now; missing ones are left out."""
         multipliers: dict[str, Array] = {}
         for name, group in self.lines.items():
             values = [dual() for dual in group]
@@ -73,9 +73,9 @@ class Apart:
                 multipliers[name] = np.array(each) if name in self.families else each[0]
         slopes: dict[tuple[int, int], Array] = {}
         for place, duals in self.arguments.items():
-            found = [v for v in (dual() for dual in duals) if v is not None]
-            if found:
-                slopes[place] = np.asarray(sum(found), dtype=float)
+            parts = [v for v in (dual() for dual in duals) if v is not None]
+            if parts:
+                slopes[place] = np.asarray(sum(parts), dtype=float)
         return multipliers, slopes
 
 
@@ -83,7 +83,7 @@ class _Lowering:
     def __init__(
         self, cp: Any, nodes: Nodes, ranges: Mapping[str, Range], size: float, by_parts: bool
     ) -> None:
-        """``size``: by which the objective is divided, and its duals multiplied."""
+        """``size``: the objective is divided by it, and its duals are multiplied."""
         self.cp, self.nodes, self.ranges, self.size, self.by_parts = cp, nodes, ranges, size, by_parts
         self.parts = sizes_of_parts(nodes, ranges)
         self.constraints: list[Any] = []
@@ -143,7 +143,7 @@ class _Lowering:
         if node.expr.atom in ("inv", "root"):
             return self.own_block(place, node, values[0])
         assert row.cvxpy is not None, row.name
-        if row.cones is not None and not node.known.curvature.is_affine:
+        if row.cones is not None and not node.inferred.curvature.is_affine:
             values = [
                 value if self.nodes.all[a].kind == "constant" else self.argument(place, i, a, value)
                 for i, (a, value) in enumerate(zip(node.arguments, values, strict=True))
@@ -162,19 +162,19 @@ class _Lowering:
     def variable(self, node: Node) -> Any:
         d = self.nodes.chosen[str(getattr(node.expr, "id", ""))]
         scale = size_of_variable(node.value, self.ranges[d.name])
-        found = self.cp.Variable(node.shape, symmetric=d.kind in ("psd", "symmetric"), nonneg=bool(d.sign))
-        self.apart.variables[d.name] = scale * found
+        variable = self.cp.Variable(node.shape, symmetric=d.kind in ("psd", "symmetric"), nonneg=bool(d.sign))
+        self.apart.variables[d.name] = scale * variable
         if d.kind == "psd":
-            self.constraints.append(self.inside(found, np.eye(node.shape[0])) >> 0)
-            self.rewards.append(self.cp.trace(found) / node.shape[0])
+            self.constraints.append(self.inside(variable, np.eye(node.shape[0])) >> 0)
+            self.rewards.append(self.cp.trace(variable) / node.shape[0])
         elif d.sign:
             if self.room is not None:
-                self.constraints.append(self.inside(found) >= 0)
-            self.rewards.append(self.cp.sum(found) / max(1, found.size))
-        return scale * found
+                self.constraints.append(self.inside(variable) >= 0)
+            self.rewards.append(self.cp.sum(variable) / max(1, variable.size))
+        return scale * variable
 
     def block(self, node: Node, values: list[Any]) -> Any:
-        """By its rows: an argument is where its number stands."""
+        """The block matrix, row by row: ``owners`` has the number of each entry's argument."""
         assert node.owners is not None
         rows: list[list[Any]] = []
         at = 0
@@ -194,8 +194,8 @@ class _Lowering:
         """A variable for an argument; the dual of the line between them is the slope."""
         node = self.nodes.all[at]
         scale = self.not_cancelled(np.array(size_of(node.value)), at).max()
-        own = self.cp.Variable(node.shape, symmetric=len(node.shape) == 2 and value.is_symmetric())
-        away = own - value / scale
+        variable = self.cp.Variable(node.shape, symmetric=len(node.shape) == 2 and value.is_symmetric())
+        away = variable - value / scale
         line, sign = (
             (away == 0, -1.0)
             if value.is_affine()
@@ -206,11 +206,15 @@ class _Lowering:
         self.constraints.append(line)
 
         def dual() -> Array | None:
-            found = line.dual_value
-            return None if found is None else sign * np.reshape(found, node.shape) * (self.size / scale)
+            dual_value = line.dual_value
+            return (
+                None
+                if dual_value is None
+                else sign * np.reshape(dual_value, node.shape) * (self.size / scale)
+            )
 
         self.apart.arguments.setdefault((place, number), []).append(dual)
-        return scale * own
+        return scale * variable
 
     def own_block(self, place: int, node: Node, value: Any) -> Any:
         """One Y above the inverse, or below the root, of a matrix whose size is f: [[Y, I], [I, F / f]]."""
@@ -220,17 +224,17 @@ class _Lowering:
         f, side = size_of(self.nodes.all[node.arguments[0]].value), node.shape[0]
         matrix = value / f
         matrix = matrix if matrix.is_symmetric() else symmetric_wrap(matrix)
-        own, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
+        bound, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
         corner = slice(side, None) if is_inverse else slice(None, side)
-        line = self.cp.bmat([[own, i], [i, matrix]] if is_inverse else [[matrix, own], [own, i]]) >> 0
+        line = self.cp.bmat([[bound, i], [i, matrix]] if is_inverse else [[matrix, bound], [bound, i]]) >> 0
         self.constraints.append(line)
 
         def dual() -> Array | None:
-            found = line.dual_value
-            return None if found is None else -np.asarray(found)[corner, corner] * (self.size / f)
+            dual_value = line.dual_value
+            return None if dual_value is None else -np.asarray(dual_value)[corner, corner] * (self.size / f)
 
         self.apart.arguments.setdefault((place, 0), []).append(dual)
-        return own / f if is_inverse else own * f**0.5
+        return bound / f if is_inverse else bound * f**0.5
 
     # -------------------------------------------------------------- lines
 
@@ -244,20 +248,20 @@ class _Lowering:
         self.apart.lines.setdefault(one.name, []).append(dual)
 
     def entries(self, one: ReadLine) -> Dual:
-        (left, right), known = (
+        (left, right), values = (
             (self.values[s] for s in one.sides),
             [self.nodes.all[s].value for s in one.sides],
         )
-        sizes = self.not_cancelled(sizes_of(*known), *one.sides)
+        sizes = self.not_cancelled(sizes_of(*values), *one.sides)
         difference = self.cp.multiply(1.0 / sizes, left - right)
         way = {"<=": -1.0, ">=": 1.0}.get(one.op, 0.0)
         line = self.inside(way * difference) >= 0 if way else difference == 0
         self.constraints.append(line)
 
         def dual() -> Array | None:
-            found = line.dual_value
-            # Of an array of one entry a solver may know but the number.
-            return None if found is None else np.reshape(found, sizes.shape) * (self.size / sizes)
+            dual_value = line.dual_value
+            # A solver may return a plain number for an array of one entry.
+            return None if dual_value is None else np.reshape(dual_value, sizes.shape) * (self.size / sizes)
 
         return dual
 
@@ -266,24 +270,24 @@ class _Lowering:
         large, small = one.sides
         is_alone = not self.nodes.all[small].shape
         value = self.values[large] if is_alone else self.values[large] - self.values[small]
-        known = [np.diagonal(self.nodes.all[s].value) for s in ((large,) if is_alone else (large, small))]
-        d = 1.0 / np.sqrt(sizes_of(*known))
+        diagonals = [np.diagonal(self.nodes.all[s].value) for s in ((large,) if is_alone else (large, small))]
+        d = 1.0 / np.sqrt(sizes_of(*diagonals))
         line = self.inside(self.cp.multiply(np.outer(d, d), value), np.eye(len(d))) >> 0
         self.constraints.append(line)
 
         def dual() -> Array | None:
-            found = line.dual_value
+            dual_value = line.dual_value
             whole = np.outer(d, d) * self.size
-            return None if found is None else np.reshape(found, whole.shape) * whole
+            return None if dual_value is None else np.reshape(dual_value, whole.shape) * whole
 
         return dual
 
     def pair(self, one: ReadLine) -> Dual:
         """[[a, b], [b, c]] psd as a second-order cone, whose dual (t, u, w) is [[t + w, u], [u, t - w]]."""
-        known = [self.nodes.all[s].value for s in one.sides]
-        shape = np.broadcast_shapes(*map(np.shape, known))
+        values = [self.nodes.all[s].value for s in one.sides]
+        shape = np.broadcast_shapes(*map(np.shape, values))
         count = int(np.prod(shape))
-        first, last = (np.broadcast_to(1.0 / sizes_of(known[i]), shape).reshape(count) for i in (0, 2))
+        first, last = (np.broadcast_to(1.0 / sizes_of(values[i]), shape).reshape(count) for i in (0, 2))
         scales = first, np.sqrt(first * last), last
         a, b, c = (
             self.cp.multiply(s, self.cp.reshape(self.values[p] + np.zeros(shape), (count,), order="C"))
@@ -293,10 +297,10 @@ class _Lowering:
         self.constraints.append(line)
 
         def dual() -> Array | None:
-            found = line.dual_value
-            if found is None or any(f is None for f in found):
+            dual_value = line.dual_value
+            if dual_value is None or any(f is None for f in dual_value):
                 return None
-            t, (u, w) = np.asarray(found[0]).reshape(count), np.asarray(found[1]).reshape(2, count)
+            t, (u, w) = np.asarray(dual_value[0]).reshape(count), np.asarray(dual_value[1]).reshape(2, count)
             entries = (t + w) * first, u * scales[1], (t - w) * last
             matrix = np.array([[entries[0], entries[1]], [entries[1], entries[2]]]) * self.size
             return np.moveaxis(matrix, 2, 0).reshape(*shape, 2, 2)
@@ -313,12 +317,12 @@ def lower_apart(
     by_parts: bool = False,
     is_inner: bool = False,
 ) -> Apart:
-    """The problem for multipliers and slopes; ``share``: of the perturbation, of the objective.
+    """The problem for multipliers and slopes; ``share``: the perturbation, relative to the objective.
 
-    is_inner : for a point inside of all lines that are no equations, where there is one.
+    is_inner : for a point strictly inside all inequalities, where there is one.
 
-    ranges : of the variables; one that is next to nothing at the point is scaled by a part of its own.
-    size : by which the objective is divided; by default what it is at the point.
+    ranges : of the variables; one that is next to zero at the point is scaled by a part of its range.
+    size : by which the objective is divided; by default its value at the point.
     by_parts : lines whose parts cancel at the point, as of ``sum(x) <= 0``, are divided by the parts' size.
 
     Imports cvxpy. TimeLimitError as ``require_time``.

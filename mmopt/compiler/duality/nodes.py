@@ -1,12 +1,10 @@
-"""The lines of a program as nodes, and the sizes of their values at a point.
+"""The lines of a program as nodes: every part of objective and constraints once, arguments before values.
 
-The lines of a program as nodes: every part of objective and constraints once, arguments before values.
+A family that stays one (a matrix inequality per query) has nodes for each index; parts that do not depend on
+the index still occur once. The diagonal and the trace of a product are written as sums of entries, which is
+the same number without the product.
 
-A family that stays one (a matrix inequality per query) has nodes for each index; what does not depend on the
-index is there once all the same. The diagonal and the trace of a product are written as sums of entries,
-which is the same number without the product.
-
-Sizes at a point, by which numbers are divided so that they are near one.
+Numbers are divided by the sizes of the nodes at a point, so that they are near one.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS, Ball
 
-# Indices of families and what they stand for; several numbers where entries are taken together.
+# Indices of families and their numbers; several numbers where entries are taken together.
 Items = tuple[tuple[str, int | tuple[float, ...]], ...]
 
 
@@ -54,13 +52,13 @@ class Node:
     """One part of a line. ``arguments`` are places of earlier nodes; ``env`` has the indices of families too.
 
     kind : "constant", "variable", "index", "block", "entries" or "atom". value : at the point. at : of an
-    index, where it is; of entries, the places in their array at which the arguments stand (one vector, or a
-    number each). owners : of a block, the number of the argument that each entry is from.
+    index, its position; of entries, the places of the arguments in their array (one vector, or a number
+    each). owners : of a block, the number of the argument that each entry is from.
     """
 
     kind: str
     expr: Expr
-    known: Type
+    inferred: Type
     env: Mapping[str, Any]
     value: Any
     arguments: tuple[int, ...] = ()
@@ -78,7 +76,7 @@ class ReadLine:
 
     Of matrices it is always ``large >> small``, where ``large`` is a matrix and a number as ``small`` is 0.
 
-    name : of the constraint. index : of the family, None where the line stands once.
+    name : of the constraint. index : of the family, None where the line occurs once.
     """
 
     name: str
@@ -120,22 +118,22 @@ class Nodes:
         return self.balls[place]
 
     def shapes_of_multipliers(self) -> dict[str, tuple[int, ...]]:
-        """By constraint, that of its multiplier; of a family that stays one with the index first."""
-        found: dict[str, tuple[int, ...]] = {}
+        """By constraint, the shape of its multiplier; the index of a family that stays one comes first."""
+        shapes: dict[str, tuple[int, ...]] = {}
         for one in self.lines:
             shape = np.broadcast_shapes(*(self.all[side].shape for side in one.sides))
             count = () if one.index is None else (one.index + 1,)
-            found[one.name] = (*count, *shape, *((2, 2) if one.is_pair else ()))
-        return found
+            shapes[one.name] = (*count, *shape, *((2, 2) if one.is_pair else ()))
+        return shapes
 
     def shape_of_argument(self, place: int, number: int) -> tuple[int, ...] | None:
-        """That of an argument of a node; None where there is none."""
+        """The shape of an argument of a node; None where there is no such argument."""
         if not 0 <= place < len(self.all) or not 0 <= number < len(self.all[place].arguments):
             return None
         return self.all[self.all[place].arguments[number]].shape
 
     def place(self, expr: Expr, scope: Scope, items: Items) -> int:
-        """Where an expression stands, with all that it is made of."""
+        """The number of an expression's node, made with all its arguments if it is new."""
         names = names_in(expr)
         key = expr, tuple(item for item in items if item[0] in names)
         if key not in self.places:
@@ -149,36 +147,38 @@ class Nodes:
 
     def made(self, expr: Expr, scope: Scope, items: Items) -> Node:
         indices = {name: np.array(i) if isinstance(i, tuple) else i for name, i in items}
-        known, env = infer(expr, scope), {**self.instance.env, **indices}
-        if known.is_constant:
-            return Node("constant", expr, known, env, evaluate(expr, env))
+        inferred, env = infer(expr, scope), {**self.instance.env, **indices}
+        if inferred.is_constant:
+            return Node("constant", expr, inferred, env, evaluate(expr, env))
         match expr:
             case Name(id=name):
-                return Node("variable", expr, known, env, np.asarray(self.point[name], dtype=float))
+                return Node("variable", expr, inferred, env, np.asarray(self.point[name], dtype=float))
             case Index(base=base):
                 inner = self.place(base, scope, items)
                 at = positions(expr, self.all[inner].shape, env)
-                return Node("index", expr, known, env, self.all[inner].value[at], (inner,), at)
+                return Node("index", expr, inferred, env, self.all[inner].value[at], (inner,), at)
             case Block(rows=rows):
-                return self.block(expr, known, rows, scope, items)
+                return self.block(expr, inferred, rows, scope, items)
             case Entries():
-                return self.entries(expr, known, env, scope, items)
+                return self.entries(expr, inferred, env, scope, items)
             case Apply(atom="diag" | "trace" as atom, args=(Apply(atom="matmul", args=(left, right)),)):
                 one, other = self.place(left, scope, items), self.place(right, scope, items)
                 if len(self.all[one].shape) == len(self.all[other].shape) == 2:
                     together = Apply("mul", (left, transpose(right)), expr.span)
                     axis = (("axis", 1),) if atom == "diag" else ()
-                    return self.atom(Apply("sum", (together,), expr.span, axis), known, scope, items)
+                    return self.atom(Apply("sum", (together,), expr.span, axis), inferred, scope, items)
         assert isinstance(expr, Apply)
-        return self.atom(expr, known, scope, items)
+        return self.atom(expr, inferred, scope, items)
 
-    def entries(self, expr: Entries, known: Type, env: Mapping[str, Any], scope: Scope, items: Items) -> Node:
+    def entries(
+        self, expr: Entries, inferred: Type, env: Mapping[str, Any], scope: Scope, items: Items
+    ) -> Node:
         at = points(expr, env)
         arguments = self.taken(expr, at, scope, items)
         value = np.zeros(at.shape)
         each = [self.all[a].value for a in arguments]
         value.flat[at.places] = each[0] if len(each) == 1 else np.array(each)
-        return Node("entries", expr, known, {}, value, arguments, (at.places,))
+        return Node("entries", expr, inferred, {}, value, arguments, (at.places,))
 
     def taken(self, expr: Entries, at: Points, scope: Scope, items: Items) -> tuple[int, ...]:
         """The numbers at all points: a vector, or a number (the same for all), or else one each."""
@@ -188,15 +188,15 @@ class Nodes:
             return (self.place(expr.body, inner, (*items, *together)),)
         return tuple(self.place(expr.body, inner, (*items, *one.items())) for one in at.envs)
 
-    def atom(self, expr: Apply, known: Type, scope: Scope, items: Items) -> Node:
+    def atom(self, expr: Apply, inferred: Type, scope: Scope, items: Items) -> Node:
         arguments = tuple(self.place(a, scope, items) for a in expr.args)
         with np.errstate(all="ignore"):
             values = [self.all[a].value for a in arguments]
             value = ATOMS[expr.atom].numpy(*values, **dict(expr.options))
-        return Node("atom", expr, known, {}, value, arguments)
+        return Node("atom", expr, inferred, {}, value, arguments)
 
     def block(
-        self, expr: Expr, known: Type, rows: tuple[tuple[Expr, ...], ...], scope: Scope, items: Items
+        self, expr: Expr, inferred: Type, rows: tuple[tuple[Expr, ...], ...], scope: Scope, items: Items
     ) -> Node:
         lying = [[infer(e, scope).is_row for e in row] for row in rows]
         arguments = tuple(self.place(e, scope, items) for row in rows for e in row)
@@ -208,7 +208,7 @@ class Nodes:
         shapes = [self.all[a].shape for a in arguments]
         owners = laid([np.full(shape, float(k)) for k, shape in enumerate(shapes)])
         value = laid([self.all[a].value for a in arguments])
-        return Node("block", expr, known, {}, value, arguments, owners=owners)
+        return Node("block", expr, inferred, {}, value, arguments, owners=owners)
 
     def read(self, decided: Line) -> None:
         """The nodes of a line, for each index where it is a family that stays one."""
@@ -227,13 +227,13 @@ class Nodes:
             self.lines.append(ReadLine(decided.constraint.name, i, op, sides))
 
     def read_entries(self, name: str, r: Relation, left: Entries, right: Entries, scope: Scope) -> None:
-        """A line for two indices, or with a condition: between the entries that are asked for."""
+        """A line for two indices, or with a condition: between the entries that it selects."""
         at = points(left, self.instance.env)
         sides = [self.taken(side, at, scope, ()) for side in (left, right)]
         if len(sides[0]) == len(sides[1]) == 1:
             self.lines.append(ReadLine(name, None, r.op, (sides[0][0], sides[1][0])))
             return
-        # Beside numbers that are found one by one those found at once are taken one by one as well.
+        # If one side has its numbers one by one, so must the other.
         each = [
             tuple(self.place(side.body, scope.among(side), tuple(one.items())) for one in at.envs)
             for side in (left, right)
@@ -255,19 +255,19 @@ def nodes_of(instance: Instance, point: Mapping[str, Any], bounds: Callable[[str
 
     TimeLimitError as ``require_time``.
     """
-    found, program = Nodes(instance, point, bounds), instance.program
+    nodes, program = Nodes(instance, point, bounds), instance.program
     assert program.objective is not None
-    found.objective = found.place(program.objective, instance.checked.lines, ())
+    nodes.objective = nodes.place(program.objective, instance.checked.lines, ())
     for c in program.constraints:
         fixed = all(t.is_constant for t in instance.checked.constraints[c.name])
-        if not (is_rank(c) or fixed):  # what is fixed was checked when the givens were filled in
-            found.read(line(instance.checked, c))
-    return found
+        if not (is_rank(c) or fixed):  # fixed lines were checked when the givens were filled in
+            nodes.read(line(instance.checked, c))
+    return nodes
 
 
-LEAST_SHARE = 1e-3  # of the largest entry: what is smaller is scaled as if it were so large
+LEAST_SHARE = 1e-3  # of the largest entry: smaller entries are scaled as if they were so large
 LEAST_SIZE = 1e-12
-LEAST_SCALE = 1e-5  # of a variable: what is smaller is taken for 0
+LEAST_SCALE = 1e-5  # of a variable: smaller values are taken for 0
 SUMS = frozenset({"add", "sub", "neg", "sum", "trace", "diag"})
 
 
@@ -277,9 +277,9 @@ def size_of(value: Any) -> float:
     return size if LEAST_SIZE < size < 1.0 / LEAST_SIZE else 1.0
 
 
-def size_of_variable(value: Any, known: Range) -> float:
-    """The size of a variable: at the point, and where it is 0 there by how large it may be."""
-    most = float(known.largest.max(initial=0.0))
+def size_of_variable(value: Any, limits: Range) -> float:
+    """The size of a variable: at the point, or by its largest possible value where it is 0 there."""
+    most = float(limits.largest.max(initial=0.0))
     size = max(float(np.abs(value).max(initial=0.0)), LEAST_SHARE * most if np.isfinite(most) else 0.0)
     return size if LEAST_SCALE < size < 1.0 / LEAST_SIZE else 1.0
 
@@ -291,17 +291,17 @@ def sizes_of(*values: Any) -> Array:
 
 
 def sizes_of_parts(nodes: Nodes, ranges: Mapping[str, Range]) -> list[float]:
-    """Of each node the size of what it is a sum of, as what parts leave of each other says nothing."""
-    found: list[float] = []
+    """The size of each node by the parts that it sums, as what is left where parts cancel says nothing."""
+    sizes: list[float] = []
     for node in nodes.all:
         name, atom = str(getattr(node.expr, "id", "")), getattr(node.expr, "atom", "")
-        parts = [found[a] for a in node.arguments]
-        own = float(np.abs(np.nan_to_num(node.value)).max(initial=0.0))
+        parts = [sizes[a] for a in node.arguments]
+        size = float(np.abs(np.nan_to_num(node.value)).max(initial=0.0))
         if node.kind == "variable":
-            own = size_of_variable(node.value, ranges[name])
+            size = size_of_variable(node.value, ranges[name])
         elif atom in ("mul", "matmul"):
-            own = max(own, float(np.prod(parts)))
+            size = max(size, float(np.prod(parts)))
         elif node.kind in ("index", "entries", "block") or atom in SUMS:
-            own = max([own, *parts])
-        found.append(own)
-    return found
+            size = max([size, *parts])
+        sizes.append(size)
+    return sizes

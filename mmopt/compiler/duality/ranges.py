@@ -1,19 +1,13 @@
-"""Ranges of variables and expressions, forward and backward through the lines.
+"""Ranges of variables and expressions: intervals handed through the lines, forwards and backwards.
 
-Where the argument of a curved atom lies, from where its value does: minorants with one slope at a time.
+Every node has an interval for each entry, which contains that of every feasible point whose objective is no
+worse than a given level. The range of one side of a line narrows the other, that of a value narrows its
+arguments (Benhamou, Goualard, Granvilliers & Puget, Revising hull and box consistency, ICLP 1999). For affine
+atoms that is interval arithmetic. A convex f with f(x) <= h has p x <= h - c for each of its minorants
+c + p x, taken with one slope p at a time; a concave one turns that round. Psd matrices have
+|xᵢⱼ|² <= xᵢᵢ xⱼⱼ. For inverses nothing is derived.
 
-A convex f with f(x) <= h has p x <= h - c for each of its minorants c + p x; a concave one turns that round.
-
-Between which numbers what is chosen must lie: intervals handed through the lines, forwards and backwards.
-
-Every node has an interval for each entry, that of every feasible point whose objective is no worse than a
-given level. What a line says of one side narrows the other, what is known of a value narrows its arguments
-(Benhamou, Goualard, Granvilliers & Puget, Revising hull and box consistency, ICLP 1999). For affine atoms
-that is interval arithmetic; a curved one that is known from the side to which it bends is above its
-minorants, which say p x <= value - c for every slope p. Psd matrices have |xᵢⱼ|² <= xᵢᵢ xⱼⱼ. Where an
-inverse may stand nothing is derived.
-
-The intervals are widened at every step by far more than its rounding: they need be finite, and not tight.
+The intervals are widened at every step by far more than its rounding: they have to be finite, not tight.
 """
 
 from __future__ import annotations
@@ -43,41 +37,44 @@ GRID = np.unique(
 
 
 def range_of_argument(nodes: Nodes, node: Node, expr: Apply, value: Range) -> Range | None:
-    """Of the atom's first argument; None where nothing is known, as of inverses and of matrix roots."""
+    """The range of the atom's first argument; None where there is none, as for inverses and matrix roots."""
     row, argument = ATOMS[expr.atom], nodes.all[node.arguments[0]]
     others = [nodes.all[a].kind for a in node.arguments[1:]]
     if row.minorant is None or argument.kind == "constant" or any(kind != "constant" for kind in others):
         return None
     if len(argument.shape) == len(node.shape) == 2 and row.equivariance != "entrywise":
         return None
-    sides = [(1.0, value.high)] * node.known.curvature.is_convex
-    sides += [(-1.0, -value.low)] * node.known.curvature.is_concave
+    sides = [(1.0, value.high)] * node.inferred.curvature.is_convex
+    sides += [(-1.0, -value.low)] * node.inferred.curvature.is_concave
     low, high = (np.full(argument.shape, s * np.inf) for s in (-1, 1))
     for sign, end in sides:
         if not np.isfinite(end).any():
             continue
         if row.equivariance == "entrywise":
-            found = _by_tangents(row, expr, nodes, node, sign, end)
+            narrowed = _by_tangents(row, expr, nodes, node, sign, end)
         elif not node.shape and 0 < np.size(argument.value) <= MOST_ENTRIES:
-            found = _by_entries(row, expr, nodes, node, sign, float(end))
+            narrowed = _by_entries(row, expr, nodes, node, sign, float(end))
         else:
             continue
-        low, high = np.maximum(low, found.low), np.minimum(high, found.high)
+        low, high = np.maximum(low, narrowed.low), np.minimum(high, narrowed.high)
     return intervals.widened(low, high)
 
 
 def _ends(p: Ball, c: Ball, end: Array | float) -> tuple[Array | float, Array | float]:
-    """What p x <= end - c says of x: the least and the largest value."""
+    """The least and the largest x with p x <= end - c."""
     if not (np.isfinite(p.rad) and np.isfinite(c.rad)) or abs(p.mid) <= 2 * p.rad:
         return -np.inf, np.inf
     rest = intervals.plus(Range(np.asarray(end), np.asarray(end)), Range(-c.upper, -c.lower))
-    found = intervals.quotient(rest, Range(p.lower, p.upper))
-    return (-np.inf, found.high) if p.mid > 0 else (found.low, np.inf)
+    quotient = intervals.quotient(rest, Range(p.lower, p.upper))
+    return (-np.inf, quotient.high) if p.mid > 0 else (quotient.low, np.inf)
 
 
 def _by_tangents(row: Atom, expr: Apply, nodes: Nodes, node: Node, sign: float, end: Array) -> Range:
-    """Entry by entry: by tangents at points far and near; of those with another constant each entry alike."""
-    known = nodes.all[node.arguments[0]].known
+    """The range of the argument of an entrywise atom, by tangents at points far and near.
+
+    A further argument has to be one number for all entries.
+    """
+    inferred = nodes.all[node.arguments[0]].inferred
     more = [nodes.ball(a) for a in node.arguments[1:]]
     low, high = (np.full(end.shape, s * np.inf) for s in (-1, 1))
     if any(b.mid.shape for b in more):
@@ -85,7 +82,7 @@ def _by_tangents(row: Atom, expr: Apply, nodes: Nodes, node: Node, sign: float, 
     assert row.minorant is not None
     for at in GRID:
         points: list[Any] = [np.asarray(at), *(b.mid for b in more)]
-        near = Near(points, [None] * len(points), [known.sign] * len(points))
+        near = Near(points, [None] * len(points), [inferred.sign] * len(points))
         c, (p, *_) = row.minorant(exact(sign), near, None, *more, **dict(expr.options))
         if p is not None:
             least, most = _ends(p, c, end)
@@ -94,13 +91,13 @@ def _by_tangents(row: Atom, expr: Apply, nodes: Nodes, node: Node, sign: float, 
 
 
 def _by_entries(row: Atom, expr: Apply, nodes: Nodes, node: Node, sign: float, end: float) -> Range:
-    """Of a norm, or a largest entry: one entry at a time, by the slope that is 1 or -1 there."""
+    """The range of the argument of a norm or a largest entry: by entry, with the slope 1 or -1 there."""
     argument, more = nodes.all[node.arguments[0]], [nodes.ball(a) for a in node.arguments[1:]]
     nothing = [None] * len(more)
     low, high = (np.full(argument.shape, s * np.inf) for s in (-1, 1))
     for entry, slope in _units(argument.shape):
         points: list[Any] = [np.zeros(argument.shape), *(b.mid for b in more)]
-        near = Near(points, [slope, *nothing], [argument.known.sign] * len(points))
+        near = Near(points, [slope, *nothing], [argument.inferred.sign] * len(points))
         assert row.minorant is not None
         c, (p, *_) = row.minorant(exact(sign), near, None, *more, **dict(expr.options))
         if p is not None and np.count_nonzero(p.mid) == 1 and not np.delete(p.rad, _flat(entry, p)).any():
@@ -122,14 +119,14 @@ def _units(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Array]]:
 
 
 SWEEPS = 6
-NARROWED = 0.99  # of a width: a sweep that narrows nothing more than to this share is the last
+NARROWED = 0.99  # of a width: a sweep that narrows no width to less than this share is the last
 MOST_TERMS = 4_000_000  # of a matrix product that is taken apart
 
 
 class _Ranges:
     def __init__(self, nodes: Nodes, level: float) -> None:
         self.nodes, self.level = nodes, level
-        self.known = [self.first(place, node) for place, node in enumerate(nodes.all)]
+        self.ranges = [self.first(place, node) for place, node in enumerate(nodes.all)]
 
     def first(self, place: int, node: Node) -> Range:
         shape = node.shape
@@ -137,38 +134,38 @@ class _Ranges:
             ball = self.nodes.ball(place)
             return Range(np.asarray(ball.lower), np.asarray(ball.upper))
         low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
-        if node.known.sign:
-            (low if node.known.sign > 0 else high)[...] = 0.0
-        if node.known.psd and len(shape) == 2:
+        if node.inferred.sign:
+            (low if node.inferred.sign > 0 else high)[...] = 0.0
+        if node.inferred.psd and len(shape) == 2:
             np.fill_diagonal(low, 0.0)
         return Range(low, high)
 
-    def narrow(self, place: int, found: Range) -> None:
-        """What is known of a node besides; of a number that was spread, of all its entries."""
-        known = self.known[place]
+    def narrow(self, place: int, other: Range) -> None:
+        """Narrow a node's range to ``other`` as well; a number that was spread, to all entries of it."""
+        before = self.ranges[place]
         node = self.nodes.all[place]
         if node.kind != "constant":
             spread = not node.shape
-            low, high = (np.max(found.low), np.min(found.high)) if spread else (found.low, found.high)
-            self.known[place] = known.met(low, high)
-            if node.known.psd and len(node.shape) == 2:
+            low, high = (np.max(other.low), np.min(other.high)) if spread else (other.low, other.high)
+            self.ranges[place] = before.intersection(low, high)
+            if node.inferred.psd and len(node.shape) == 2:
                 self.minors(place)
 
     def minors(self, place: int) -> None:
         """|xᵢⱼ|² <= xᵢᵢ xⱼⱼ of a psd matrix."""
-        known = self.known[place]
-        ends = np.diagonal(known.high)
+        before = self.ranges[place]
+        ends = np.diagonal(before.high)
         most = intervals.root_of_product(ends[:, None], ends)
-        low = np.array(known.low)
+        low = np.array(before.low)
         np.fill_diagonal(low, np.maximum(np.diagonal(low), 0.0))
-        self.known[place] = Range(low, known.high).met(-most, most)
+        self.ranges[place] = Range(low, before.high).intersection(-most, most)
 
     def sweep(self) -> None:
         require_time()
         for place, node in enumerate(self.nodes.all):
-            found = self.forward(node)
-            if found is not None:
-                self.narrow(place, found)
+            derived = self.forward(node)
+            if derived is not None:
+                self.narrow(place, derived)
         minimized = self.nodes.instance.program.sense == "minimize"
         level = Range(np.asarray(-np.inf), np.asarray(self.level))
         self.narrow(self.nodes.objective, level if minimized else intervals.minus(level))
@@ -185,7 +182,7 @@ class _Ranges:
             a, b, c = one.sides
             for side in (a, c):
                 self.narrow(side, Range(np.asarray(0.0), np.asarray(np.inf)))
-            most = intervals.root_of_product(self.known[a].high, self.known[c].high)
+            most = intervals.root_of_product(self.ranges[a].high, self.ranges[c].high)
             self.narrow(b, Range(-most, most))
             return
         left, right = one.sides
@@ -195,69 +192,69 @@ class _Ranges:
                 return
             at = np.diag_indices(self.nodes.all[left].shape[0])
             low, high = (np.full(self.nodes.all[left].shape, end) for end in (-np.inf, np.inf))
-            low[at], high[at] = self.known[right].low[at], self.known[left].high[at]
+            low[at], high[at] = self.ranges[right].low[at], self.ranges[left].high[at]
             self.narrow(left, Range(low, np.full(low.shape, np.inf)))
             self.narrow(right, Range(np.full(low.shape, -np.inf), high))
             return
         if one.op in ("<=", "=="):
-            self.narrow(left, Range(np.full((), -np.inf), self.known[right].high))
-            self.narrow(right, Range(self.known[left].low, np.full((), np.inf)))
+            self.narrow(left, Range(np.full((), -np.inf), self.ranges[right].high))
+            self.narrow(right, Range(self.ranges[left].low, np.full((), np.inf)))
         if one.op in (">=", "=="):
-            self.narrow(right, Range(np.full((), -np.inf), self.known[left].high))
-            self.narrow(left, Range(self.known[right].low, np.full((), np.inf)))
+            self.narrow(right, Range(np.full((), -np.inf), self.ranges[left].high))
+            self.narrow(left, Range(self.ranges[right].low, np.full((), np.inf)))
 
     def forward(self, node: Node) -> Range | None:
-        known = [self.known[a] for a in node.arguments]
+        ranges = [self.ranges[a] for a in node.arguments]
         match node.kind:
             case "index":
-                return Range(known[0].low[node.at], known[0].high[node.at])
+                return Range(ranges[0].low[node.at], ranges[0].high[node.at])
             case "entries":
                 low, high = np.zeros(node.shape), np.zeros(node.shape)
-                low.flat[node.at[0]] = np.array([k.low for k in known]).squeeze()
-                high.flat[node.at[0]] = np.array([k.high for k in known]).squeeze()
+                low.flat[node.at[0]] = np.array([k.low for k in ranges]).squeeze()
+                high.flat[node.at[0]] = np.array([k.high for k in ranges]).squeeze()
                 return Range(low, high)
             case "block":
                 low, high = np.empty(node.shape), np.empty(node.shape)
-                for k, part in enumerate(known):
+                for k, part in enumerate(ranges):
                     low[node.owners == k], high[node.owners == k] = part.low.ravel(), part.high.ravel()
                 return Range(low, high)
             case "atom":
                 assert isinstance(node.expr, Apply)
-                return self.value(node.expr, known)
+                return self.value(node.expr, ranges)
         return None
 
-    def value(self, expr: Apply, known: list[Range]) -> Range | None:
+    def value(self, expr: Apply, ranges: list[Range]) -> Range | None:
         options = dict(expr.options)
         match expr.atom:
             case "add":
-                return intervals.plus(*known)
+                return intervals.plus(*ranges)
             case "sub":
-                return intervals.plus(known[0], intervals.minus(known[1]))
+                return intervals.plus(ranges[0], intervals.minus(ranges[1]))
             case "neg":
-                return intervals.minus(known[0])
+                return intervals.minus(ranges[0])
             case "mul":
-                return intervals.times(*known)
+                return intervals.times(*ranges)
             case "div":
-                return intervals.quotient(*known)
+                return intervals.quotient(*ranges)
             case "entrywise max" | "entrywise min" as atom:
                 pick = np.maximum if atom == "entrywise max" else np.minimum
-                return Range(*(pick(*ends) for ends in zip(*((k.low, k.high) for k in known), strict=True)))
+                return Range(*(pick(*ends) for ends in zip(*((k.low, k.high) for k in ranges), strict=True)))
             case "sum":
-                return intervals.total(known[0], options.get("axis"))
+                return intervals.total(ranges[0], options.get("axis"))
             case "trace":
-                return intervals.total(Range(np.diagonal(known[0].low), np.diagonal(known[0].high)), None)
+                return intervals.total(Range(np.diagonal(ranges[0].low), np.diagonal(ranges[0].high)), None)
             case "transpose":
-                return Range(known[0].low.T, known[0].high.T)
+                return Range(ranges[0].low.T, ranges[0].high.T)
             case "diag":
-                return Range(np.diag(known[0].low), np.diag(known[0].high))
+                return Range(np.diag(ranges[0].low), np.diag(ranges[0].high))
             case "matmul":
-                terms = self.terms(known)
+                terms = self.terms(ranges)
                 return None if terms is None else intervals.total(terms[0], terms[1])
         return None
 
-    def terms(self, known: list[Range]) -> tuple[Range, int] | None:
+    def terms(self, ranges: list[Range]) -> tuple[Range, int] | None:
         """The products that a matrix product adds up, and along which axis."""
-        a, b = known
+        a, b = ranges
         if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_TERMS:
             return None
         if a.low.ndim == 1:
@@ -269,7 +266,7 @@ class _Ranges:
         return intervals.times(left, Range(b.low[None], b.high[None])), 1
 
     def backward(self, place: int, node: Node) -> Iterator[tuple[int, Range]]:
-        value = self.known[place]
+        value = self.ranges[place]
         first = node.arguments[0]
         if node.kind == "index":
             low, high = (np.full(self.nodes.all[first].shape, s * np.inf) for s in (-1, 1))
@@ -277,9 +274,9 @@ class _Ranges:
             np.minimum.at(high, node.at, value.high)
             yield first, Range(low, high)
         elif node.kind == "entries":
-            own = Range(value.low.ravel()[node.at], value.high.ravel()[node.at])
+            taken = Range(value.low.ravel()[node.at], value.high.ravel()[node.at])
             for k, argument in enumerate(node.arguments):
-                yield argument, own if len(node.arguments) == 1 else Range(own.low[k], own.high[k])
+                yield argument, taken if len(node.arguments) == 1 else Range(taken.low[k], taken.high[k])
         elif node.kind == "block":
             for k, argument in enumerate(node.arguments):
                 shape = self.nodes.all[argument].shape
@@ -290,29 +287,29 @@ class _Ranges:
             yield from self.arguments(place, node, node.expr, value)
 
     def arguments(self, place: int, node: Node, expr: Apply, value: Range) -> Iterator[tuple[int, Range]]:
-        known, places = [self.known[a] for a in node.arguments], node.arguments
+        ranges, places = [self.ranges[a] for a in node.arguments], node.arguments
         match expr.atom:
             case "add":
-                yield places[0], intervals.plus(value, intervals.minus(known[1]))
-                yield places[1], intervals.plus(value, intervals.minus(known[0]))
+                yield places[0], intervals.plus(value, intervals.minus(ranges[1]))
+                yield places[1], intervals.plus(value, intervals.minus(ranges[0]))
             case "sub":
-                yield places[0], intervals.plus(value, known[1])
-                yield places[1], intervals.plus(known[0], intervals.minus(value))
+                yield places[0], intervals.plus(value, ranges[1])
+                yield places[1], intervals.plus(ranges[0], intervals.minus(value))
             case "neg":
                 yield places[0], intervals.minus(value)
             case "mul":
-                yield places[0], intervals.quotient(value, known[1])
-                yield places[1], intervals.quotient(value, known[0])
+                yield places[0], intervals.quotient(value, ranges[1])
+                yield places[1], intervals.quotient(value, ranges[0])
             case "div":
-                yield places[0], intervals.times(value, known[1])
+                yield places[0], intervals.times(value, ranges[1])
             case "entrywise max":
                 yield from ((place, Range(np.full((), -np.inf), value.high)) for place in places)
             case "entrywise min":
                 yield from ((place, Range(value.low, np.full((), np.inf))) for place in places)
             case "sum":
-                yield places[0], intervals.others(value, known[0], dict(expr.options).get("axis"))
+                yield places[0], intervals.others(value, ranges[0], dict(expr.options).get("axis"))
             case "trace":
-                diagonal = Range(np.diagonal(known[0].low), np.diagonal(known[0].high))
+                diagonal = Range(np.diagonal(ranges[0].low), np.diagonal(ranges[0].high))
                 yield places[0], self.on_diagonal(intervals.others(value, diagonal, None), places[0])
             case "diag":
                 if len(node.shape) == 1:
@@ -322,12 +319,12 @@ class _Ranges:
             case "transpose":
                 yield places[0], Range(value.low.T, value.high.T)
             case "matmul":
-                yield from self.factors(node, known, value)
+                yield from self.factors(node, ranges, value)
             case _:
-                if not np.isfinite(known[0].largest).all():  # finite ones are good enough
-                    found = range_of_argument(self.nodes, node, expr, value)
-                    if found is not None:
-                        yield places[0], found
+                if not np.isfinite(ranges[0].largest).all():  # finite ones are good enough
+                    narrowed = range_of_argument(self.nodes, node, expr, value)
+                    if narrowed is not None:
+                        yield places[0], narrowed
 
     def on_diagonal(self, diagonal: Range, place: int) -> Range:
         low, high = (np.full(self.nodes.all[place].shape, s * np.inf) for s in (-1, 1))
@@ -335,24 +332,24 @@ class _Ranges:
         np.fill_diagonal(high, diagonal.high)
         return Range(low, high)
 
-    def factors(self, node: Node, known: list[Range], value: Range) -> Iterator[tuple[int, Range]]:
-        """Each entry of the factor that is chosen, from a line of the product and the other terms of it."""
+    def factors(self, node: Node, ranges: list[Range], value: Range) -> Iterator[tuple[int, Range]]:
+        """The ranges of the chosen factor's entries, from entries of the product and their other terms."""
         first, last = node.arguments
-        if self.nodes.all[first].kind == "constant" and known[0].low.ndim == 2:
+        if self.nodes.all[first].kind == "constant" and ranges[0].low.ndim == 2:
             yield last, intervals.solved(self.nodes.ball(first), value)
-        elif self.nodes.all[last].kind == "constant" and known[1].low.ndim == 2:
+        elif self.nodes.all[last].kind == "constant" and ranges[1].low.ndim == 2:
             turned = intervals.solved(
                 balls.transpose(self.nodes.ball(last)), Range(value.low.T, value.high.T)
             )
             yield first, Range(turned.low.T, turned.high.T)
-        found = self.terms(known)
-        if found is None:
+        terms = self.terms(ranges)
+        if terms is None:
             return
-        each = intervals.others(value, *found)
-        for which, (place, other) in enumerate(zip(node.arguments, known[::-1], strict=True)):
+        each = intervals.others(value, *terms)
+        for which, (place, other) in enumerate(zip(node.arguments, ranges[::-1], strict=True)):
             if self.nodes.all[place].kind == "constant":
                 continue
-            a, b = known
+            a, b = ranges
             if a.low.ndim == b.low.ndim == 2:
                 by = (
                     Range(other.low[:, :, None], other.high[:, :, None])
@@ -373,11 +370,11 @@ class _Ranges:
 
 
 def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
-    """By variable, where its entries lie at a feasible point whose objective is at most ``level``.
+    """By variable, the ranges of its entries at a feasible point whose objective is at most ``level``.
 
     (At least, where it is maximised.) TimeLimitError as ``require_time``.
     """
-    found = _Ranges(nodes, level)
+    narrowing = _Ranges(nodes, level)
     places = {
         node.expr.id: place
         for place, node in enumerate(nodes.all)
@@ -386,8 +383,11 @@ def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
     widths: list[Array] = []
     for _ in range(SWEEPS):
         with np.errstate(all="ignore"):
-            found.sweep()
-            last, widths = widths, [found.known[p].high - found.known[p].low for p in places.values()]
+            narrowing.sweep()
+            last, widths = (
+                widths,
+                [narrowing.ranges[p].high - narrowing.ranges[p].low for p in places.values()],
+            )
         if last and not any(np.any(new < NARROWED * old) for new, old in zip(widths, last, strict=True)):
             break
-    return {name: found.known[place] for name, place in places.items()}
+    return {name: narrowing.ranges[place] for name, place in places.items()}

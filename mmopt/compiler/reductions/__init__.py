@@ -1,8 +1,8 @@
 """Exact reductions of an instance to smaller ones of the same program: one explicit table, in order.
 
 Each reduction states its theorem and has a function that decides by the program's tree and the workload
-whether it applies, and gives a step whose ``lift`` leads back. After each step the table is gone through
-again.
+whether it applies, and gives a step whose ``lift`` leads back. After each step the table is read again from
+the top.
 
 - ``reduction_step.py``: what every reduction has in common
 - ``merge_cells_and_queries.py``: merging of cells that no query tells apart, and of queries that are
@@ -10,10 +10,10 @@ again.
 - ``solve_apart.py``: independent blocks, and factors of a Kronecker product, solved apart
 - ``split_symmetric.py``: splitting by symmetry of values, and by sets of attributes
 
-Cells, zeros and factors are compared as they were given; a multiple of a query, a degree and what is as good
-as zero in a lift are decided to rounding. None of it is believed: the lifted point and multipliers are scored
-over all cells (``driver.solve_convex``). What stays by component is not scored again, so symmetries are
-decided exactly (``symmetry.attribute_queries``, ``symmetry.split_workloads``).
+Cells, zeros and factors are compared as they were given; multiples of queries, degrees and the zeros of a
+lift are decided up to rounding. None of it is trusted: the lifted point and multipliers are scored over all
+cells (``driver.solve_convex``). A solution by component is not scored again, so symmetries are decided
+exactly (``symmetry.attribute_queries``, ``symmetry.split_workloads``).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ __all__ = [
 class Reduction:
     """A row of the table.
 
-    goes_with : the actions that have to leave the program as it is. place : why it stands where it stands.
+    goes_with : the actions that have to leave the program as it is. place : why it comes where it does.
     is_for_kernels : whether only a kernel can take its parts.
     """
 
@@ -115,7 +115,7 @@ REDUCTIONS = (
 
 # Left out:
 # - the Gram root (only W.T @ W matters): programs of total error take workload.root, which has at most n rows
-# - queries without a target, in programs that ask for targets: they stand in no line of the program
+# - queries without a target, in programs that take targets: they are in no line of the program
 # - merging cells in programs of class rank: a search, which proves no more than the bound of l2_strategy;
 #   their number of rows p = n counts the cells, and with fewer rows than n a strategy may be worse
 # - merging cells in p_identity: over merged cells its strategy is no worse, but the identity over fewer cells
@@ -126,7 +126,7 @@ REDUCTIONS = (
 def first_step(
     instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]
 ) -> ReductionStep | None:
-    """That of the first row of the table that applies; ``has_kernel``: whether a kernel takes an instance."""
+    """The step of the first row that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
         is_asked = traits.acts.allows(*row.goes_with)
         if is_asked and (not row.is_for_kernels or has_kernel(instance)):

@@ -1,11 +1,11 @@
 """Merging of cells that no query tells apart, and of queries that are multiples of each other.
 
-Merge cells that no query tells apart, and leave out those that no query touches.
+Cells that no query tells apart are merged, and those that no query touches are left out.
 
 Theorem. Let M (c, n) be the membership of the cells in c classes of equal columns: W = W_c M. For a strategy
 A of n cells let A_c (p, c) hold the average column of each class (in X = A.T @ A: average over the
 permutations within classes, by convexity of the program). Then A_c M answers the queries no worse and its
-columns are no longer, in L1 and in L2, and what A_c M costs and answers for W is what A_c does for W_c. Cells
+columns are no longer, in L1 and in L2, and A_c M has the same cost and answers for W as A_c for W_c. Cells
 of a class split its multiplier: sum(d) stays, and W_c M diag(d) M.T W_c.T = W_c diag(d_c) W_c.T. A cell that
 no query touches gets a column of zeros and a multiplier of zero.
 
@@ -14,7 +14,7 @@ when a cell is repeated (``equivariance.py``): one that chooses among all strate
 are counted (``/ n`` of the singular value bound, sum(diag(X)) <= n) or eigenvectors are taken first: prefix
 sums over 4 cells with multiplicities 1, 5, 1, 2 cost 10 by the identity on merged cells, 23 on all.
 
-Make one query of those that are multiples of each other.
+Queries that are multiples of each other become one.
 
 Theorem. Queries w_j = t_j w, of whatever sign, have variances t_j**2 v with v the variance of w.
 
@@ -85,12 +85,12 @@ def merge_cells(instance: Instance, traits: Traits) -> MergeCells | None:
         return None
     if int(classes.max()) + 1 == workload.n:
         return None
-    found = _by_attribute(workload)
-    if found is None:
+    reduced = _by_attribute(workload)
+    if reduced is None:
         if workload.m * workload.n > MOST_ENTRIES:
             return None
-        found = _by_cell(workload, classes)
-    merged, classes = found
+        reduced = _by_cell(workload, classes)
+    merged, classes = reduced
     text = f"merge cells: {workload.n:,} -> {counted(merged.n, 'cell')}"
     if left := int((classes < 0).sum()):
         text += f" ({left:,} that no query touches left out)"
@@ -100,8 +100,8 @@ def merge_cells(instance: Instance, traits: Traits) -> MergeCells | None:
 
 def _first(classes: Ints) -> Ints:
     """The first cell of each class."""
-    found, first = np.unique(classes, return_index=True)
-    return np.asarray(first[found >= 0])
+    labels, first = np.unique(classes, return_index=True)
+    return np.asarray(first[labels >= 0])
 
 
 def _by_cell(workload: Workload, classes: Ints) -> tuple[Workload, Ints]:
@@ -116,7 +116,7 @@ def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
     if products is None:
         return None
     columns = zip(*(p.factors for p in products), strict=True)
-    classes = [refine([factor.classes() for factor in own]) for own in columns]
+    classes = [refine([factor.classes() for factor in column]) for column in columns]
     first = [_first(c) for c in classes]
     if math.prod(map(len, first)) == workload.n:
         return None
@@ -133,8 +133,8 @@ def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
         )
         for p in products
     )
-    cells = mixed([(own, len(chosen)) for own, chosen in zip(classes, first, strict=True)])
-    touched = functools.reduce(np.logical_and.outer, [own >= 0 for own in classes])
+    cells = mixed([(labels, len(chosen)) for labels, chosen in zip(classes, first, strict=True)])
+    touched = functools.reduce(np.logical_and.outer, [labels >= 0 for labels in classes])
     return Workload(Domain(attributes), merged), np.where(touched.ravel(), cells, -1)
 
 
@@ -163,13 +163,13 @@ CELLS_ALONE = frozenset({"cells", ""})
 class ParallelQueries(ReductionStep):
     """``kept`` (of those that have multipliers): the query of the smaller workload; -1 for one left out.
 
-    Without it, nothing is known of multipliers of queries: they add up to others.
+    Without it, queries have no multipliers in the lift: theirs would add up to those of merged queries.
     """
 
     kept: Ints | None
 
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
-        """The same strategy; a multiplier of zero for what was left out."""
+        """The strategy as it is; a multiplier of zero for each query that was left out."""
         (part,) = parts
         if self.kept is None:
             multipliers = {name: array for name, (array, _) in self.along(part, CELLS_ALONE).items()}
@@ -179,7 +179,7 @@ class ParallelQueries(ReductionStep):
 
 
 def merge_parallel_queries(instance: Instance, traits: Traits) -> ParallelQueries | None:
-    """Parallel rows, among those with a target where targets are what the program asks for."""
+    """Merge parallel rows, among those with a target if the program takes targets."""
     workload = instance.workload
     if workload.m * workload.n > MOST_ENTRIES:
         return None
@@ -206,15 +206,15 @@ def merge_parallel_queries(instance: Instance, traits: Traits) -> ParallelQuerie
 
 
 def _parallel(rows: Array) -> tuple[Ints, Array]:
-    """Which rows are multiples of each other, to rounding, (m,), and the factors (m,) of their direction."""
+    """(m,) a number for each row, the same for multiples to rounding, and (m,) factors of their direction."""
     lead = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
-    known: dict[bytes, int] = {}
+    numbers: dict[bytes, int] = {}
     same = []
     for start in range(0, len(rows), QUERIES_AT_A_TIME):
-        own = slice(start, start + QUERIES_AT_A_TIME)
-        for row in rows[own] / lead[own, None] + 0.0:  # minus zero equals zero
+        part = slice(start, start + QUERIES_AT_A_TIME)
+        for row in rows[part] / lead[part, None] + 0.0:  # minus zero equals zero
             # A digest: of the rows themselves there may be gigabytes.
-            same.append(known.setdefault(hashlib.sha256(row.tobytes()).digest(), len(known)))
+            same.append(numbers.setdefault(hashlib.sha256(row.tobytes()).digest(), len(numbers)))
     return np.array(same), lead
 
 
@@ -241,7 +241,7 @@ def _left_out(instance: Instance) -> Ints | None:
     tight = np.flatnonzero(limit == least[same])
     kept = ~implied
     kept[tight] = False
-    kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of those that say the same
+    kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of equal ones
     return None if kept.sum() > MOST_LEFT * len(kept) else np.where(kept, np.cumsum(kept) - 1, -1)
 
 

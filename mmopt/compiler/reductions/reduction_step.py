@@ -1,4 +1,4 @@
-"""What every reduction has in common: traits of the program, a step to parts, solved parts and their lift."""
+"""The common parts of all reductions: traits of the program, a step to parts, solved parts and their lift."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import ADD_REMOVE, AnyStrategy
 from mmopt.workloads import Workload
 
-# What a multiplier of cells and queries is lifted along.
+# The groups of axes along which a multiplier of cells and queries is lifted.
 CELLS_AND_QUERIES = frozenset({"cells", "queries"})
 # Of a program whose queries are those that have a target.
 WITH_TARGETS = frozenset({"workload.targets", "workload.representation"})
@@ -28,7 +28,7 @@ MOST_ENTRIES = 50_000_000
 
 @dataclass(frozen=True)
 class Traits:
-    """What the tree of a program says of it; the same for every workload."""
+    """The traits that a program has by its tree, for every workload."""
 
     acts: Equivariance
     blocks: Composition
@@ -43,10 +43,10 @@ def traits_of(instance: Instance) -> Traits:
 
 
 @lru_cache(maxsize=128)
-def traits(checked: Checked, own: frozenset[str], numbers: frozenset[tuple[str, float]]) -> Traits:
-    """The traits of a program where the caller passes ``own``, and these parameters are numbers."""
-    acts = equivariance(checked, own, dict(numbers))
-    return Traits(acts, of_blocks(checked, own), of_factors(checked, own, dict(numbers)))
+def traits(checked: Checked, passed: frozenset[str], numbers: frozenset[tuple[str, float]]) -> Traits:
+    """The traits of a program where the caller passes ``passed``, and these parameters are numbers."""
+    acts = equivariance(checked, passed, dict(numbers))
+    return Traits(acts, of_blocks(checked, passed), of_factors(checked, passed, dict(numbers)))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class ReductionStep(ABC):
 
     def along(self, part: SolvedPart, groups: frozenset[str]) -> dict[str, tuple[Array, tuple[Axis, ...]]]:
         """The multipliers whose axes all belong to the groups, as arrays of as many axes."""
-        found = {}
+        arrays = {}
         for name, value in part.multipliers.items():
             axes = self.axes.get(name)
             if axes is None or {a.group for a in axes} - groups:
@@ -94,20 +94,20 @@ class ReductionStep(ABC):
                 if array.size != 1:
                     continue
                 array = array.reshape((1,) * len(axes))
-            found[name] = (array, axes)
-        return found
+            arrays[name] = (array, axes)
+        return arrays
 
     def spread(self, part: SolvedPart, group: str, classes: Ints) -> dict[str, Array]:
-        """The multipliers of all members of classes (-1: of none), among which what a class has is split."""
-        sizes, found = np.bincount(classes[classes >= 0]), dict[str, Array]()
+        """The multipliers of all members of classes (-1: of none): that of a class is split among them."""
+        sizes, shares = np.bincount(classes[classes >= 0]), dict[str, Array]()
         for name, (array, axes) in self.along(part, CELLS_AND_QUERIES | {""}).items():
             for place, axis in enumerate(axes):
                 if axis.group == group:
                     shape = [1] * array.ndim
                     shape[place] = len(sizes)
                     array = expanded(array * (sizes**-axis.degree).reshape(shape), place, classes)
-            found[name] = array
-        return found
+            shares[name] = array
+        return shares
 
 
 def expanded(array: Array, place: int, classes: Ints) -> Array:
@@ -131,10 +131,10 @@ def reducible(instance: Instance) -> bool:
 
 
 def smaller(instance: Instance, *workloads: Workload) -> tuple[Instance, ...]:
-    """The same program, with the same numbers from the caller, for other workloads; equal ones share one."""
+    """The program, with the caller's numbers, for other workloads; equal workloads share one instance."""
     givens = {name: instance.env[name] for name in instance.own}
-    known = {w.hash: w for w in workloads}
-    bound = {key: bind(instance.checked, w, givens) for key, w in known.items()}
+    distinct = {w.hash: w for w in workloads}
+    bound = {key: bind(instance.checked, w, givens) for key, w in distinct.items()}
     return tuple(bound[w.hash] for w in workloads)
 
 

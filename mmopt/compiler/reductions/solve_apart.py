@@ -1,6 +1,6 @@
 """Independent blocks, and factors of a Kronecker product, solved apart.
 
-Solve independent blocks apart: groups of cells such that no query touches two of them.
+Independent blocks are groups of cells such that no query touches two of them.
 
 Theorem. With W block diagonal, the blocks of a strategy that do not lie on the diagonal answer nothing and
 may be zero (average over the signs of a block's cells and queries). The strategies of the blocks,
@@ -10,12 +10,12 @@ each solved alone, then make the best strategy of the whole, and (``equivariance
   is the block's bound, are those of the whole: for total error
   nuclear(W diag(sqrt(d))) is the sum of the blocks', and with sum(d_b) = bound_b its square over sum(d) is
   the sum of the bounds. Every block's strategy has sensitivity one.
-- an objective that is a largest, or one number that bounds a family of lines, is that of the largest block.
+- an objective that is a maximum, or one number that bounds a family of lines, is that of the largest block.
   Its multipliers, and zero for the others, prove it; blocks that are the same share them. The others keep
-  their own, smaller costs, unless their noise is so large that no matrix can hold it beside that of another
-  block: then they get less of it, at no more than the largest cost.
+  their own, smaller costs, unless their noise is so large that no matrix can hold it together with that of
+  another block: then they get less of it, at no more than the largest cost.
 
-Solve a Kronecker product factor by factor.
+A Kronecker product is solved factor by factor.
 
 Theorem. For W = W_1 ⊗ … ⊗ W_s let A_i and multipliers d_i solve the program for W_i. Then ⊗ A_i and ⊗ d_i
 solve it for W, and the optimum is the product of theirs, for every program whose numbers are made of its
@@ -26,8 +26,8 @@ total error.
 It holds for one product, with one weight and one target for all its queries; a union of products has no such
 optimum. The weight and the target go to the first factor that is no number.
 
-Over few cells the product of the solutions is formed and judged. Over many (``in_factors``) nothing is:
-each factor has a certified solution of its own, and that the whole is their product follows from the theorem.
+Over few cells the product of the solutions is formed and judged. Over many (``in_factors``) it is not: each
+factor has a certified solution of its own, and by the theorem the whole is their product.
 """
 
 from __future__ import annotations
@@ -100,23 +100,23 @@ class IndependentBlocks(ReductionStep):
             total = float(bounds.max())
         matrix = np.asarray(scipy.linalg.block_diag(*(s.matrix for s in strategies)))
         order = np.argsort(np.concatenate(self.cells))
-        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
-        found: dict[str, Array] = {}
+        of_parts = [self.along(p, CELLS_AND_QUERIES) for p in parts]
+        whole: dict[str, Array] = {}
         for scale, places, multipliers in zip(
-            scales, zip(self.cells, self.rows, strict=True), known, strict=True
+            scales, zip(self.cells, self.rows, strict=True), of_parts, strict=True
         ):
             size = sum(float(np.abs(a).sum()) for n, (a, _) in multipliers.items() if n in self.certified)
             factor = scale / size if self.kind == SUM and size > 0 else scale
             for name, (array, axes) in multipliers.items():
                 at = [places[axis.group == "queries"] for axis in axes]
                 shape = [self.counts[axis.group == "queries"] for axis in axes]
-                found.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
-        known_bound = None if any(p.bound is None for p in parts) else total
-        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), found, known_bound)
+                whole.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
+        bound = None if any(p.bound is None for p in parts) else total
+        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), whole, bound)
 
 
 def solve_blocks_apart(instance: Instance, traits: Traits) -> IndependentBlocks | None:
-    """Connect cells through queries; two components or more are blocks. Only then queries are listed."""
+    """Connect cells through queries; two components or more are blocks. Only then are queries listed."""
     if not traits.blocks.kind:
         return None
     workload = instance.workload
@@ -127,14 +127,14 @@ def solve_blocks_apart(instance: Instance, traits: Traits) -> IndependentBlocks 
         return None
     of_rows = of_cells[(workload.queries != 0).argmax(axis=1)]  # by the first cell that a query touches
     # In the order of their first cells.
-    found = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
-    cells = tuple(np.flatnonzero(of_cells == b) for b in found)
-    rows = tuple(np.flatnonzero(of_rows == b) for b in found)
+    blocks = [of_cells[i] for i in np.sort(np.unique(of_cells, return_index=True)[1])]
+    cells = tuple(np.flatnonzero(of_cells == b) for b in blocks)
+    rows = tuple(np.flatnonzero(of_rows == b) for b in blocks)
     parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
     counts, kept = (workload.n, workload.m), rows
     if {d.source for d in instance.program.givens} & WITH_TARGETS:  # the queries are those that have a target
         finite = np.flatnonzero(np.isfinite(workload.targets))
-        kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in found)
+        kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in blocks)
         counts = (workload.n, len(finite))
     return IndependentBlocks(
         text=f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}",
@@ -151,28 +151,28 @@ def solve_blocks_apart(instance: Instance, traits: Traits) -> IndependentBlocks 
 
 def _connected(workload: Workload) -> Ints:
     """(n,) a number for each cell, the same for those that queries connect."""
-    labels, known = np.arange(workload.n), dict[int, Ints]()
+    labels, seen = np.arange(workload.n), dict[int, Ints]()
     for block in workload.blocks:
-        own = _touched_together(block.queries, known)
-        cells = np.flatnonzero(own >= 0)
-        labels = _joined(labels, own[cells], cells)
+        classes = _touched_together(block.queries, seen)
+        cells = np.flatnonzero(classes >= 0)
+        labels = _joined(labels, classes[cells], cells)
         if not labels.any():
             break
     return labels
 
 
-def _touched_together(queries: Implicit, known: dict[int, Ints]) -> Ints:
-    """Number the cells of one block by what its queries connect; -1 for a cell that it does not touch.
+def _touched_together(queries: Implicit, seen: dict[int, Ints]) -> Ints:
+    """Number the cells of one block, the same for cells that its queries connect; -1 for an untouched cell.
 
     In a Kronecker product cells are connected where they are in every factor: a query touches all choices of
-    cells that its factors touch. ``known``: of factors that several products share, by identity.
+    cells that its factors touch. ``seen``: the numbers for factors that several products share, by identity.
     """
-    if id(queries) in known:
-        return known[id(queries)]
+    if id(queries) in seen:
+        return seen[id(queries)]
     if isinstance(queries, Kron):
-        each = [_touched_together(part, known) for part in queries.parts]
-        labels = mixed([(own, int(own.max()) + 1) for own in each])
-        touched = functools.reduce(np.logical_and.outer, [own >= 0 for own in each]).ravel()
+        each = [_touched_together(part, seen) for part in queries.parts]
+        labels = mixed([(classes, int(classes.max()) + 1) for classes in each])
+        touched = functools.reduce(np.logical_and.outer, [classes >= 0 for classes in each]).ravel()
     else:
         labels, touched = np.arange(queries.size), np.zeros(queries.size, dtype=bool)
         start, step = 0, max(1, FIRST_ENTRIES // queries.size)
@@ -181,7 +181,7 @@ def _touched_together(queries: Implicit, known: dict[int, Ints]) -> Ints:
             labels = _joined(labels, rows, cells)
             touched[cells] = True
             start, step = start + step, min(2 * step, max(1, MOST_AT_A_TIME // queries.size))
-    return known.setdefault(id(queries), np.where(touched, labels, -1))
+    return seen.setdefault(id(queries), np.where(touched, labels, -1))
 
 
 def _joined(labels: Ints, groups: Ints, cells: Ints) -> Ints:
@@ -193,11 +193,11 @@ def _joined(labels: Ints, groups: Ints, cells: Ints) -> Ints:
 
 
 def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """The strategies, those that measure least scaled up to what the largest sensitivity allows."""
-    found = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
-    weakest = np.array([values[values > NOT_ZERO * values[0]].min() for values in found])
+    """The strategies, those that measure least scaled up as far as the largest sensitivity allows."""
+    singular = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
+    weakest = np.array([values[values > NOT_ZERO * values[0]].min() for values in singular])
     room = np.array([s.sensitivity for s in strategies])
-    factors = np.clip(max(v[0] for v in found) / MOST_RATIO / weakest, 1.0, room.max() / room)
+    factors = np.clip(max(v[0] for v in singular) / MOST_RATIO / weakest, 1.0, room.max() / room)
     return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
 
 
@@ -217,27 +217,27 @@ class KroneckerProduct(ReductionStep):
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The Kronecker products of the strategies and of the multipliers."""
         matrix = kron([as_dense(p.strategy).matrix for p in parts])
-        known = [self.along(p, CELLS_AND_QUERIES) for p in parts]
-        names = [name for name in known[0] if all(name in k for k in known)]
-        multipliers = {name: kron([k[name][0] for k in known]) for name in names}
+        of_parts = [self.along(p, CELLS_AND_QUERIES) for p in parts]
+        names = [name for name in of_parts[0] if all(name in k for k in of_parts)]
+        multipliers = {name: kron([k[name][0] for k in of_parts]) for name in names}
         bounds = [p.bound for p in parts if p.bound is not None]
         bound = math.prod(bounds) if len(bounds) == len(parts) else None
         return SolvedPart(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
 
 
 def solve_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProduct | None:
-    """One product with at least two factors that ask for anything."""
+    """The step of one product with at least two factors that are not the number 1."""
     if not traits.factors.kind:
         return None
-    found = zip(instance.workload.domain.attributes, workloads_of_factors(instance.workload), strict=False)
-    asked = {a.name: part for a, part in found if part.shape != (1, 1) or part.matrix[0, 0] != 1.0}
-    if len(asked) < 2:
+    factors = zip(instance.workload.domain.attributes, workloads_of_factors(instance.workload), strict=False)
+    queried = {a.name: part for a, part in factors if part.shape != (1, 1) or part.matrix[0, 0] != 1.0}
+    if len(queried) < 2:
         return None
-    return _step(instance, traits, asked, smaller(instance, *asked.values()))
+    return _step(instance, traits, queried, smaller(instance, *queried.values()))
 
 
 def workloads_of_factors(workload: Workload) -> tuple[Workload, ...]:
-    """The factor of each attribute of a workload that is one product; of any other none.
+    """The factor of each attribute of a workload that is one product; () for any other.
 
     They are over cells without a name, so that equal factors are equal workloads, and solved once.
     """

@@ -1,29 +1,30 @@
 """Splitting by symmetry of values, and by sets of attributes.
 
-Value symmetry and reflection: a program over components with multiplicities instead of cells.
+With value symmetry or reflection a program is over components with multiplicities instead of cells.
 
 Theorem. Let a group of permutations of the cells leave the workload alone (for accuracy targets: with
 permutations and signs of the queries that keep their targets), and let the program go with permutations of
 cells and queries and with rotations of root and basis. Then the average of all images of an optimal point is
-optimal too, by convexity, and so are averaged multipliers: both are known by one matrix per component of
+optimal too, by convexity, and so are averaged multipliers: both are given by one matrix per component of
 the space of cells and one number per orbit (``mmopt.symmetry``). Every line of the program is
 evaluated on these components, exactly as on the whole.
 
-Unlike the other reductions it leaves the workload as it is and changes what stands for its arrays, which
-only a kernel can take. A workload of very many cells stays by component; else what is found is lifted.
+Unlike the other reductions it leaves the workload as it is and changes the form of its arrays, which only a
+kernel can take. A workload of very many cells stays by component; else the solution is lifted.
 
-Queries of few of many attributes: a program in the space of the queries, neither cells nor orbits listed.
+With queries of few of many attributes a program is in the space of the queries; neither cells nor orbits are
+listed.
 
 Theorem. Let W = R B, the rows of B functions of the cells that span the queries, and X ≻ 0 any strategy. Then
-N = (B X⁻¹ Bᵀ)⁻¹ has Bᵀ N B ⪯ X, so that no column is longer, and R N⁻¹ Rᵀ = W X⁻¹ Wᵀ, so that no query's
-variance is another (Schur complements; of a singular X by X + εI). Nothing is lost by strategies Bᵀ N B, and
+N = (B X⁻¹ Bᵀ)⁻¹ has Bᵀ N B ⪯ X, so that no column is longer, and R N⁻¹ Rᵀ = W X⁻¹ Wᵀ, so that every query
+keeps its variance (Schur complements; of a singular X by X + εI). Nothing is lost by strategies Bᵀ N B, and
 multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. With values or attributes that
-can be swapped B splits into components besides. Which programs are looked at so is what kernels claim.
+can be swapped B splits into components as well. The kernels decide which programs are solved in this way.
 
 Where there is no time or room for that, or before it, strategies that measure sets of attributes one by one
 (``strategies.set_cells``) are feasible points of the same program, in the space of one number for each set.
 
-As ``split_by_symmetry`` it leaves the workload as it is and changes what stands for its arrays.
+This too leaves the workload as it is and changes the form of its arrays.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.split_arrays import Level, Split, lift
-from mmopt.sectors.measured import as_targets, asked_sources, matrix_of
+from mmopt.sectors.measured import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.residual import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import MOST_OF_A_ROW_SPACE, SECONDS_OF_LARGEST, SectorCells, why_not_of_few
@@ -68,7 +69,8 @@ def obstacle(
 ) -> str:
     """Why a program, with these givens, cannot be taken to the components of any workload; "" if it can.
 
-    ``acts``: what the program goes with, where that is known. ``totals``: what it may take without targets.
+    ``acts``: the actions that the program goes with, if computed already. ``totals``: the sources that it may
+    take without targets.
     """
     program = checked.program
     if program.klass != "convex":
@@ -103,8 +105,7 @@ def by_components(
     """The program bound to the workload's components, and one line on their sizes.
 
     ``givens`` are those that the caller passes; ``basis`` takes the place of the workload's basis. None where
-    ``obstacle`` sees one, or when there is no symmetry worth the while: no component may have more cells than
-    ``largest``.
+    there is an ``obstacle``, or no worthwhile symmetry: no component may have more cells than ``largest``.
 
     Raises
     ------
@@ -114,12 +115,12 @@ def by_components(
         return None
     sources = _sources(checked, givens)
     most = min(LARGEST_WORTHWHILE * workload.n, math.inf if largest is None else largest)
-    found = symmetry(workload, bool(sources & TARGET_SOURCES), most)
-    if found is None:
+    split = symmetry(workload, bool(sources & TARGET_SOURCES), most)
+    if split is None:
         return None
     if basis is not None:
-        found = found.in_basis(basis)
-    return bind(checked, workload, givens, found.taken(sources)), str(found)
+        split = split.in_basis(basis)
+    return bind(checked, workload, givens, split.taken(sources)), str(split)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -135,21 +136,21 @@ class ValueSymmetry(ReductionStep):
 
 
 def split_by_symmetry(instance: Instance, traits: Traits) -> ValueSymmetry | None:
-    """The workload has symmetries, and the program takes nothing else than what is known by component."""
-    found = None if instance.own else by_components(instance.checked, instance.workload, {}, acts=traits.acts)
-    return None if found is None else ValueSymmetry(text=found[1], parts=(found[0],))
+    """The step to components, if there are symmetries and all that the program takes has components."""
+    split = None if instance.own else by_components(instance.checked, instance.workload, {}, acts=traits.acts)
+    return None if split is None else ValueSymmetry(text=split[1], parts=(split[0],))
 
 
 def _sources(checked: Checked, givens: Mapping[str, Any]) -> set[str]:
-    """What is taken of the workload."""
+    """The sources that the program takes from the workload."""
     return {d.source for d in checked.program.givens if d.name not in givens}
 
 
 def _defaults(checked: Checked, passed: Mapping[str, float]) -> dict[str, float]:
     """The parameters that are numbers, as passed or as the file has them."""
     scalars = [p for p in checked.program.parameters if p.declared is None or p.declared.kind == "scalar"]
-    known = {p.name: p for p in scalars if not names_in(p.expr)}
-    return {n: passed.get(n, float(evaluate(p.expr, {}))) for n, p in known.items()}
+    plain = {p.name: p for p in scalars if not names_in(p.expr)}
+    return {n: passed.get(n, float(evaluate(p.expr, {}))) for n, p in plain.items()}
 
 
 def by_sectors(
@@ -157,16 +158,16 @@ def by_sectors(
 ) -> tuple[Instance, str] | str:
     """The program bound to the workload's row space, and one line on its size; or why it is not.
 
-    ``seconds``: that a largest entry of a diagonal is searched for.
+    ``seconds``: the time for the search of a diagonal's largest entry.
 
     Raises
     ------
     TooLargeError : a component that does not fit in memory.
     """
-    asked = _asked(checked, workload, givens, MOST_OF_A_ROW_SPACE)
-    if isinstance(asked, str):
-        return asked
-    cells = SectorCells.of(row_space_of(asked), asked, seconds)
+    queries = _weighted_queries(checked, workload, givens, MOST_OF_A_ROW_SPACE)
+    if isinstance(queries, str):
+        return queries
+    cells = SectorCells.of(row_space_of(queries), queries, seconds)
     return on_row_space(checked, workload, givens, cells)
 
 
@@ -187,20 +188,20 @@ def by_sets(
     ------
     TooLargeError : an attribute with too many values, or more queries than fit in memory.
     """
-    asked = _asked(checked, workload, givens, MOST_OF_SETS)
-    if not is_shipped(checked):  # whose certificate may ask for more than is known here
-        asked = "by sets of attributes only shipped programs are solved"
-    if isinstance(asked, str):
-        return asked
+    queries = _weighted_queries(checked, workload, givens, MOST_OF_SETS)
+    if not is_shipped(checked):  # its certificate may need arrays that do not exist here
+        queries = "by sets of attributes only shipped programs are solved"
+    if isinstance(queries, str):
+        return queries
     if strategy is None and not is_quick and of_each_query(checked, givens):
-        instance, words = on_sets(checked, workload, givens, best_for_targets(asked))
+        instance, words = on_sets(checked, workload, givens, best_for_targets(queries))
         return instance, f"{words}, with rows for the largest variance"
-    cells = best_by_sets(asked) if strategy is None else SetCells.of(strategy, asked)
+    cells = best_by_sets(queries) if strategy is None else SetCells.of(strategy, queries)
     return on_sets(checked, workload, givens, cells)
 
 
 def of_each_query(checked: Checked, givens: Mapping[str, Any]) -> bool:
-    """Whether the program asks for the variance of each query, and not for their sum alone."""
+    """Whether the program needs the variance of each query, and not their sum alone."""
     taken = {d.source for d in checked.program.givens if d.name not in givens}
     return bool(taken & (TARGET_SOURCES | {"workload.matrix"}))
 
@@ -227,8 +228,10 @@ def on_sets(
     return bind(checked, workload, givens, sources), cells.words
 
 
-def _asked(checked: Checked, workload: Workload, givens: Mapping[str, Any], most: int) -> Workload | str:
-    """The queries with the weights that count, or why such a space is no way for them.
+def _weighted_queries(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], most: int
+) -> Workload | str:
+    """The queries with the weights that count, or why they cannot be solved in such a space.
 
     most : attributes that a query may look at.
     """
@@ -250,7 +253,7 @@ def on_row_space(
     sources: dict[str, Split | Level] | str
     taken = {d.source for d in checked.program.givens}
     if taken & TARGET_SOURCES:
-        sources = asked_sources(cells.rows, cells, workload)
+        sources = sources_with_targets(cells.rows, cells, workload)
     else:
         sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
         if "workload.matrix" in taken:

@@ -1,25 +1,21 @@
-"""Interior-point steps from uniform weights to a certified gap.
+"""Interior-point steps, or steps of equalising, from uniform weights to a certified gap.
 
-The matrix Q of a second-order step: a sum of Hadamard squares of products of matrices.
+**The matrix Q** of a second-order step is a sum of Hadamard squares of products of matrices: 1 / z is a short
+sum of exponentials (Braess & Hackbusch 2005, Approximation of 1/x by exponential sums). With z = x + y it
+separates x from y: 1 / (sₖ + sₗ) makes Q the sum over the terms (a, w) of (Z diag(f) Zᵀ)², entry by entry,
+with f = √w s exp(-a s). A term is about singular values near 1 / a: it hardly changes rows that live on much
+smaller or much larger ones, and where singular values spread over many decades most rows are left out of most
+terms. Q is kept by panels of rows of its lower triangle: half of the memory, also when factored.
 
-1 / z is a short sum of exponentials (Braess & Hackbusch 2005, Approximation of 1/x by exponential sums).
-With z = x + y it separates x from y: 1 / (sₖ + sₗ) makes Q the sum over the terms (a, w) of (Z diag(f) Zᵀ)²,
-entry by entry, with f = √w s exp(-a s). A term is about singular values near 1 / a: of rows that live on
-much smaller or much larger ones it says nothing, and where singular values spread over many decades most
-rows are left out of most terms. Q is kept by panels of rows of its lower triangle: half of the memory, also
-when factored.
-
-From uniform weights to a certified gap: steps of an interior-point method, or of equalising.
-
-In logarithms x of the shares y the gradient of 2 N is g N and its Hessian (diag(g) - Q) N, where with Z the
-rows of U and V stacked Qᵢⱼ = ± Σₖₗ Zᵢₖ Zᵢₗ Zⱼₖ Zⱼₗ sₖ sₗ / (sₖ + sₗ) / N, negative between cells and queries.
-A query whose weight w is more than its share y counts with the part y / w of both.
-The step solves for g + τ = λ y: a logarithmic barrier keeps all shares positive, and on its path the largest
+**The step.** In logarithms x of the shares y the gradient of 2 N is g N and its Hessian (diag(g) - Q) N,
+where with Z the rows of U and V stacked Qᵢⱼ = ± Σₖₗ Zᵢₖ Zᵢₗ Zⱼₖ Zⱼₗ sₖ sₗ / (sₖ + sₗ) / N, negative between
+cells and queries. A query whose weight w is more than its share y counts with the part y / w of both. The
+step solves for g + τ = λ y: a logarithmic barrier keeps all shares positive, and on its path the largest
 gradient is known, so that the gap there is about τ times the number of shares.
 
-Orbits of queries whose weights may be kept equal (attributes that are asked about alike, say) are folded. On
-parts of one column N is Σ μ √(p Σⱼ qⱼ tⱼ²). Colour the parts and the orbits of queries until parts of one
-colour see the same numbers t² from each colour of queries, and queries from each colour of parts (an
+**Folds.** Orbits of queries whose weights may be kept equal (of attributes with the same queries, say) are
+folded. On parts of one column N is Σ μ √(p Σⱼ qⱼ tⱼ²). Colour the parts and the orbits of queries until parts
+of one colour see the same numbers t² from each colour of queries, and queries from each colour of parts (an
 equitable partition). The mean of q over each colour then gives every part the mean over the parts of its
 colour, and as the root is concave N does not fall (as for linear programs: Grohe, Kersting, Mladenov & Selman
 2014, Dimension reduction via colour refinement). So a step has one unknown per colour.
@@ -76,7 +72,7 @@ def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[floa
 
 
 def many_exponentials(low: float, high: float) -> list[tuple[float, float]]:
-    """The same to about twelve digits: the trapezoidal rule on ∫ exp(u - z exp(u)) du."""
+    """Pairs as ``exponentials``, to about twelve digits: the trapezoidal rule on ∫ exp(u - z exp(u)) du."""
     u = np.linspace(-math.log(high) - 30.0, -math.log(low) + 5.0, GRID_NODES)
     return [(float(rate), float(rate * (u[1] - u[0]))) for rate in np.exp(u)]
 
@@ -88,7 +84,7 @@ PANEL_ROWS = 256  # rows of a panel
 class Triangle:
     """Panels of ``PANEL_ROWS`` rows, from the first column to the end of the diagonal.
 
-    What stands above the diagonal in a panel's last columns is of no account.
+    Entries above the diagonal in a panel's last columns are not used.
     """
 
     panels: tuple[Array, ...]
@@ -114,28 +110,32 @@ class Triangle:
         return xp.tril(whole) + xp.tril(whole, k=-1).T
 
     def solve(self, right: Array) -> Array | None:
-        """The inverse times right sides (n,) or (n, k), of numpy; None where it is not positive definite.
+        """The inverse times right sides (n,) or (n, k) of numpy; None if the matrix is not positive definite.
 
         Cholesky's algorithm, from panel to panel. The triangle is written over.
         """
         for here, panel in self:
-            for before, known in self:
+            for before, earlier in self:
                 if before.start >= here.start:
                     break
-                block = panel[:, before] - panel[:, : before.start] @ known[:, : before.start].T
-                panel[:, before] = _under(known[:, before], block.T).T
-            own = panel[:, here] - panel[:, : here.start] @ panel[:, : here.start].T
+                block = panel[:, before] - panel[:, : before.start] @ earlier[:, : before.start].T
+                panel[:, before] = _under(earlier[:, before], block.T).T
+            corner = panel[:, here] - panel[:, : here.start] @ panel[:, : here.start].T
             try:
-                panel[:, here] = scipy.linalg.cholesky(own, lower=True, overwrite_a=True, check_finite=False)
+                panel[:, here] = scipy.linalg.cholesky(
+                    corner, lower=True, overwrite_a=True, check_finite=False
+                )
             except np.linalg.LinAlgError:
                 return None
-        found = np.array(right)
+        solution = np.array(right)
         for here, panel in self:
-            found[here] = _under(panel[:, here], found[here] - panel[:, : here.start] @ found[: here.start])
+            solution[here] = _under(
+                panel[:, here], solution[here] - panel[:, : here.start] @ solution[: here.start]
+            )
         for here, panel in reversed(tuple(self)):
-            found[here] = _under(panel[:, here], found[here], turned=True)
-            found[: here.start] -= panel[:, : here.start].T @ found[here]
-        return found
+            solution[here] = _under(panel[:, here], solution[here], turned=True)
+            solution[: here.start] -= panel[:, : here.start].T @ solution[here]
+        return solution
 
 
 def _under(lower: Array, right: Array, turned: bool = False) -> Array:
@@ -187,10 +187,10 @@ def by_size(problem: Problem, at: Iterate, active: Array) -> Array:
     if not problem.plain or not at.spectra:
         return active
     xp = namespace(at.cells)
-    (found,) = at.spectra
-    ends = xp.stack([found.values, xp.ones_like(found.values)], axis=1)
+    (spectrum,) = at.spectra
+    ends = xp.stack([spectrum.values, xp.ones_like(spectrum.values)], axis=1)
     ordered = []
-    for side in _sides(found, active, 0 if at.queries is None else at.queries.shape[0], at.cells.dtype):
+    for side in _sides(spectrum, active, 0 if at.queries is None else at.queries.shape[0], at.cells.dtype):
         sums = _squares(side, ends)
         ordered.append(xp.argsort(sums[:, 0] / xp.where(sums[:, 1] > 0, sums[:, 1], 1.0)) + side.start)
     return xp.take(active, xp.concat(ordered))
@@ -208,7 +208,7 @@ def curvature(
     """Q restricted to the shares ``active``, queries before cells and else in any order.
 
     ``sums`` gives 1 / z as exponentials: enough for the second derivative, or (None) as few as a step needs.
-    Where that is not ``careful`` they are fewer, and what is small next to a diagonal entry is left out.
+    If not ``careful`` they are fewer, and terms that are small next to a diagonal entry are left out.
     ``single``: in single precision, which takes half of the memory and, of a plain problem, of the time.
     """
     xp = namespace(at.cells)
@@ -219,16 +219,16 @@ def curvature(
     total = triangle(xp.zeros(0, dtype=dtype), active.shape[0])
     if problem.lines is not None and at.lengths is not None:
         total.add(problem.lines.curvature(at.lengths, active, t, at.cells.shape[0]) / at.norm)
-    for number, found in zip(problem.others, at.spectra, strict=True):
+    for number, spectrum in zip(problem.others, at.spectra, strict=True):
         part = problem.parts[number]
-        values = found.values / at.norm
+        values = spectrum.values / at.norm
         terms = sums(2 * float(xp.min(values)), 2 * float(xp.max(values)))
         factors = [values * xp.exp(-a * values) * w**0.5 for a, w in terms]
         if problem.plain:
             factors = [xp.astype(f, dtype, copy=False) for f in factors]
-            _add_plain(total, _sides(found, active, t, dtype), factors, least)
+            _add_plain(total, _sides(spectrum, active, t, dtype), factors, least)
             continue
-        z, labels = _stacked(found, part, t)
+        z, labels = _stacked(spectrum, part, t)
         sign = 2.0 * xp.astype(labels < t, dtype) - 1.0
         member: Any = xp.astype(active[:, None] == labels[None, :], dtype) * sign
         if isinstance(member, np.ndarray):  # few rows of a component have one share
@@ -254,37 +254,37 @@ def _damp(hessian: Triangle, scales: Array) -> None:
         panel *= scales[None, : here.stop]
 
 
-def _stacked(found: Spectrum, part: QueryComponent, t: int) -> tuple[Array, Array]:
+def _stacked(spectrum: Spectrum, part: QueryComponent, t: int) -> tuple[Array, Array]:
     """The rows of U and V, and the share that each belongs to."""
-    xp = namespace(found.right)
+    xp = namespace(spectrum.right)
     if t == 0:
-        return found.right, part.cells
+        return spectrum.right, part.cells
     assert part.queries is not None
-    return xp.concat([found.left, found.right]), xp.concat([part.queries, part.cells + t])
+    return xp.concat([spectrum.left, spectrum.right]), xp.concat([part.queries, part.cells + t])
 
 
-def _sides(found: Spectrum, active: Array, t: int, dtype: Any) -> list[_Rows]:
+def _sides(spectrum: Spectrum, active: Array, t: int, dtype: Any) -> list[_Rows]:
     queries = active[active < t]
-    cells = _Rows(found.right, active[active >= t] - t, 1, queries.shape[0], dtype)
-    return [_Rows(found.left, queries, 0, 0, dtype), cells] if t else [cells]
+    cells = _Rows(spectrum.right, active[active >= t] - t, 1, queries.shape[0], dtype)
+    return [_Rows(spectrum.left, queries, 0, 0, dtype), cells] if t else [cells]
 
 
 def _blocks(side: _Rows, height: int) -> list[_Rows]:
     """Rows of one side by panels of a triangle, of ``height`` rows each."""
     ends = [side.start, *(e for e in range(0, side.stop, height) if e > side.start), side.stop]
-    own = [(a - side.start, b - side.start) for a, b in itertools.pairwise(ends)]
-    return [replace(side, numbers=side.numbers[a:b], start=side.start + a) for a, b in own if b > a]
+    ranges = [(a - side.start, b - side.start) for a, b in itertools.pairwise(ends)]
+    return [replace(side, numbers=side.numbers[a:b], start=side.start + a) for a, b in ranges if b > a]
 
 
 def _squares(rows: _Rows, columns: Array) -> Array:
     """Sums over the squares of rows, weighted by columns (n, c); a block at a time: memory."""
     xp = namespace(columns)
-    found = [block.taken() ** 2 @ columns for block in _blocks(rows, PANEL_ROWS)]
-    return xp.concat(found) if found else xp.zeros((0, columns.shape[1]), dtype=columns.dtype)
+    sums = [block.taken() ** 2 @ columns for block in _blocks(rows, PANEL_ROWS)]
+    return xp.concat(sums) if sums else xp.zeros((0, columns.shape[1]), dtype=columns.dtype)
 
 
 def _hull(mask: Array) -> slice:
-    """From the first to the last that is marked."""
+    """The slice from the first to the last marked place."""
     xp = namespace(mask)
     marked = xp.nonzero(mask)[0]
     return slice(int(marked[0]), int(marked[-1]) + 1) if marked.shape[0] else slice(0, 0)
@@ -295,7 +295,7 @@ def _add_plain(total: Triangle, sides: Sequence[_Rows], factors: Sequence[Array]
     xp = namespace(factors[0])
     columns = [_hull(f > NEGLIGIBLE_COLUMN * least * float(xp.max(f))) for f in factors]
     height = total.panels[0].shape[0]
-    blocks = [[(own, _kept(own, factors, least)) for own in _blocks(side, height)] for side in sides]
+    blocks = [[(block, _kept(block, factors, least)) for block in _blocks(side, height)] for side in sides]
     for other, kept in (
         _joined(some[i : i + PANELS_WIDE]) for some in blocks for i in range(0, len(some), PANELS_WIDE)
     ):
@@ -306,21 +306,21 @@ def _add_plain(total: Triangle, sides: Sequence[_Rows], factors: Sequence[Array]
             rows, number = block.taken(), block.start // height
             target = total.panels[number][block.start - number * height : block.stop - number * height, :]
             sign = 1.0 if block.side == other.side else -1.0
-            for f, c, own, its in zip(factors, columns, rows_kept, kept, strict=True):
+            for f, c, inside, its in zip(factors, columns, rows_kept, kept, strict=True):
                 stop = min(other.start + its.stop, target.shape[1])
                 start = other.start + its.start
-                if own.start == own.stop or start >= stop:
+                if inside.start == inside.stop or start >= stop:
                     continue
-                product = (rows[own, c] * f[c]) @ others[its.start : stop - other.start, c].T
+                product = (rows[inside, c] * f[c]) @ others[its.start : stop - other.start, c].T
                 product *= product
-                target[own, start:stop] += sign * product
+                target[inside, start:stop] += sign * product
 
 
 def _kept(block: _Rows, factors: Sequence[Array], least: float) -> list[slice]:
-    """For each term which rows of a block it counts for."""
+    """The rows of a block, for each term, that the term is not negligible for."""
     xp = namespace(factors[0])
-    found = _squares(block, xp.stack(list(factors), axis=1)) ** 2
-    enough = found > least * xp.sum(found, axis=1)[:, None]
+    squares = _squares(block, xp.stack(list(factors), axis=1)) ** 2
+    enough = squares > least * xp.sum(squares, axis=1)[:, None]
     return [_hull(enough[:, number]) for number in range(len(factors))]
 
 
@@ -330,8 +330,8 @@ def _joined(parts: Sequence[tuple[_Rows, list[slice]]]) -> tuple[_Rows, list[sli
     whole = replace(first, numbers=xp.concat([block.numbers for block, _ in parts]))
     starts = [block.start - first.start for block, _ in parts]
     kept = []
-    for own in zip(*(slices for _, slices in parts), strict=True):
-        some = [(at + s.start, at + s.stop) for at, s in zip(starts, own, strict=True) if s.start < s.stop]
+    for spans in zip(*(slices for _, slices in parts), strict=True):
+        some = [(at + s.start, at + s.stop) for at, s in zip(starts, spans, strict=True) if s.start < s.stop]
         kept.append(slice(min((a for a, _ in some), default=0), max((b for _, b in some), default=0)))
     return whole, kept
 
@@ -359,33 +359,33 @@ def step(
     if at.queries is not None:
         t = at.queries.shape[0]
         gradient = at.variance * (at.queries / at.weights)
-        own = xp.full_like(at.queries, barrier) if counts is None else barrier * counts
-        tau = xp.concat([own, tau])
+        barriers = xp.full_like(at.queries, barrier) if counts is None else barrier * counts
+        tau = xp.concat([barriers, tau])
         y = xp.concat([at.queries, y])
         g = xp.concat([gradient, g])
-        lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + float(xp.sum(own))), lam])
+        lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + float(xp.sum(barriers))), lam])
     if problem.base is not None:
         g, lam = _with_base(g, lam, y, problem.base / at.norm**2)
     slack = lam * y - g
     residual = tau - slack
     slack = xp.where(slack > tau, slack, tau)
-    # What is nearly gone and pushed further down hardly touches anything else.
+    # Shares that are nearly zero and pushed further down hardly touch the others.
     gone = (y < TIMES_BARRIER * tau) & (g < 0.5 * lam * y)
     active = by_size(problem, at, xp.nonzero(~gone)[0])
-    right, own, near = (xp.take(array, active) for array in (residual, y, slack))
-    queries, cells = xp.where(active < t, own, 0.0), xp.where(active < t, 0.0, own)
+    right, shares, near = (xp.take(array, active) for array in (residual, y, slack))
+    queries, cells = xp.where(active < t, shares, 0.0), xp.where(active < t, 0.0, shares)
     group = queries if problem.floors is not None else cells if problem.base is not None else None
-    found = None
+    solution = None
     single = not careful and barrier * y.shape[0] > SINGLE
     for precise in (False, True) if single else (True,):
         hessian = curvature(problem, at, active, careful=careful, single=not precise)
-        _with_ends(hessian, own if problem.base is None else cells, count_marked(active < t), near)
-        found = _solve(hessian, right) if group is None else _balanced(hessian, right, group)
+        _with_ends(hessian, shares if problem.base is None else cells, count_marked(active < t), near)
+        solution = _solve(hessian, right) if group is None else _balanced(hessian, right, group)
         del hessian  # before another is made
-        if found is not None:
+        if solution is not None:
             break
     delta = residual / slack
-    delta[~gone] = 0.0 if found is None else xp.take(found, xp.argsort(active))
+    delta[~gone] = 0.0 if solution is None else xp.take(solution, xp.argsort(active))
     y = y * xp.where(
         delta < 0, xp.clip(1.0 + delta, SHARE_KEPT, None), xp.exp(xp.clip(delta, None, MOST_GROWTH))
     )
@@ -396,13 +396,13 @@ def step(
 def _with_base(gradient: Array, levels: Array, y: Array, base: Array) -> tuple[Array, Array]:
     """Gradient and levels of b @ p + 2 N √t - t in the weights t q, at t = N² where it is largest, over N².
 
-    Queries share what they like, and their level is 1; the shares of the cells keep their sum.
+    The sum of the queries' shares is free, and their level is 1; the shares of the cells keep their sum.
     """
     xp = namespace(y)
     t = y.shape[0] - base.shape[0]
-    beside = xp.concat([xp.zeros_like(y[:t]), base * y[t:]])
-    levels = xp.concat([xp.ones_like(y[:t]), levels[t:] + float(xp.sum(beside))])
-    return gradient + beside, levels
+    fixed = xp.concat([xp.zeros_like(y[:t]), base * y[t:]])
+    levels = xp.concat([xp.ones_like(y[:t]), levels[t:] + float(xp.sum(fixed))])
+    return gradient + fixed, levels
 
 
 def _with_ends(hessian: Triangle, y: Array, t: int, slack: Array) -> None:
@@ -416,22 +416,22 @@ def _with_ends(hessian: Triangle, y: Array, t: int, slack: Array) -> None:
         for start, stop in ((here.start, min(here.stop, t)), (max(here.start, t), here.stop)):
             if start < stop:
                 columns = slice(0, stop) if stop <= t else slice(t, stop)
-                own = slice(start - here.start, stop - here.start)
-                panel[own, columns] += y[start:stop, None] * y[None, columns]
+                rows = slice(start - here.start, stop - here.start)
+                panel[rows, columns] += y[start:stop, None] * y[None, columns]
         panel[:, here] += xp.eye(here.stop - here.start, dtype=y.dtype) * slack[here, None]
 
 
 def _balanced(matrix: Triangle, right: Array, group: Array) -> Array | None:
     """The solution along which the shares in the group keep their sum (those of the others are zeros in it).
 
-    Without a hybrid, and without costs beside, it follows: then N only grows by that sum. None as ``_solve``.
+    Without a hybrid and without fixed costs it follows: then N only grows by that sum. None as ``_solve``.
     """
     xp = namespace(group)
-    found = _solve(matrix, xp.stack([right, group], axis=1))
-    if found is None:
+    solutions = _solve(matrix, xp.stack([right, group], axis=1))
+    if solutions is None:
         return None
-    along = float(group @ found[:, 1])
-    return found[:, 0] - (float(group @ found[:, 0]) / along if along else 0.0) * found[:, 1]
+    along = float(group @ solutions[:, 1])
+    return solutions[:, 0] - (float(group @ solutions[:, 0]) / along if along else 0.0) * solutions[:, 1]
 
 
 def _solve(matrix: Triangle, right: Array) -> Array | None:
@@ -455,7 +455,7 @@ class Fold:
     counts: Array
 
     def iterate(self, at: Iterate) -> Iterate:
-        """What a step wants to know, the shares of a colour added up."""
+        """The iterate of the folded problem, the shares of a colour added up."""
         weights = self._sums(at.weights)
         return replace(at, queries=self._sums(at.queries), weights=weights, variance=self._sums(at.variance))
 
@@ -477,18 +477,18 @@ def fold_of(problem: Problem) -> Fold | None:
     queries = _numbered(_rounded(problem.targets), _rounded(floors))
     parts = _numbered(_rounded(lines.multiplicities), lines.cells)
     entries = _numbered(_rounded(lines.entries))
-    known, count = 0, int(queries.max()) + 1
-    while known < count:
+    before, count = 0, int(queries.max()) + 1
+    while before < count:
         parts = _numbered(parts, _seen(queries[lines.queries], entries, lines.rows, lines.count))
         queries = _numbered(queries, _seen(parts[lines.rows], entries, lines.queries, len(queries)))
-        known, count = count, int(queries.max()) + 1
+        before, count = count, int(queries.max()) + 1
     if count == len(queries):
         return None
     counts = np.bincount(queries).astype(np.float64)
-    own = tuple(replace(part, queries=queries[part.queries]) for part in problem.parts)
+    coloured = tuple(replace(part, queries=queries[part.queries]) for part in problem.parts)
     targets, floors = (np.bincount(queries, values) for values in (problem.targets, floors))
     return Fold(
-        replace(problem, parts=own, targets=targets, floors=None if problem.floors is None else floors),
+        replace(problem, parts=coloured, targets=targets, floors=None if problem.floors is None else floors),
         queries,
         counts,
     )
@@ -504,8 +504,8 @@ def _numbered(*keys: npt.NDArray[Any]) -> Ints:
     """A number for each different tuple of keys."""
     out = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
-        own = np.unique(key, return_inverse=True)[1].reshape(-1)
-        out = np.unique(out * (int(own.max()) + 1) + own, return_inverse=True)[1].reshape(-1)
+        labels = np.unique(key, return_inverse=True)[1].reshape(-1)
+        out = np.unique(out * (int(labels.max()) + 1) + labels, return_inverse=True)[1].reshape(-1)
     return out
 
 
@@ -519,12 +519,12 @@ def _seen(colours: Ints, entries: Ints, places: Ints, count: int) -> npt.NDArray
 
 
 BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
-# Of the privacy costs; 1 is the plain fixed point, above 2 what is stiff overshoots a little
+# The power of the privacy costs; 1 is the plain fixed point, above 2 stiff directions overshoot a little
 COST_POWER = 2.1
-GAP_LEFT = 0.2  # what equalising has to leave of the gap
+GAP_LEFT = 0.2  # the part of the gap that equalising may leave
 # Shares up to which steps are careful: it costs nothing, and workloads that are hard for arithmetic need it.
 CAREFUL_SHARES = 512
-SLOW_STEPS = 3  # steps that have not halved the gap, after which they are too
+SLOW_STEPS = 3  # steps that have not halved the gap, after which the next ones are careful too
 
 
 def search(
@@ -532,9 +532,9 @@ def search(
 ) -> Generator[Iterate, float, None]:
     """Iterates of falling gap, without end; the consumer sends the gap that it wants and stops.
 
-    ``start`` holds shares of cells and queries, each of sum 1. What is wrong with a good start of the
-    cells' shares is local, and equalising privacy costs mends it at the price of an iterate; where that is
-    not fast, or with weights of queries, steps are of second order.
+    ``start`` holds shares of cells and queries, each of sum 1. The errors of a good start of the cells'
+    shares are local, and equalising privacy costs mends them at the price of an iterate; where that is not
+    fast, or with weights of queries, steps are of second order.
     """
     xp = namespace(problem.cells)
     cells, queries = start or (problem.cells / xp.sum(problem.cells), None)
@@ -549,7 +549,7 @@ def search(
     while True:
         at = iterate(problem, ranks, cells, queries)
         best, slow = (at.gap, 0) if at.gap <= 0.5 * best else (best, slow + 1)
-        ranks = [found.values.shape[0] for found in at.spectra]
+        ranks = [spectrum.values.shape[0] for spectrum in at.spectra]
         wanted = yield at
         is_fast = at.gap < before and (at.gap < GAP_LEFT * before or at.gap**2 < wanted * before)
         if is_fast and float(xp.min(at.cost)) > 0:  # a cell that costs nothing would get no weight at all
@@ -557,7 +557,7 @@ def search(
             del at  # before the next takes as much
             continue
         before = 0.0
-        # The barrier is relative to N², of which costs beside may leave little.
+        # The barrier is relative to N², which may be small next to fixed costs.
         share = at.lower / at.norm**2
         slope = at.slope if problem.base is None else at.gap * share
         tau = min(tau, BARRIER_OF_GAP * max(slope, 0.3 * (wanted or 1e-12) * share) / count)
@@ -571,7 +571,7 @@ def search(
 
 
 def _equalised(at: Iterate) -> Array:
-    """Shares by which cells that cost more privacy than others get the noise for it: p diag(X)^POWER."""
+    """Shares p diag(X)^POWER, by which cells of larger privacy cost get more noise."""
     xp = namespace(at.cells)
     shares = at.cells * (at.cost / at.cells) ** COST_POWER
     return shares / xp.sum(shares)

@@ -1,4 +1,4 @@
-"""Points of the nuclear-norm kernel for a program that it claims: where it starts, and what they will take.
+"""Points of the nuclear-norm kernel for a program that it claims: its start, and the cost of the points.
 
 The kernel solves the problem on every fourth cell, or orbit of cells, first, and stretches the weights found
 there to all cells. Cells that lie side by side are often treated much alike (ranges, prefixes, histograms of
@@ -8,9 +8,9 @@ They are a start and no more; weights that jump from cell to cell are not used.
 Near the ends of an attribute the weights of the few are taken cell by cell, not stretched: there they change
 from cell to cell, in the same way however many cells there are.
 
-Stretched weights are then corrected. The few were started in the same way, from every fourth of them, so
-that what stretching missed there is known; it changes little when the cells are four times as many, and is
-taken off.
+Stretched weights are then corrected. The few were started in the same way, from every fourth of them, so the
+error of stretching there can be computed; it changes little when the cells are four times as many, and is
+subtracted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SEAM = 6  # of the few that lie where cells that are not four apart meet
 ENDS = 5, 8, 11, 16, 23, 32  # cells at each end, in turn; their mean bends less where an end begins
 FEWEST_CELLS = 256  # cells for which it pays
 FEWEST_OF_FEW = 64  # cells that may themselves be started from every fourth
-MISSED_AGAIN = 0.8  # of what was missed with a fourth of the cells, found on prefixes and ranges
+MISSED_AGAIN = 0.8  # of the error with a fourth of the cells, measured on prefixes and ranges
 COARSE_GAP = 2e-7  # of the coarse problem
 COARSE_STEPS = 8
 MOST_ROUGHNESS = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
@@ -68,7 +68,7 @@ def start(problem: Problem) -> Array | None:
 
 @dataclass(frozen=True)
 class _Guess:
-    """Logarithms of weights (n,): those of every fourth orbit stretched; mended by what is known of that."""
+    """Logarithms of weights (n,): those of every fourth orbit stretched; then mended by the error of that."""
 
     stretched: Logs
     mended: Logs
@@ -80,19 +80,19 @@ def _guess(problem: Problem) -> _Guess | None:
         return None
     few = _every_fourth(problem)
     if not any(bool(namespace(part.rows).any(part.rows != 0)) for part in few.parts):
-        return None  # no query asks for any of them
-    known = _guess(few)
-    iterates = search(few, None if known is None else (_shares(few, known.mended), None))
-    found = next(iterates)
+        return None  # no query has any of them
+    coarser = _guess(few)
+    iterates = search(few, None if coarser is None else (_shares(few, coarser.mended), None))
+    at = next(iterates)
     for _ in range(COARSE_STEPS):
-        if found.gap <= COARSE_GAP:
+        if at.gap <= COARSE_GAP:
             break
-        found = iterates.send(COARSE_GAP)
-    logs = np.log(back(found.cells / few.cells))
+        at = iterates.send(COARSE_GAP)
+    logs = np.log(back(at.cells / few.cells))
     if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= MOST_ROUGHNESS:  # nor where a weight is zero
         return None
     stretched = _stretched(logs, n, logs)
-    missed = 0.0 if known is None else MISSED_AGAIN * _stretched(known.stretched - logs, n, logs)
+    missed = 0.0 if coarser is None else MISSED_AGAIN * _stretched(coarser.stretched - logs, n, logs)
     return _Guess(stretched, stretched - missed)
 
 
@@ -104,7 +104,7 @@ def _shares(problem: Problem, logs: Logs) -> Array:
 
 
 def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
-    """Values at every fourth of n places as values at all, but at the ends of the weights one for one."""
+    """Values at all of n places from those at every fourth; at the ends of the weights taken one for one."""
     few = len(logs)
     values = values.copy()
     ends = []
@@ -118,13 +118,13 @@ def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
         around = slice((few + 1) // 2 - seam, (few + 1) // 2 + seam)
         values[around] = np.linspace(values[around][0], values[around][-1], 2 * seam)
     inside = np.interp(np.arange(n), _places(n), values)
-    found = []
+    guesses = []
     for size in [size for size in ENDS if size <= few // 3] or [few // 3]:
-        found.append(inside.copy())
+        guesses.append(inside.copy())
         for way in ends:
-            out, known = found[-1][way], values[way]
-            out[:size] = known[:size] + (out[size] - known[size])
-    return np.asarray(np.mean(found, axis=0))
+            out, end = guesses[-1][way], values[way]
+            out[:size] = end[:size] + (out[size] - end[size])
+    return np.asarray(np.mean(guesses, axis=0))
 
 
 def _is_end(logs: Logs) -> bool:
@@ -158,10 +158,10 @@ def _every_fourth(problem: Problem) -> Problem:
     parts = []
     for part in problem.parts:
         cells = xp.take(numbers, part.cells)
-        own = xp.nonzero(cells >= 0)[0]
-        if own.shape[0]:
-            rows = xp.take(part.rows, own, axis=1)
-            parts.append(replace(part, rows=rows, cells=xp.take(cells, own), rank=None))
+        columns = xp.nonzero(cells >= 0)[0]
+        if columns.shape[0]:
+            rows = xp.take(part.rows, columns, axis=1)
+            parts.append(replace(part, rows=rows, cells=xp.take(cells, columns), rank=None))
     return Problem(tuple(parts), xp.take(problem.cells, kept))
 
 
@@ -176,7 +176,7 @@ HESSIAN = 0.5  # of the square of the weights
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
-    """Bytes (besides those of any solve) and seconds for the givens of a program that the kernel claims."""
+    """Bytes (without those of any solve) and seconds for the givens of a program that the kernel claims."""
     memory, seconds = 0.0, 0.01
     has_targets = "B" in env or FORMS[program].problem is each_query
     for r, s in _shapes(env, has_targets):
@@ -203,40 +203,40 @@ MISSING_RANK = 0.25  # of the smaller side may be missing in the rank
 def polar_of(problem: Problem, at: Iterate) -> Array | tuple[Array, ...] | None:
     """U Vᵀ of K = U diag(s) Vᵀ, of every part where there are several, from an iterate with numpy's arrays.
 
-    A part of nearly full rank has one of orthonormal rows or columns all the same: with what is orthogonal to
-    U times what is orthogonal to V, of which K sees nothing. None where a part is far from full rank, and
-    with parts of one column, whose norm is a length: nothing is to be saved.
+    A part of nearly full rank has one of orthonormal rows or columns all the same: the complement of U times
+    that of V is added, which K does not see. None where a part is far from full rank, and with parts of one
+    column, whose norm is a length: it would save nothing.
     """
     pairs = list(zip(problem.parts, at.spectra, strict=False))
     if problem.lines is not None or any(_missing(p, f) > MISSING_RANK * min(p.rows.shape) for p, f in pairs):
         return None
-    found = tuple(_polar(part, f, at.cells / problem.cells) for part, f in pairs)
-    return found[0] if problem.plain else found
+    polars = tuple(_polar(part, f, at.cells / problem.cells) for part, f in pairs)
+    return polars[0] if problem.plain else polars
 
 
-def _missing(part: QueryComponent, found: Spectrum) -> int:
-    return int(min(part.rows.shape) - found.values.shape[0])
+def _missing(part: QueryComponent, spectrum: Spectrum) -> int:
+    return int(min(part.rows.shape) - spectrum.values.shape[0])
 
 
-def _polar(part: QueryComponent, found: Spectrum, p: Array) -> Array:
-    left = found.left
+def _polar(part: QueryComponent, spectrum: Spectrum, p: Array) -> Array:
+    left = spectrum.left
     if left is None:
         xp = namespace(p)
-        left = (part.rows * xp.sqrt(xp.take(p, part.cells))) @ found.right / found.values
-    polar = left @ found.right.T
-    if missing := _missing(part, found):
-        beside, under = (_complement(vectors, missing) for vectors in (left, found.right))
+        left = (part.rows * xp.sqrt(xp.take(p, part.cells))) @ spectrum.right / spectrum.values
+    polar = left @ spectrum.right.T
+    if missing := _missing(part, spectrum):
+        left_rest, right_rest = (_complement(vectors, missing) for vectors in (left, spectrum.right))
         for here in panels(len(polar)):
-            polar[here] += beside[here] @ under.T
+            polar[here] += left_rest[here] @ right_rest.T
     return polar
 
 
 def _complement(vectors: Array, count: int) -> Array:
-    """So many orthonormal columns that are orthogonal to orthonormal ones."""
-    found = np.cos(np.outer(np.arange(len(vectors)), np.arange(1, count + 1)) + 1.0)
-    for _ in range(2):  # the second time for what rounding left of the first
-        found = np.linalg.qr(found - vectors @ (vectors.T @ found))[0]
-    return np.asarray(found)
+    """``count`` orthonormal columns that are orthogonal to ``vectors``, orthonormal ones."""
+    columns = np.cos(np.outer(np.arange(len(vectors)), np.arange(1, count + 1)) + 1.0)
+    for _ in range(2):  # the second time removes the rounding of the first
+        columns = np.linalg.qr(columns - vectors @ (vectors.T @ columns))[0]
+    return np.asarray(columns)
 
 
 MOST_ITERATIONS = 300
@@ -301,12 +301,12 @@ def points(
             del at
             yield Point({}, {}, len(best), "", estimate=estimate)
         at = search_on.send(pace.wanted)
-        # Of points that are as good the later one: what rounding did to one it may not do to the next.
+        # Of equally good points the later one: rounding may have harmed one and not the next.
         upper = bare(at) if at.upper < upper.upper * (1.0 + LATER_SHARE * pace.wanted) else upper
         lower = bare(at) if at.lower > lower.lower else lower
         best.append(upper.upper / lower.lower - 1.0)
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays of any library as numpy's; what is split into components stays so."""
+    """Arrays of any library as numpy's; those split into components stay so."""
     return {n: v if isinstance(v, Split | Level) else np.asarray(v, dtype=float) for n, v in values.items()}

@@ -1,28 +1,25 @@
-"""The problem behind all L2 programs, and the spectrum of weighted queries.
-
-The problem behind all L2 programs: the largest nuclear norm over weights of cells and of queries.
+"""The problem behind all L2 programs: the largest nuclear norm over weights of cells and of queries.
 
 For fixed multipliers the least Lagrangian of ``l2_strategy`` and of ``fitness_for_use`` is a nuclear norm,
 so both are the concave maximization of N(p, q) = ‖diag(√q) W diag(√p)‖∗ over cell weights p >= 0 of sum 1 and
 query weights q >= 0 with c @ q = 1 (q fixed for total error). The squared optimum is the optimum of the
 program. A hybrid adds fixed weights to those of the queries, whose sum is then 1 without them. Where cells
-have costs b that no weight changes the largest of b @ p + N² is wanted.
+have costs b that no weight changes, b @ p + N² is maximized.
 
 A workload with symmetries splits into parts with multiplicities (Gatermann & Parrilo 2004, Symmetry groups,
 semidefinite programs, and sums of squares): weights are then constant on orbits and N adds up over parts.
 
-Parts of one column are taken all at a time: their singular values are lengths, in closed form. With the rows
-t of such a part K = diag(√q) t √p has the one singular value √(p Σⱼ qⱼ tⱼ²), the left vector
-diag(√q) t √p / s and the right one 1. Marginals split into nothing else, thousands of them.
+Parts of one column are computed all at a time: their singular values are lengths, in closed form. With the
+rows t of such a part K = diag(√q) t √p has the one singular value √(p Σⱼ qⱼ tⱼ²), the left vector diag(√q) t
+√p / s and the right one 1. Marginals split into nothing else, thousands of them.
 
-Points have to be such that floating point can hold them (``conditioned``). Where queries or cells have slack
-the noise of least privacy cost may be as large as one likes, and weights that go to zero make it so. Lowering
+Points have to fit into floating point (``conditioned``). Where queries or cells have slack the noise of least
+privacy cost may be arbitrarily large, and weights that go to zero make it so. Lowering
 the eigenvalues of Σ that are above t times the smallest keeps every target. With orthonormal B and p of sum
 1 it adds at most 1 / (t λ) to p @ costs, λ the smallest eigenvalue; the largest cost is at least 1 / (n λ).
 
-Singular values and vectors of the weighted queries, and what follows from them.
-
-Small singular values are right next to themselves, not only next to the largest.
+Singular values of the weighted queries are computed so that small ones are accurate relative to themselves,
+not only relative to the largest.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ Env = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Lengths:
-    """What lines come to: ``values`` (k,), the norms of K; ``lefts``, their left vectors end to end."""
+    """The lengths of lines: ``values`` (k,), the norms of K; ``lefts``, their left vectors end to end."""
 
     values: Array
     lefts: Array | None
@@ -76,49 +73,51 @@ class Lines:
         return len(self.places)
 
     def ends(self) -> Ints:
-        """Where the entries of each line but the last end."""
+        """The ends of the entries of each line but the last."""
         return np.cumsum(np.bincount(self.rows, minlength=self.count))[:-1]
 
     def lengths(self, p: Array, q: Array | None) -> Lengths:
-        """At weights p, q of the orbits of cells and queries."""
+        """The lengths at weights p, q of the orbits of cells and queries."""
         squares = self.entries**2 if q is None or self.queries is None else self.entries**2 * q[self.queries]
-        own = p[self.cells]
-        values = np.sqrt(own * _sums(self.rows, squares, self.count))
+        weights = p[self.cells]
+        values = np.sqrt(weights * _sums(self.rows, squares, self.count))
         if q is None:
             return Lengths(values, None)
-        scales = np.divide(np.sqrt(own), values, out=np.zeros_like(values), where=values > 0)
+        scales = np.divide(np.sqrt(weights), values, out=np.zeros_like(values), where=values > 0)
         return Lengths(values, np.sqrt(q[self.queries]) * self.entries * scales[self.rows])
 
-    def cost(self, found: Lengths, count: int) -> Array:
-        """What the lines add to the cost of each orbit of cells, (count,)."""
-        return _sums(self.cells, self.multiplicities * found.values, count)
+    def cost(self, lengths: Lengths, count: int) -> Array:
+        """The lines' part of the cost of each orbit of cells, (count,)."""
+        return _sums(self.cells, self.multiplicities * lengths.values, count)
 
-    def variance(self, found: Lengths, count: int) -> Array:
-        """What they add to the variance of each orbit of queries, (count,)."""
-        assert found.lefts is not None and self.queries is not None
-        shares = found.lefts**2 * (self.multiplicities * found.values)[self.rows]
+    def variance(self, lengths: Lengths, count: int) -> Array:
+        """The lines' part of the variance of each orbit of queries, (count,)."""
+        assert lengths.lefts is not None and self.queries is not None
+        shares = lengths.lefts**2 * (self.multiplicities * lengths.values)[self.rows]
         return _sums(self.queries, shares, count)
 
-    def equalised(self, found: Lengths, weights: Array) -> float:
+    def equalised(self, lengths: Lengths, weights: Array) -> float:
         """The sum of squares of t √weight, each over the length."""
         squares = _sums(self.rows, self.entries**2, self.count) * weights[self.cells]
-        return float(self.multiplicities @ (squares / found.values))
+        return float(self.multiplicities @ (squares / lengths.values))
 
-    def curvature(self, found: Lengths, active: Ints, queries: int, cells: int) -> Array:
+    def curvature(self, lengths: Lengths, active: Ints, queries: int, cells: int) -> Array:
         """Σ μ s z² z²ᵀ / 2 over the lines, z the rows of U and V; negative between cells and queries.
 
         ``active``: numbers of the shares that are wanted, ``queries`` of queries before ``cells`` of cells.
         """
         places = [np.arange(self.count)], [queries + self.cells], [-np.ones(self.count)]
         if queries:
-            assert found.lefts is not None and self.queries is not None
+            assert lengths.lefts is not None and self.queries is not None
             places[0].append(self.rows)
             places[1].append(self.queries)
-            places[2].append(found.lefts**2)
-        rows, columns, entries = (np.concatenate(own) for own in places)
+            places[2].append(lengths.lefts**2)
+        rows, columns, entries = (np.concatenate(part) for part in places)
         shape = (self.count, queries + cells)
         stacked = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsc()[:, active]
-        scaled = scipy.sparse.csr_array(stacked * np.sqrt(self.multiplicities * found.values / 2.0)[:, None])
+        scaled = scipy.sparse.csr_array(
+            stacked * np.sqrt(self.multiplicities * lengths.values / 2.0)[:, None]
+        )
         return np.asarray((scaled.T @ scaled).toarray())
 
 
@@ -134,14 +133,14 @@ def lines_of(parts: Sequence[Any]) -> Lines | None:
     ]
     if not places:
         return None
-    own = [parts[at] for at in places]
-    queries = None if own[0].queries is None else np.concatenate([part.queries for part in own])
+    single = [parts[at] for at in places]
+    queries = None if single[0].queries is None else np.concatenate([part.queries for part in single])
     return Lines(
         places=np.array(places),
-        multiplicities=np.array([part.multiplicity for part in own]),
-        cells=np.concatenate([part.cells for part in own]),
-        entries=np.concatenate([part.rows for part in own])[:, 0],
-        rows=np.repeat(np.arange(len(own)), [len(part.rows) for part in own]),
+        multiplicities=np.array([part.multiplicity for part in single]),
+        cells=np.concatenate([part.cells for part in single]),
+        entries=np.concatenate([part.rows for part in single])[:, 0],
+        rows=np.repeat(np.arange(len(single)), [len(part.rows) for part in single]),
         queries=queries,
     )
 
@@ -153,7 +152,7 @@ class QueryComponent:
     rows : (r, s). multiplicity : how often the component occurs.
     cells : (s,) whole numbers, the orbit of cells of each column. queries : (r,) the orbit of queries of each
         row, or None when the queries have fixed weights (then only rowsᵀ rows matters). rank : of ``rows``;
-        None where it has to be found out from their singular values.
+        None where it has to be computed from their singular values.
     """
 
     rows: Array
@@ -168,10 +167,9 @@ class Problem:
     """Parts over orbits of cells and of queries.
 
     cells : (o,) number of cells in each orbit. targets : (t,) the sum of the targets c of each orbit of
-        queries; None when the weights of the queries are fixed. floors : (t,) what is added to the shares of
-        the queries; None for nothing. base : (o,) what each cell costs beside, whatever the noise; None for
-        nothing. ``plain`` says that there is a single part whose orbits are its columns
-        and rows, in order.
+        queries; None when the weights of the queries are fixed. floors : (t,) added to the shares of the
+        queries; None for nothing. base : (o,) the cost of each cell in addition, whatever the noise; None for
+        nothing. plain : whether there is a single part whose orbits are its columns and rows, in order.
     """
 
     parts: tuple[QueryComponent, ...]
@@ -189,8 +187,8 @@ class Problem:
     @cached_property
     def others(self) -> tuple[int, ...]:
         """The numbers of all other parts."""
-        own = set() if self.lines is None else set(self.lines.places.tolist())
-        return tuple(at for at in range(len(self.parts)) if at not in own)
+        numbers = set() if self.lines is None else set(self.lines.places.tolist())
+        return tuple(at for at in range(len(self.parts)) if at not in numbers)
 
 
 def whole(
@@ -255,10 +253,10 @@ LARGEST_BARRIER = 1e10  # a larger t would leave less than half of the digits of
 
 @dataclass(frozen=True)
 class Care:
-    """What a point has to give up for the sake of rounding.
+    """The limits that rounding sets to a point.
 
-    even : whether X may be equalised. At the optimum X⁻¹ G X⁻¹ is diagonal, so that what rounding does to X
-        hardly changes its objective; at an equalised X near it that is not so.
+    even : whether X may be equalised. At the optimum X⁻¹ G X⁻¹ is diagonal, so that rounding of X hardly
+        changes its objective; at an equalised X near it that is not so.
     condition : the largest condition of Σ.
     """
 
@@ -267,14 +265,14 @@ class Care:
 
 
 def care_for(wanted: float, is_first: bool, n: int) -> Care:
-    """For a gap and n cells: most at first, then the condition that a smaller gap needs."""
+    """The care for a gap and n cells: most at first, then the condition that a smaller gap needs."""
     return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_BARRIER))
 
 
 def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
     """R Rᵀ of each root R (k, r), r <= k, of numpy, the large eigenvalues lowered to a condition of them all.
 
-    What a root does not reach gets the largest eigenvalue.
+    Directions that a root does not reach get the largest eigenvalue.
     """
     xp = namespace(roots[0])
     products = [root @ root.T for root in roots]
@@ -282,14 +280,14 @@ def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
     largest = max(float(values[-1]) for values in spectra)
     if min(float(values[0]) for values in spectra) * condition > largest:
         return products
-    # Of the roots, not of the products: these have lost what is below the rounding of the largest.
-    found = []
+    # From the roots, not from the products, whose small eigenvalues are lost in the rounding of the largest.
+    decompositions = []
     for root in roots:
         vectors = eigenvectors(products.pop(0))
         values, _ = graded(root.T @ vectors, vectors)
-        found.append((vectors, values[-min(root.shape) :]))
-    least = min(float(xp.min(values)) ** 2 for _, values in found)
-    return [_product(left, values, condition * least) for left, values in found]
+        decompositions.append((vectors, values[-min(root.shape) :]))
+    least = min(float(xp.min(values)) ** 2 for _, values in decompositions)
+    return [_product(left, values, condition * least) for left, values in decompositions]
 
 
 def _product(left: Array, values: Array, most: float) -> Array:
@@ -301,7 +299,7 @@ def _product(left: Array, values: Array, most: float) -> Array:
 
 
 MOST_JACOBI_COLUMNS = 256  # columns up to which Jacobi's method costs little
-BOTH_SCALED = 2  # what LAPACK calls 'F': small values are right whatever the scales of rows and of columns
+BOTH_SCALED = 2  # LAPACK's 'F': small values are right whatever the scales of rows and of columns
 
 
 def decomposed(k: Array, vectors: Array) -> tuple[Array, Array, Array]:
@@ -349,7 +347,7 @@ class Iterate:
     """Weights with the certificate at them.
 
     cells, queries : shares y of each orbit, of sum 1: size times p, and target times q.
-    weights : the shares of the queries with what is added to them.
+    weights : the shares of the queries with the floors added.
     lengths, spectra : of the problem's lines, and of its other parts.
     cost, variance : the gradient of log N by log p and log q times 2, of sum 1 each. At the optimum they
         equal the weights where the shares are positive; cost / cells is the privacy cost of a cell (diag X)
@@ -383,7 +381,7 @@ class Iterate:
 
 
 def count_marked(mask: Array) -> int:
-    """How many are marked."""
+    """The number of marked places."""
     xp = namespace(mask)
     return int(xp.sum(xp.astype(mask, xp.int64)))
 
@@ -394,7 +392,7 @@ def _is_wide(k: Array) -> bool:
 
 
 def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
-    """Whether nothing but rounding is left of K beside these singular vectors, of its smaller side."""
+    """Whether K without these singular vectors, of its smaller side, is rounding alone."""
     xp = namespace(k)
     if vectors.shape[1] == min(k.shape):
         return True
@@ -405,9 +403,9 @@ def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
 def spectrum(part: QueryComponent, rank: int | None, p: Array, q: Array | None) -> Spectrum:
     """The decomposition of one part; p (s,) and q (r,) are the weights of its columns and rows.
 
-    By the smaller Gram matrix, and what that has lost of the small singular values (weights that go to zero
-    together take some with them) from the matrix itself. ``rank`` None: it is found out, at
-    weights that are not small; positive weights do not change it.
+    By the smaller Gram matrix, or by the matrix itself where the Gram matrix has lost small singular values
+    (weights that go to zero together take some with them). ``rank`` None: it is computed, at weights that are
+    not small; positive weights do not change it.
     """
     xp = namespace(part.rows)
     k = part.rows * xp.sqrt(p)
@@ -437,11 +435,11 @@ def gathered(labels: Array, values: Array, count: int) -> Array:
     return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
 
 
-def _of_lines(lines: Lines, found: Lengths) -> Iterator[tuple[int, Spectrum]]:
+def _of_lines(lines: Lines, lengths: Lengths) -> Iterator[tuple[int, Spectrum]]:
     """The decomposition of each line by its number among the parts."""
     one = np.ones((1, 1))
-    values = [value[value > 0] for value in np.split(found.values, lines.count)]
-    lefts = [None] * lines.count if found.lefts is None else np.split(found.lefts[:, None], lines.ends())
+    values = [value[value > 0] for value in np.split(lengths.values, lines.count)]
+    lefts = [None] * lines.count if lengths.lefts is None else np.split(lengths.lefts[:, None], lines.ends())
     for at, value, left in zip(lines.places.tolist(), values, lefts, strict=True):
         kept = value.shape[0]
         yield at, Spectrum(value, None if left is None else left[:, :kept], one[:, :kept])
@@ -451,13 +449,13 @@ def spectra_of(problem: Problem, at: Iterate) -> tuple[Spectrum, ...]:
     """The decomposition of every part."""
     if problem.lines is None or at.lengths is None:  # of arrays of another library there are no lines
         return at.spectra
-    found = dict(zip(problem.others, at.spectra, strict=True))
-    found.update(_of_lines(problem.lines, at.lengths))
-    return tuple(found[number] for number in range(len(problem.parts)))
+    spectra = dict(zip(problem.others, at.spectra, strict=True))
+    spectra.update(_of_lines(problem.lines, at.lengths))
+    return tuple(spectra[number] for number in range(len(problem.parts)))
 
 
 def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries: Array | None) -> Iterate:
-    """Everything that is asked of weights: gradient and both bounds; ``ranks`` of all parts but the lines."""
+    """The iterate at weights, with gradient and both bounds; ``ranks`` of all parts but the lines."""
     xp = namespace(cells)
     p = cells / problem.cells
     weights = queries if queries is None or problem.floors is None else queries + problem.floors
@@ -476,13 +474,13 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
     for number, rank in zip(problem.others, ranks, strict=True):
         part = problem.parts[number]
         here = xp.take(p, part.cells), None if q is None else xp.take(q, part.queries)
-        found = spectrum(part, rank, *here)
-        spectra.append(found)
-        norm += part.multiplicity * float(xp.sum(found.values))
-        share = part.multiplicity * (found.right**2 @ found.values)
+        decomposition = spectrum(part, rank, *here)
+        spectra.append(decomposition)
+        norm += part.multiplicity * float(xp.sum(decomposition.values))
+        share = part.multiplicity * (decomposition.right**2 @ decomposition.values)
         cost = cost + (share if problem.plain else gathered(part.cells, share, cost.shape[0]))
         if variance is not None:
-            share = part.multiplicity * (found.left**2 @ found.values)
+            share = part.multiplicity * (decomposition.left**2 @ decomposition.values)
             variance = variance + (
                 share if problem.plain else gathered(part.queries, share, variance.shape[0])
             )
@@ -491,8 +489,8 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
     if variance is not None:
         variance = variance / norm
         wide = _wide(problem, variance / weights)
-    own = 0.0 if problem.base is None else problem.base
-    upper = float(xp.max(own + norm**2 * wide * (cost / cells)))
+    base = 0.0 if problem.base is None else problem.base
+    upper = float(xp.max(base + norm**2 * wide * (cost / cells)))
     lower = norm**2 + (0.0 if problem.base is None else float(problem.base @ cells))
     if variance is None:
         upper = min(upper, _equalised(problem, lengths, spectra, norm * cost / problem.cells))
@@ -501,7 +499,9 @@ def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries
 
 def bare(at: Iterate) -> Iterate:
     """The iterate without its singular vectors, which take most of the memory."""
-    return replace(at, spectra=tuple(Spectrum(found.values, None, None) for found in at.spectra))
+    return replace(
+        at, spectra=tuple(Spectrum(decomposition.values, None, None) for decomposition in at.spectra)
+    )
 
 
 def fetched(at: Iterate) -> Iterate:
@@ -518,12 +518,12 @@ def fetched(at: Iterate) -> Iterate:
     )
 
 
-def whole_of(problem: Problem, known: Iterate, last: Iterate) -> Iterate:
-    """An iterate with its singular vectors again: ``last``, where it is that one and has them."""
-    if known.cells is last.cells and all(found.right is not None for found in last.spectra):
+def whole_of(problem: Problem, at: Iterate, last: Iterate) -> Iterate:
+    """An iterate with its singular vectors again: ``last``, if that is the same one and has them."""
+    if at.cells is last.cells and all(decomposition.right is not None for decomposition in last.spectra):
         return last
-    ranks = [found.values.shape[0] for found in known.spectra]
-    return iterate(problem, ranks, known.cells, known.queries)
+    ranks = [decomposition.values.shape[0] for decomposition in at.spectra]
+    return iterate(problem, ranks, at.cells, at.queries)
 
 
 def _wide(problem: Problem, relative: Array) -> float:
@@ -537,7 +537,7 @@ def is_full(problem: Problem, lengths: Lengths | None, spectra: Sequence[Spectru
     """Whether every part has full column rank: then any scaling of the columns supports the queries."""
     numbers = range(len(problem.parts)) if lengths is None else problem.others
     parts = zip((problem.parts[number] for number in numbers), spectra, strict=True)
-    full = all(found.values.shape[0] == part.rows.shape[1] for part, found in parts)
+    full = all(decomposition.values.shape[0] == part.rows.shape[1] for part, decomposition in parts)
     return full and (lengths is None or bool((lengths.values > 0).all()))
 
 
@@ -554,8 +554,8 @@ def _equalised(
     total = 0.0
     if problem.lines is not None and lengths is not None:
         total += problem.lines.equalised(lengths, weights)
-    for number, found in zip(problem.others, spectra, strict=True):
+    for number, decomposition in zip(problem.others, spectra, strict=True):
         part = problem.parts[number]
-        scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ found.right
-        total += part.multiplicity * float(xp.sum(scaled**2 / found.values))
+        scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ decomposition.right
+        total += part.multiplicity * float(xp.sum(scaled**2 / decomposition.values))
     return total

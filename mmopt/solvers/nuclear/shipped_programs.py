@@ -1,25 +1,18 @@
-"""The shipped programs as problems of the nuclear norm.
-
-fitness_level as a problem of the nuclear norm: what the held noise leaves of queries, cells and targets.
-
-The settled cells and queries take no part. Query j may have the variance c - v beyond what it has of the held
-noise, cell i costs f whatever else is done, and with the queries L J B of what is left b = f,
-the optimum is the largest of f @ p + N(p, q)² over p of sum 1 and q with (c - v) @ q = 1.
-
-The programs that choose X, the Gram matrix of a strategy, as problems of the nuclear norm.
-
-With shares y of sum 1 and N the norm, X = diag(p)^-½ V S Vᵀ diag(p)^-½ has the largest diagonal entry
-N max(cost / cells). Its variances are N variance / weights, and N in total where queries have no weights.
-Where cells and queries share one bound t it is the root of the product of both (``balanced``).
-
-The shipped programs as problems of the nuclear norm, and its weights back as their points.
+"""The shipped programs as problems of the nuclear norm, and its weights back as their points.
 
 With shares y of sum 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has the objective N and the largest
-diagonal entry N max(cost / cells); Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and,
-relative to the targets, the variances N variance / weights (Xiao et al., PVLDB 2021, Theorem 12 for scales).
+diagonal entry N max(cost / cells). Its variances are N variance / weights, and N in total where queries have
+no weights. Where cells and queries share one bound t it is the root of the product of both (``balanced``).
+Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and, relative to the targets, the variances
+N variance / weights (Xiao et al., PVLDB 2021, Theorem 12 for scales).
 
-Givens are arrays, or split into components (``mmopt.numerics.split_arrays``); points and
-multipliers then are too.
+**fitness_level** is about the queries, cells and targets that the held noise leaves. The settled cells and
+queries take no part. Query j may have the variance c - v in addition to that of the held noise, cell i costs
+f in any case, and with the remaining queries L J B and b = f the optimum is the largest of f @ p + N(p, q)²
+over p of sum 1 and q with (c - v) @ q = 1.
+
+Givens are arrays, or split into components (``mmopt.numerics.split_arrays``); points and multipliers then are
+too.
 """
 
 from __future__ import annotations
@@ -51,12 +44,12 @@ from mmopt.solvers.nuclear.nuclear_problem import (
 
 
 def _left(env: Env) -> tuple[Array, Array]:
-    """Whether a query, and a cell, is left to be settled."""
+    """Whether each query, and each cell, is left to be settled."""
     return env["open"] > 0, env["free"] > 0
 
 
 def _beyond(env: Env) -> tuple[Array, Array]:
-    """H, the precision of the held noise, and J, which takes it out of the basis: as in the program."""
+    """H, the precision of the held noise, and J, which removes it from the basis: as in the program."""
     held, start = env["D"], env["S0"]
     xp = namespace(held)
     precision = held.T @ xp.linalg.pinv(held @ start @ held.T) @ held
@@ -64,7 +57,7 @@ def _beyond(env: Env) -> tuple[Array, Array]:
 
 
 def level_problem(env: Env) -> Problem:
-    """What is left of the queries beyond the noise that is held."""
+    """The problem of the queries that are left, beyond the noise that is held."""
     queries, cells = _left(env)
     precision, rest = _beyond(env)
     left, right = env["L"][queries, :], env["B"][:, cells]
@@ -77,17 +70,17 @@ def level_problem(env: Env) -> Problem:
 
 
 def level_point(env: Env, problem: Problem, at: Iterate, care: Care) -> dict[str, Array]:
-    """P of what is left, the largest of its variances just what the target leaves."""
+    """P of the queries that are left, its largest variance just the one that the target leaves."""
     xp = namespace(at.cells)
     variance = at.norm * float(xp.max(at.variance / at.weights))
-    (found,) = spectra_of(problem, at)
+    (spectrum,) = spectra_of(problem, at)
     basis = _beyond(env)[1] @ env["B"][:, _left(env)[1]]
-    rows = (basis * xp.sqrt(at.cells / variance)) @ found.right / xp.sqrt(found.values)
+    rows = (basis * xp.sqrt(at.cells / variance)) @ spectrum.right / xp.sqrt(spectrum.values)
     return {"alpha": at.upper, "P": conditioned([rows], care.condition)[0]}
 
 
 def level_multipliers(env: Env, problem: Problem, at: Iterate) -> dict[str, Array]:
-    """Those of settled cells and queries are zero."""
+    """The multipliers; those of settled cells and queries are zero."""
     xp = namespace(at.cells)
     queries, cells = _left(env)
     privacy, accuracy = xp.zeros_like(env["free"]), xp.zeros_like(env["open"])
@@ -101,9 +94,9 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class ProgramForm:
-    """How a program is read as a problem, and how its point and multipliers follow from an iterate.
+    """A program's reading as a problem, and the way from an iterate to its point and multipliers.
 
-    ``dual``: what it chooses are the weights; the best lower bound gives its point, the best upper one its
+    ``dual``: its variables are the weights; the best lower bound gives its point, the best upper one its
     multipliers. ``worth`` is the program's objective where the squared norm is the optimum of the problem.
     """
 
@@ -119,12 +112,12 @@ def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None
     cells, queries = w.columns, w.rows
     assert cells.labels is not None
     rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
-    known: list[int | None] = [None] * cells.count if ranks is None else list(ranks)
-    parts = zip(w.parts, w.multiplicities, cells.labels, rows, known, strict=True)
-    found = tuple(
+    each_rank: list[int | None] = [None] * cells.count if ranks is None else list(ranks)
+    parts = zip(w.parts, w.multiplicities, cells.labels, rows, each_rank, strict=True)
+    components = tuple(
         QueryComponent(part, float(often), column, row, rank) for part, often, column, row, rank in parts
     )
-    return Problem(found, cells.sizes, None if targets is None else targets.values * queries.sizes)
+    return Problem(components, cells.sizes, None if targets is None else targets.values * queries.sizes)
 
 
 def all_queries(env: Env) -> Problem:
@@ -160,9 +153,9 @@ def level(like: Array | Split, side: str, values: Array) -> Array | Level:
 
 
 def _scales(problem: Problem, at: Iterate, care: Care) -> Array:
-    """p diag(X), by which X is scaled to unit diagonal; with the largest entry where that is not wanted.
+    """p diag(X), by which X is scaled to unit diagonal; with its largest entry unless X may be equalised.
 
-    It is not where it loses rank.
+    X may not be where it loses rank.
     """
     xp = namespace(at.cells)
     diagonal = at.norm * at.cost / at.cells
@@ -212,7 +205,7 @@ def each_query(env: Env) -> Problem:
 
 
 def _worst(at: Iterate) -> float:
-    """What the variances come to, largest or in total, for X of largest diagonal entry 1."""
+    """The variances, largest or in total, for X of largest diagonal entry 1."""
     return at.norm**2 * float(namespace(at.cells).max(at.cost / at.cells)) * at.wide
 
 
@@ -231,10 +224,10 @@ def prices(cells: str, queries: str | None = None) -> Callable[[Env, Problem, It
     """Multipliers by the names of their lines; those of the queries, of sum 1 too, where they have any."""
 
     def multipliers(env: Env, problem: Problem, at: Iterate) -> Values:
-        found = {cells: level(env["W"], "columns", at.cells / problem.cells)}
+        values = {cells: level(env["W"], "columns", at.cells / problem.cells)}
         if queries is not None:
-            found[queries] = level(env["W"], "rows", at.queries / problem.targets)
-        return found
+            values[queries] = level(env["W"], "rows", at.queries / problem.targets)
+        return values
 
     return multipliers
 
@@ -255,7 +248,7 @@ def _product(left: Array, right: Array) -> Array:
 
 
 def _targets(env: Env) -> Problem:
-    """``L @ B``, or what is known to be that; the rows of B are independent, those with a target span all."""
+    """``L @ B``, or the queries equal to it; the rows of B are independent, those with a target span all."""
     left, right = env["L"], env["B"]
     if isinstance(left, Split):
         parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
@@ -266,10 +259,10 @@ def _targets(env: Env) -> Problem:
 
 
 def _with_all(env: Env) -> Problem:
-    """The same with the weight of all variances."""
-    found = _targets(env)
-    assert found.targets is not None
-    return replace(found, floors=found.targets * (float(env["total"]) / _sum(env["c"])))
+    """``L @ B`` with targets and the weight of all variances."""
+    problem = _targets(env)
+    assert problem.targets is not None
+    return replace(problem, floors=problem.targets * (float(env["total"]) / _sum(env["c"])))
 
 
 def _sum(values: Array | Level) -> float:
@@ -286,12 +279,12 @@ def _of_one(env: Env) -> Problem:
 
 
 def _prices(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
-    """2 N √t - t is largest at t = N²."""
+    """The point at t = N², where 2 N √t - t is largest."""
     return {"d": level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
 def _covariance(env: Env, problem: Problem, at: Iterate, scale: float, care: Care) -> Array | Split:
-    """Σ with costs scale⁻¹ times and variances scale times those that belong to the weights."""
+    """Σ with costs scale⁻¹ times and variances scale times those at the weights."""
     xp = namespace(at.cells)
     roots = xp.sqrt(scale * at.cells / problem.cells)
     triples = zip(parts_of(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
@@ -350,14 +343,14 @@ def _twice(env: Env, square: float) -> float:
 
 
 def _per_target(env: Env, problem: Problem, at: Iterate) -> Values:
-    """A target that is wider by one saves N² q."""
+    """The multipliers of targets: a target that is wider by one saves N² q."""
     accuracy = _times(_of_queries(env, problem, at), at.norm**2)
     return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
 
 
 def _in_blocks(env: Env, problem: Problem, at: Iterate) -> Values:
-    found = _per_target(env, problem, at)
-    return {"privacy[1, 1]": found["privacy"], "accuracy": found["accuracy"]}
+    multipliers = _per_target(env, problem, at)
+    return {"privacy[1, 1]": multipliers["privacy"], "accuracy": multipliers["accuracy"]}
 
 
 def _relative(env: Env, problem: Problem, at: Iterate) -> Values:
@@ -367,13 +360,13 @@ def _relative(env: Env, problem: Problem, at: Iterate) -> Values:
 
 
 def _of_budget(env: Env, problem: Problem, at: Iterate) -> Values:
-    """A budget that is larger by one saves N² p / budget²."""
-    found = _relative(env, problem, at)
-    return {**found, "privacy": _times(found["privacy"], (at.norm / float(env["budget"])) ** 2)}
+    """The multipliers with a budget: one that is larger by one saves N² p / budget²."""
+    multipliers = _relative(env, problem, at)
+    return {**multipliers, "privacy": _times(multipliers["privacy"], (at.norm / float(env["budget"])) ** 2)}
 
 
 def _shares(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
-    """F is left to the repair, which has it in closed form."""
+    """The point; F is left to the repair, which has it in closed form."""
     k = env["B"].shape[0]
     return {"p": at.cells, "q": at.queries, "F": namespace(at.cells).zeros((k, k), dtype=at.cells.dtype)}
 
