@@ -355,7 +355,7 @@ def _write(expr: Expr) -> tuple[str, int]:
 
 
 def _operands(name: str, args: tuple[Expr, ...]) -> list[str]:
-    """Operands as text: operators group from the left, ``**`` from the right; its exponent may have a minus."""
+    """Operands as text: most group from the left, ``**`` from the right; its exponent may have a minus."""
     binds = ATOMS[name].binds
     if len(args) == 1:
         return [_held(args[0], lambda b: b >= binds)]
