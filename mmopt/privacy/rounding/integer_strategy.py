@@ -58,10 +58,7 @@ def maximal(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """The sets of attributes that are inside no other, each ascending, larger ones first."""
     masks: list[int] = []
     held: dict[int, list[int]] = {}  # by attribute: the ``masks`` that have it
-    ordered = sorted(
-        {tuple(sorted(attributes)) for attributes in sets},
-        key=lambda attributes: (-len(attributes), attributes),
-    )
+    ordered = sorted({tuple(sorted(one)) for one in sets}, key=lambda one: (-len(one), one))
     for attributes in ordered:
         mask = sum(1 << i for i in attributes)
         around = masks if not attributes else min((held.get(i, []) for i in attributes), key=len)
