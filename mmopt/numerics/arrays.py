@@ -26,7 +26,7 @@ QR_BLOCK = 32  # columns that a QR factorisation takes at a time
 _PANEL_COLUMNS = 256  # columns after which the time is checked, where there are more than four times as many
 
 MOST_CELLS = 8192
-"""Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
+"""Cells up to which a workload or strategy is computed as a matrix, where no other way is cheaper."""
 
 
 def frozen(array: AnyArray) -> AnyArray:

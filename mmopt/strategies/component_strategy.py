@@ -251,7 +251,7 @@ class ComponentStrategy(StrategyForm):
 
 
 StrategyOfFew = SectorStrategy | SectorwiseStrategy
-"""Those over cells that are not listed, for queries of few attributes."""
+"""The forms over cells that are not listed, for queries of few attributes."""
 
 AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew | ProductStrategy
 """The forms of a solution's strategy."""

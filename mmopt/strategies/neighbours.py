@@ -30,7 +30,7 @@ from mmopt.workloads import Workload
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 
 MOST_OF_A_PERSON = 2**20
-"""Rows or steps of one person, and steps between two: what exact integers leave room for."""
+"""The most rows or steps of one person, and steps between two, that exact integers have room for."""
 
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
 
@@ -309,7 +309,7 @@ def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
 
 
 ADD_REMOVE = Neighbours()
-"""One row added or removed: the set where nothing else is said."""
+"""One row added or removed: the default."""
 
 NeighboursLike = Neighbours | str | Mapping[str, Any]
-"""What callers pass: ``Neighbours.of`` reads it."""
+"""An argument of callers, which ``Neighbours.of`` reads."""

@@ -41,7 +41,7 @@ from mmopt.workloads import Dense, Implicit, Product, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
 
 ADDED = 1e-6
-"""Of the mean squared length of A's columns under the uniform measure: what is added to it, at most."""
+"""The most that is added to the mean squared length of A's columns under the uniform measure, relatively."""
 
 SPARE = 1e-3  # of what is added: it is more than rounding, and than what it adds to the mean itself
 
@@ -84,7 +84,7 @@ def _above(part: Array, least: float) -> Array:
 
 
 def _least(space: Space, sizes: Sequence[float]) -> float:
-    """The multiple of the identity to add, from the traces of N_κ: a part of the mean squared column."""
+    """The multiple of the identity added: ``ADDED`` of the mean squared column, per dimension, by traces."""
     return ADDED * float(space.multiplicities @ sizes) / float(space.multiplicities @ space.dims)
 
 

@@ -35,11 +35,11 @@ from mmopt.workloads.blocks.kronecker_products import kron
 from mmopt.workloads.query_product import total
 
 OUTSIDE = 1e-18
-"""Of a query's squared length: what may lie outside of what is measured, by rounding."""
+"""The part of a query's squared length that may lie outside of the measured rows by rounding."""
 PER_CONDITION = 16 * EPS
-"""Of a query's coefficients: what rounding may add, for each row and each unit of condition."""
+"""The part that rounding may add to a query's coefficients, for each row and each unit of condition."""
 NOTHING = 1e-26
-"""Of a query's squared length: what is left of a part that it does not have, by rounding."""
+"""The part of a query's squared length that rounding leaves where there is none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -48,12 +48,12 @@ from mmopt.workloads import Implicit, Product, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
 
 GRAM = 16
-"""Roundings of a Gram matrix of weighted rows, besides those of its sums."""
+"""Roundings of a Gram matrix of weighted rows, in addition to those of its sums."""
 LEAST = 1e-30
-"""Of the largest weight of a factor's rows: what is less counts as none, so that no product underflows."""
+"""Weights of a factor's rows below this part of the largest count as zero, so that no product underflows."""
 UNSUPPORTED = "the strategy does not support the queries: it does not measure all that they ask"
 RANK = 1e-10
-"""Eigenvalues of an attribute's strategy below this part of the largest count as none."""
+"""Eigenvalues of an attribute's strategy below this part of the largest count as zero."""
 
 
 def best_by_sets(workload: Workload) -> SetCells:
@@ -326,7 +326,7 @@ LEAST_WEIGHT = 1e-9  # of the largest of a factor's rows
 SHARE_OF_TIME = 0.3  # of the rest of a time limit
 
 Key = tuple[int, Implicit, int]
-"""An attribute, a factor on it, and on how many attributes the product is."""
+"""An attribute, a factor on it, and the number of attributes of the product."""
 
 
 @dataclass(frozen=True, eq=False)

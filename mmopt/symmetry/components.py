@@ -211,7 +211,7 @@ def _sum_zero(values: Ints, n: int) -> scipy.sparse.csr_array:
 
 
 MOST_COMPONENTS = 200_000
-"""Components that are held, at most."""
+"""The most components that are kept."""
 
 Key = tuple[int, ...]
 Asking = TypeVar("Asking")

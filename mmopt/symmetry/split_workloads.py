@@ -53,7 +53,7 @@ from mmopt.workloads.query_product import Product
 from mmopt.workloads.workload import Workload
 
 MATRICES = 8
-"""Of the size of an attribute, that looking at its links takes at most."""
+"""The most matrices of the size of an attribute in a search for its links."""
 
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:

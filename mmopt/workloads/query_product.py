@@ -82,7 +82,7 @@ WorkloadError : not a finite 2-D matrix with a row and a column, an all-zero row
 """
 
 sparse_predicates = Sparse.read
-"""sparse_predicates(matrix, labels=()): the same from a scipy sparse matrix, kept sparse; errors likewise."""
+"""sparse_predicates(matrix, labels=()): ``predicates`` of a scipy sparse matrix, kept sparse; same errors."""
 
 
 def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
@@ -130,7 +130,7 @@ def union(*factors: Factor) -> Factor:
 
 SHOWN_FACTORS = 8  # in full; of more only those that are not totals, by their place
 LEAST_MISSED = 1e-8
-"""Least probability that an interval may miss: what is computed of the law of an error is off by 1e-9."""
+"""Least probability that an interval may miss: the computed law of an error has an error of 1e-9."""
 
 
 @dataclass(frozen=True)

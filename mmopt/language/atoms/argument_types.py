@@ -129,7 +129,7 @@ class RuleError(Exception):
 class Type:
     """The type of an expression.
 
-    ``dims`` is () for a scalar, (n,) for a vector and (r, c) for a matrix. ``is_row`` tells a row
+    ``dims`` is () for a scalar, (n,) for a vector and (r, c) for a matrix. ``is_row`` distinguishes a row
     vector (``W[j, :]``, ``v.T``) from a column. ``sign`` is +1 (nonnegative), -1 or 0 (unknown).
     ``loewner`` says that a curved matrix expression is curved in the order of psd matrices, not
     entry by entry. ``psd`` says that a matrix is known to be symmetric positive semidefinite.

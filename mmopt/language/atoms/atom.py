@@ -21,7 +21,7 @@ from mmopt.numerics.balls import Ball
 
 @dataclass(frozen=True)
 class PrintedForm:
-    """How an atom is printed: {0}, {1} stand for its arguments.
+    """How an atom is printed: {0}, {1} are its arguments.
 
     ``binds`` is the strength with which the form holds together: sums 1, quotients and entry-by-entry
     products 2, products 3, fractions 4, what is written after or before its argument 8, what is

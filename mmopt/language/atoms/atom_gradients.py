@@ -21,7 +21,7 @@ from scipy.special import logsumexp as log_sum_exp, softmax
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import eigh
 
-# The derivative of a square root at 0 is infinite; a large number stands for it.
+# The derivative of a square root at 0 is infinite; a large number takes its place.
 LEAST_ROOT = 1e-100
 
 

@@ -156,7 +156,7 @@ def same(one: Space, other: Space, atom: str) -> None:
 
 
 def by_component(numbers: Any, atom: str, *args: Any) -> Split | None:
-    """The atom component by component, for matrices; a number stands for itself in every component."""
+    """The atom component by component, for matrices; a number is the same in every component."""
     first = next((a for a in args if isinstance(a, Split)), None)
     if first is None or not all(isinstance(a, Split) or _is_number(a) for a in args):
         return None
@@ -220,7 +220,7 @@ def turned(numbers: Any, atom: str, a: Any) -> Split | None:
 
 
 def factor(numbers: Any, atom: str, a: Any) -> Split | None:
-    """A factor of a matrix, component by component; the rows of the factor are not told apart."""
+    """A factor of a matrix, component by component; its rows have no orbits."""
     if not isinstance(a, Split):
         return None
     parts = each(numbers, atom, a.parts)
@@ -286,7 +286,7 @@ def spread(numbers: Any, space: Space, entries: Any, order: Sequence[int]) -> Le
 
 
 def labels(space: Space) -> tuple[Any, ...]:
-    """The orbits of each component's basis vectors; ProgramError where they are not told apart."""
+    """The orbits of each component's basis vectors; ProgramError where there are none."""
     if space.labels is None:
         raise ProgramError("the rows of a root are not told apart: they have no diagonal by orbits")
     return space.labels
@@ -373,7 +373,7 @@ def _is_positive(value: Any) -> bool:
 
 
 def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split | WeighedQueries:
-    """Queries R B times diag(√d): R J, up to a rotation of its columns, which are not told apart.
+    """Queries R B times diag(√d): R J, up to a rotation of its columns, which have no orbits.
 
     The exact root of the moments is J (I + F) with ‖F‖ <= e, which moves a row of R J by e times its length.
     """

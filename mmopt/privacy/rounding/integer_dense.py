@@ -43,7 +43,7 @@ BIAS_LIMIT = 1e-6
 """Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
 
 WORTH_SAYING = 1.001
-"""Factor on the variance of a query by rounding, above which more bits are taken, or else it is said."""
+"""Factor on the variance of a query by rounding, above which more bits are taken, or it is reported."""
 
 COLUMN_BITS = (29, 42)
 """Column norms up to 2^29: squared differences stay below 2^62, answers below 2^60. Where that is not enough,

@@ -43,7 +43,7 @@ from mmopt.strategies import (
 from mmopt.workloads import Workload
 
 BITS = (30, 42)
-"""Of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
+"""Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
 
 _SMALL = 24  # cells, up to which every size of integers is tried, not only the powers of two
 _SIZES = 2**41

@@ -34,10 +34,10 @@ Truths = npt.NDArray[np.bool_]
 
 
 MOST_OF_MARGINALS = 16
-"""Of a table with a number for every set of attributes."""
+"""The most attributes of a table with a number for every set of them."""
 
 MOST_CANDIDATES = 512
-"""Unions of asked marginals among which those to measure are sought."""
+"""The most unions of requested marginals in the search for those to measure."""
 
 MOST_EXACT_COVERS = 128
 """Unions up to which the covers are the smallest ones; above, greedy ones."""
@@ -196,9 +196,9 @@ def _greedy_cover(covers: Truths) -> list[int]:
 
 
 MOST_CELLS = 2**16
-"""Up to which the largest column is sought among all; above, the largest of each sector are added up."""
+"""Cells up to which the largest of all columns is computed; above, the largest of each sector are added."""
 MOST_PARTS = 10**6
-"""Of all sectors together, an attribute each: more take a minute to write down."""
+"""The most parts of all sectors together, one for each attribute: more would take a minute to build."""
 
 Sector = tuple[int, ...]
 

@@ -28,10 +28,10 @@ from mmopt.workloads import Dense, Implicit, Product, Sparse, Workload
 from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Ranges, levels, runs
 
 LEAST_SHARE = 1e-12
-"""Of a block's error that its parts at least count for, so that no part is measured with weight zero."""
+"""The least share of its parts in a block's error, so that no part is measured with weight zero."""
 
 ENTRIES_AT_A_TIME = 2**22
-"""Entries of the workload that are looked at together."""
+"""Entries of the workload that are read together."""
 
 
 def hierarchical(
@@ -267,7 +267,7 @@ def _rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
 
 
 LARGEST_LOGIT = 25.0  # of a decay, and logarithm of a weight, up or down
-LARGEST = 1e3  # stands for the logarithm of an error that is not finite
+LARGEST = 1e3  # in place of the logarithm of an error that is not finite
 
 
 def square_root(workload: Workload, norm: int) -> Design:

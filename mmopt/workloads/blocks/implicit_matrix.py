@@ -47,13 +47,13 @@ class Implicit(ABC):
 
     kind: str
     parameters: tuple[int, ...] = ()
-    """What determines the matrix beside its kind and size, of a block with a closed form."""
+    """For a block with a closed form, the values that determine the matrix in addition to kind and size."""
     names: tuple[str, ...] = ()
     """Names of the queries, for labels; "predicate 0", "predicate 1", … where there are none."""
     row_weights: Array | None = None
     """A weight per query, (rows,); None where the block has none."""
     full_rank: bool = False
-    """Whether the kind alone says that the columns are independent (False: not known)."""
+    """Whether the columns are independent by the kind alone (False: not known)."""
 
     def __init__(self, size: int, rows: int | None = None) -> None:
         if size < 1:
