@@ -161,7 +161,7 @@ Folders
 -------
 - ``syntax/``: text to tree
 - ``atoms/``: functions and operators, a row each
-- ``check/``: what is known before any number
+- ``check/``: types and curvature, before any number is known
 - ``evaluate/``: with numbers
 - ``print.py``: LaTeX and plain text
 """

@@ -1,19 +1,14 @@
-"""Programs in print: expressions, prose and layout, in LaTeX and plain text.
+"""Programs in print, in LaTeX and plain text: expressions, prose, and a whole program as labelled lines.
 
-Expressions, names and numbers in print: one visitor over the tree, with the forms of the atoms table.
-
+Expressions, names and numbers are printed by one visitor over the tree, with the forms of the table of atoms.
 Print follows paper where the language follows numpy: a vector is a column, so ``c @ q`` is printed
 with the transpose that it means, ``*`` as a circle between arrays and as a plain product with a number.
 
-Mathematics between backticks in the words of a program: ``about``, ``proof`` and texts in quotes.
-
-Between backticks stands an expression of the language, or several with relations between them:
-``X = A.T @ A``, ``a <= b = c``. A power may also be written ``D^(1/2)``. Beside the names of the program
-words may use their own, as on paper: those of one letter, perhaps with a subscript, and Greek ones; one
-that is said to equal something has its shape from then on. What cannot be read so is no mathematics and
-stays as it is, backticks and all.
-
-A whole program in print: its sections as labelled lines, in LaTeX or plain text.
+The words of a program (``about``, ``proof`` and texts in quotes) may have mathematics between backticks: an
+expression of the language, or several with relations between them, ``X = A.T @ A``, ``a <= b = c``. A power
+may also be written ``D^(1/2)``. Besides the names of the program, words may use other names, as on paper: of
+one letter, perhaps with a subscript, and Greek ones; a name that is set equal to an expression has its shape
+from then on. Text that cannot be read so is no mathematics and is left unchanged, with its backticks.
 """
 
 from __future__ import annotations
@@ -78,7 +73,7 @@ PRODUCT = {
     "latex": (PrintedForm(r"{0}\,{1}", 3), PrintedForm(r"{0} \cdot {1}", 3)),
     "plain": (PrintedForm("{0} {1}", 3), PrintedForm("{0} · {1}", 3)),
 }
-# How each style writes what is no atom.
+# How each style writes everything but atoms.
 STYLES: Mapping[Style, Mapping[str, str]] = {
     "latex": {
         "brackets": r"\left({0}\right)",
@@ -124,15 +119,15 @@ SYMBOLS = {
     | {"<": "<", ">": ">", "!=": r"\ne"},
     "plain": {"<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "<<": "⪯"} | {"<": "<", ">": ">", "!=": "≠"},
 }
-# The same whichever way three of them are grouped.
+# Associative: three of them may be grouped either way.
 ASSOCIATIVE = {"add": ("add", "sub"), "matmul": ("matmul",)}
 
 
 def print_expr(expr: Expr, scope: Scope, style: Style, inline: bool = False) -> str:
     """The expression in LaTeX (math mode) or plain Unicode text.
 
-    ``inline``: it stands in a line of words, so fractions are slanted; it may have names that the scope does
-    not know, and a product with such a name is written as one with a number.
+    ``inline``: it is part of a line of words, so fractions are slanted; it may have names that the scope
+    lacks, and a product with such a name is written like one with a number.
     """
     return _Printer(scope, style, inline).write(expr)[0]
 
@@ -198,7 +193,7 @@ class _Printer:
         return self.plain_form(expr)
 
     def number(self, text: str) -> tuple[str, int]:
-        """In LaTeX ``1e-09`` is a power of ten."""
+        """A number as text; in LaTeX ``1e-09`` is a power of ten."""
         digits, e, power = text.partition("e")
         if not (self.latex and e):
             return text, POSTFIX if e else ENCLOSED
@@ -207,7 +202,7 @@ class _Printer:
         return (raised, POSTFIX) if digits == "1" else (times.text.format(digits, raised), times.binds)
 
     def within(self, entries: Entries) -> _Printer:
-        """The printer of what stands inside the clauses of entries."""
+        """The printer for the inside of the clauses of entries."""
         return replace(self, scope=self.scope.among(entries))
 
     def clause(self, entries: Entries) -> str:
@@ -215,9 +210,9 @@ class _Printer:
         runs: dict[str, list[str]] = {}
         for f in entries.families:
             runs.setdefault(str(f.dim), []).append(latex_name(f.index) if self.latex else f.index)
-        said = ", ".join(self.written("in", ", ".join(names), dim) for dim, names in runs.items())
+        ranges = ", ".join(self.written("in", ", ".join(names), dim) for dim, names in runs.items())
         inner = self.scope.among(entries)
-        return ": ".join([said, *(print_relation(r, inner, self.style) for r in entries.where)])
+        return ": ".join([ranges, *(print_relation(r, inner, self.style) for r in entries.where)])
 
     def plain_form(self, expr: Apply) -> tuple[str, int]:
         form = self.form(expr.atom)
@@ -240,12 +235,12 @@ class _Printer:
 
     def infix(self, form: PrintedForm, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
         is_chain = isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ())
-        # Nothing but a bare name is read as one below a slanted line.
+        # Below a slanted line only a bare name needs no brackets.
         needed = POSTFIX if atom == "div" else form.binds + (not is_chain)
         return form.text.format(self.held(left, form.binds), self.held(right, needed)), form.binds
 
     def product(self, left: Expr, right: Expr) -> PrintedForm:
-        """Between arrays the circle, with a number a plain product."""
+        """The form of ``*``: a circle between arrays, a plain product with a number."""
         types = self.type_of(left), self.type_of(right)
         begins_with_digit = self.write(right)[0][:1].isdigit()
         has_number = any(self.inline if t is None else t.is_scalar for t in types)
@@ -277,7 +272,7 @@ class _Printer:
         return type_ is not None and type_.is_matrix
 
     def along(self, atom: str, inner: Expr, axis: int) -> tuple[str, int]:
-        """One number per column (axis 0) or per row (axis 1)."""
+        """An atom with an axis: one number per column (axis 0) or per row (axis 1)."""
         operator = r"\operatorname{sum}" if atom == "sum" else rf"\{atom}"
         per, name = ("row" if axis else "column"), operator if self.latex else atom
         return self.written("along", name, per, self.write(inner)[0]), ENCLOSED
@@ -295,7 +290,7 @@ class _Printer:
 
 
 def _ratio(expr: Expr) -> str:
-    """``-1/2``, a fraction of two numbers as it stands in an exponent or below a name; else nothing."""
+    """A fraction of two numbers as in an exponent or below a name, ``-1/2``; else nothing."""
     match expr:
         case Apply(atom="div", args=(left, right)):
             over, under = constant(left), constant(right)
@@ -316,7 +311,7 @@ def plain_name(name: str) -> str:
 
 
 def latex_name(name: str) -> str:
-    """A name in LaTeX: letters in italics, words upright, what follows ``_`` (or digits) below."""
+    """A name in LaTeX: letters in italics, words upright, the part after ``_`` (or digits) as a subscript."""
     word, below = _parts(name)
     written = f"\\{word}" if word in GREEK else _upright(word)
     return f"{written}_{{{latex_name(below)}}}" if below else written
@@ -362,7 +357,7 @@ def prose(text: str, scope: Scope) -> tuple[Sentence, Scope]:
         sides = _sides(quoted[1], scope)
         start = quoted.end()
         if sides is None:
-            start -= 1  # what would close no formula may open one
+            start -= 1  # a backtick that closes no formula may open one
             continue
         pieces += [text[at : quoted.start()], *_chain(sides, scope)]
         at = start
@@ -393,8 +388,8 @@ def _sides(quoted: str, scope: Scope) -> list[_Side] | None:
     except ProgramError:
         return None
     names = {node.id for _, side in sides for node in walk(side) if isinstance(node, Name)}
-    known = {*scope.types, *scope.dims}
-    return sides if all(name in known or _LOCAL.fullmatch(name) for name in names) else None
+    defined = {*scope.types, *scope.dims}
+    return sides if all(name in defined or _LOCAL.fullmatch(name) for name in names) else None
 
 
 def _chain(sides: list[_Side], scope: Scope) -> Iterator[str | Formula]:
@@ -409,7 +404,7 @@ def _chain(sides: list[_Side], scope: Scope) -> Iterator[str | Formula]:
 
 
 def _defined(sides: list[_Side], scope: Scope) -> Scope:
-    """The scope with a name that was not known and equals an expression that is."""
+    """The scope with a new name that equals an expression of defined names."""
     match sides:
         case [("", Name(id=name)), ("=", value), *_] if name not in {*scope.types, *scope.dims}:
             try:
@@ -420,7 +415,7 @@ def _defined(sides: list[_Side], scope: Scope) -> Scope:
 
 
 class _Line(NamedTuple):
-    """A label (of the first line of a section), a formula, and words beside it."""
+    """A label (of the first line of a section), a formula, and words after it."""
 
     label: str
     formula: str
@@ -428,7 +423,7 @@ class _Line(NamedTuple):
 
 
 def typeset_latex(program: Program | Checked) -> str:
-    """The program as an ``aligned`` block, to stand in math mode.
+    """The program as an ``aligned`` block, for math mode.
 
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """
@@ -441,7 +436,7 @@ def typeset_latex(program: Program | Checked) -> str:
 
 
 def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[str, str, Sentence]]:
-    """Every line as (label of the first line of a section, formula, words beside it).
+    """Every line as (label of the first line of a section, formula, words after it).
 
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """
@@ -491,8 +486,12 @@ class _Writer:
             yield "neighbours", [_Line("", self.neighbours(p.neighbours))]
         if p.adoption is not None:
             adopted = p.adoption.strategy
-            known = self.scope.with_types(**{adopted.name: declared_type(adopted, Curvature.CONSTANT)})
-            inside = replace(self, scope=replace(known, dims=known.dims | adopted.dims[0].symbols))
+            with_strategy = self.scope.with_types(
+                **{adopted.name: declared_type(adopted, Curvature.CONSTANT)}
+            )
+            inside = replace(
+                self, scope=replace(with_strategy, dims=with_strategy.dims | adopted.dims[0].symbols)
+            )
             lines = [inside.assignment(a, "=") for a in p.adoption.values]
             yield f"from strategy {self.name(adopted.name)}", lines
         if p.certificate is not None:
@@ -555,7 +554,7 @@ class _Writer:
         return _Line("", print_relation(c.relation, scope, self.style) + every, words)
 
     def neighbours(self, set_: Neighbourhood) -> str:
-        """In words: what one table may have beside the other."""
+        """The neighbours in words: how one table may differ from the other."""
         numbers = [print_expr(e, self.scope, self.style) for e in set_.numbers]
         pieces: tuple[str, ...]
         match set_.kind:

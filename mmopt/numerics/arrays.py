@@ -1,9 +1,4 @@
-"""Helpers for arrays: read-only results, stacked QR, threads.
-
-Small array helpers: read-only results, singular values, stacked QR.
-
-How many threads the linear algebra takes: one where every matrix is small.
-"""
+"""Helpers for arrays: read-only results, singular values, stacked QR; threads, one for small matrices."""
 
 from __future__ import annotations
 
@@ -28,42 +23,40 @@ AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.gen
 EPS = float(np.finfo(np.float64).eps)
 _POWER_STEPS = 30  # of a power iteration
 QR_BLOCK = 32  # columns that a QR factorisation takes at a time
-_PANEL_COLUMNS = (
-    256  # columns after which the time is looked at, where there are more than four times as many
-)
+_PANEL_COLUMNS = 256  # columns after which the time is checked, where there are more than four times as many
 
 MOST_CELLS = 8192
-"""Cells up to which a workload or strategy is worked on as a matrix, where nothing else is cheaper."""
+"""Cells up to which a workload or strategy is computed as a matrix, where no other way is cheaper."""
 
 
 def frozen(array: AnyArray) -> AnyArray:
-    """The same array, read-only."""
+    """The array, made read-only."""
     array.setflags(write=False)
     return array
 
 
 def owned(array: npt.ArrayLike) -> Array:
-    """The array as floats, read-only and nobody else's: itself where it is that already, else a copy."""
+    """The array as read-only floats that no caller can change: itself where it is so already, else a copy."""
     if isinstance(array, np.ndarray) and array.flags.owndata and not array.flags.writeable:
         return array if array.dtype == np.float64 else frozen(array.astype(np.float64))
     return frozen(np.array(array, dtype=np.float64))
 
 
 def numbers(what: str, value: Any) -> Array:
-    """What a caller passes, as floats; ``what`` names it. OptionError where it is no real numbers."""
+    """A caller's value as floats; ``what`` names it. OptionError where it is not real numbers."""
     if np.ma.isMaskedArray(value):  # numpy would forget which entries are not to be used
         raise OptionError(f"{what} is a masked array", hint="fill it: numpy.ma.filled")
     try:
         array = np.asarray(value)
         if array.dtype.kind in "biuf":
-            return owned(array)  # not copied where nobody can change it, such as the workload's own
+            return owned(array)  # not copied where no caller can change it, such as an array of the workload
     except (TypeError, ValueError):  # rows of unequal length
         pass
     raise OptionError(f"{what} is neither a number nor an array of numbers")
 
 
 def asymmetry(matrix: Array, within: float) -> str:
-    """How a square matrix is not symmetric, in words: "" where it is, to ``within`` of its largest entry."""
+    """How a square matrix is asymmetric, in words: "" where it is not, to ``within`` of its largest entry."""
     if np.array_equal(matrix, matrix.T):
         return ""
     with np.errstate(over="ignore"):
@@ -77,12 +70,12 @@ def asymmetry(matrix: Array, within: float) -> str:
 
 
 def columns_of(matrix: Array, which: Ints) -> Array:
-    """These columns, which ascend: the matrix itself where they are all."""
+    """The columns ``which``, ascending: the matrix itself where they are all."""
     return matrix if len(which) == matrix.shape[1] else np.take(matrix, which, axis=1)
 
 
 def panels(count: int, width: int = 512) -> Iterator[slice]:
-    """Rows or columns, so many at a time."""
+    """Slices of rows or columns, so many at a time."""
     return (slice(start, min(start + width, count)) for start in range(0, count, width))
 
 
@@ -110,28 +103,28 @@ def largest_singular_value(matrix: Array) -> float:
 
 
 def qr(matrix: Array, overwrite: bool = False) -> Array:
-    """The triangle R (min(p, n), n) of a QR factorisation; of a square triangle itself.
+    """The triangle R (min(p, n), n) of a QR factorisation; a square triangle is returned unchanged.
 
     With ``overwrite`` a matrix in order of columns is not copied. TimeLimitError as ``require_time``.
     """
     if matrix.shape[0] == matrix.shape[1] and not scipy.linalg.bandwidth(matrix)[0]:
-        return matrix  # nothing stands below the diagonal
+        return matrix  # nothing is below the diagonal
     most = min(matrix.shape)
     if not most:
         return np.zeros((most, matrix.shape[1]))
-    # LAPACK listens to nobody: what takes long is done by panels, and the time looked at after each.
+    # LAPACK cannot be interrupted: long work is done by panels, and the time checked after each.
     step = _PANEL_COLUMNS if most > 4 * _PANEL_COLUMNS else matrix.shape[1]
-    found = np.array(matrix, dtype=np.float64, order="F", copy=None if overwrite else True)
+    work = np.array(matrix, dtype=np.float64, order="F", copy=None if overwrite else True)
     for i in range(0, most, step):
-        panel = found[i:, i : i + step]
-        # A third faster than what ``numpy.linalg.qr`` calls.
+        panel = work[i:, i : i + step]
+        # A third faster than the routine of ``numpy.linalg.qr``.
         panel[:], t, _ = scipy.linalg.lapack.dgeqrt(min(QR_BLOCK, *panel.shape), panel, overwrite_a=True)
-        for j in range(i + step, found.shape[1], step):
+        for j in range(i + step, work.shape[1], step):
             require_time()
-            found[i:, j : j + step] = scipy.linalg.lapack.dgemqrt(
-                panel[:, : t.shape[1]], t, found[i:, j : j + step], trans="T"
+            work[i:, j : j + step] = scipy.linalg.lapack.dgemqrt(
+                panel[:, : t.shape[1]], t, work[i:, j : j + step], trans="T"
             )[0]
-    return np.asarray(np.triu(found[:most]))
+    return np.asarray(np.triu(work[:most]))
 
 
 def stacked_root(blocks: Iterable[Array], n: int, most: int | None = None) -> Array:
@@ -163,9 +156,9 @@ def rounding_of_root(m: int, n: int) -> float:
     """γ: ``stacked_root`` of B (m, n) gives R = Qᵀ (B + E), Q orthonormal, ‖e_j‖ <= γ ‖b_j‖ each column.
 
     0 where the rows are returned. Else by Higham, Accuracy and Stability of Numerical Algorithms, 2002,
-    Theorem 19.4: c m n u, u = ε / 2. One reflection of m entries is off by at most some 4 m u: twice in its
-    vector, twice in what it takes off; c = 8 leaves as much for blocks of reflections. With more than
-    2 n rows those before take part again with every n that come.
+    Theorem 19.4: c m n u, u = ε / 2. The error of one reflection of m entries is at most some 4 m u: twice in
+    its vector, twice in the subtraction; c = 8 leaves as much for blocks of reflections. With more than 2 n
+    rows the earlier ones take part again with every further n.
     """
     return 0.0 if m <= n else rounding_of_qr(m, n) * (1 if m <= 2 * n else 2)
 
@@ -176,29 +169,29 @@ def rounding_of_qr(m: int, n: int) -> float:
 
 
 def _stacked(blocks: list[Array]) -> Array:
-    """The blocks one below the other, in order of columns; the list is emptied on the way."""
-    found = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]), order="F")
-    end = len(found)
+    """The blocks one below the other, in column-major order; the list is emptied on the way."""
+    stacked = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]), order="F")
+    end = len(stacked)
     while blocks:
         block = blocks.pop()
-        found[end - len(block) : end] = block
+        stacked[end - len(block) : end] = block
         end -= len(block)
         del block
-    return found
+    return stacked
 
 
-# Threads for smaller matrices cost more than they give: on a busy machine each product waits for them.
+# For smaller matrices threads cost more than they gain: on a busy machine each product waits for them.
 COLUMNS_OF_ONE_THREAD = 512
 
 
-def blas_threads(largest: int, asked: int | None = None) -> AbstractContextManager[Any]:
-    """As many threads as asked for; one where even the largest matrix is small; else what the library takes.
+def blas_threads(largest: int, wanted: int | None = None) -> AbstractContextManager[Any]:
+    """Limit threads: to ``wanted``; without it to one where even the largest matrix is small, else not.
 
     ``largest``: the number of its columns.
     """
-    if asked is None and largest < COLUMNS_OF_ONE_THREAD:
+    if wanted is None and largest < COLUMNS_OF_ONE_THREAD:
         return one_thread()
-    return nullcontext() if asked is None else _limited(asked)
+    return nullcontext() if wanted is None else _limited(wanted)
 
 
 def one_thread() -> AbstractContextManager[Any]:

@@ -1,10 +1,7 @@
-"""Exponentials, eigenvalues, roots and nuclear norms with proved error bounds.
+"""Exponentials, eigenvalues, roots, polar factors and nuclear norms with proved error bounds (see ``balls``).
 
-Exponentials and logarithms, eigenvalues, square roots and polar factors, with proof (see ``balls``).
-
-The nuclear norm, bounded from both sides without trusting a decomposition.
-
-Let K (p, q) have p <= q, U (p, p) and Z (p, q) be any matrices.
+The nuclear norm is bounded from both sides without trusting a decomposition. Let K (p, q) have p <= q, U (p,
+p) and Z (p, q) be any matrices.
 
 Below: ‖K‖∗ >= <K, Z> / ‖Z‖. With K = U S Vᵀ the best Z is U Vᵀ, which comes from the eigenvectors U of
 K Kᵀ: the rows of Uᵀ K, scaled to length one, are V (see ``graded``). These rows are not quite orthogonal;
@@ -13,7 +10,7 @@ section 8.3) brings the digits back.
 
 Above: K = U⁻ᵀ (Uᵀ K), so ‖K‖∗ <= Σ ‖(Uᵀ K)ᵢ‖ / σ with (Uᵀ K)ᵢ the rows and σ the least singular value of U.
 
-Whoever solved the program may know the polar factor U Vᵀ nearly. Where K Zᵀ is symmetric, as it then is, that
+A solver may have the polar factor U Vᵀ approximately. Where K Zᵀ is symmetric, as it then is, that factor
 serves as Z and saves the decomposition; a simple upper bound is then enough.
 
 Products of matrices are summed in blocks of ``SUMMED_TERMS`` terms, whose rounding errors are those of
@@ -45,7 +42,7 @@ from mmopt.numerics.balls import (
 from mmopt.numerics.matrix_functions import eigenvectors
 from mmopt.numerics.pseudoinverse import graded
 
-# Steps of inverse iteration, and by how much its estimate may be too high in what is tried.
+# Steps of inverse iteration, and the shares of its estimate, which may be too high, that are tried.
 INVERSE_STEPS = 6
 ESTIMATE_SHARES = (0.5, 0.1, 0.01)
 
@@ -58,28 +55,28 @@ def _ends(a: Ball) -> tuple[Array, Array]:
 
 
 def exp(a: Ball) -> Ball:
-    """By its ends: it increases."""
+    """The exponential by the ends of the ball: it increases."""
     low, high = map(np.exp, _ends(a))
     mid = np.exp(a.mid)
     return rounded(mid, np.maximum(high - mid, mid - low) + POWER * (mid + high))
 
 
 def log(a: Ball) -> Ball:
-    """By its ends, of what is proved to be positive."""
-    known = _ends(a)[0] > 0
-    low, high = (np.log(np.where(known, end, 1.0)) for end in _ends(a))
-    mid = np.log(np.where(known, a.mid, 1.0))
+    """The logarithm by the ends of the ball, where the argument is proved to be positive."""
+    positive = _ends(a)[0] > 0
+    low, high = (np.log(np.where(positive, end, 1.0)) for end in _ends(a))
+    mid = np.log(np.where(positive, a.mid, 1.0))
     spread = np.maximum(high - mid, mid - low) + POWER * (np.abs(mid) + np.abs(low) + np.abs(high))
-    return rounded(mid, np.where(known, spread, np.inf))
+    return rounded(mid, np.where(positive, spread, np.inf))
 
 
 def entropy(a: Ball) -> Ball:
-    """-x log x of what is proved to be positive, and of 0, of which it is 0."""
+    """-x log x where x is proved to be positive; 0 for x = 0."""
     return _zero_at_zero(a, balls.neg(balls.mul(a, log(a))))
 
 
 def rel_entropy(a: Ball, b: Ball) -> Ball:
-    """x log(x / y) of what is proved to be positive, and of x = 0, of which it is 0."""
+    """x log(x / y) where x and y are proved to be positive; 0 for x = 0."""
     return _zero_at_zero(a, balls.mul(a, log(balls.div(a, b))))
 
 
@@ -96,7 +93,7 @@ def huber(a: Ball, limit: Ball) -> Ball:
 
 
 def logsumexp(a: Ball, axis: int | None = None) -> Ball:
-    """With the largest midpoint taken out, so that nothing overflows."""
+    """The logarithm of a sum of exponentials, less the largest midpoint first, so that nothing overflows."""
     top = np.max(a.mid, axis=axis, keepdims=True)
     if not np.isfinite(top).all():
         return unknown(matrix_functions.logsumexp(a.mid, axis=axis))
@@ -107,7 +104,7 @@ def logsumexp(a: Ball, axis: int | None = None) -> Ball:
 def symmetric(a: Ball) -> Ball:
     """The symmetric part of the matrices, around a symmetric midpoint.
 
-    The radii need not be symmetric: what is asked of them is their Frobenius norm.
+    The radii need not be symmetric: only their Frobenius norm is needed.
     """
     if np.array_equal(a.mid, a.mid.T):
         return a
@@ -117,7 +114,7 @@ def symmetric(a: Ball) -> Ball:
 def smallest_eigenvalue(a: Ball) -> float:
     """A number proved to be at most every eigenvalue of the symmetric part of every matrix in the ball.
 
-    Rump 2006, Verification of positive definiteness: where Cholesky's algorithm runs to its end on
+    Rump 2006, Verification of positive definiteness: where Cholesky's algorithm succeeds on
     the rounded M - s I, the least eigenvalue of M is at least s - c, with c = γ/(1 - γ) trace(M - s I)
     and γ = γ of n + 2 terms. -inf where no s succeeds.
     """
@@ -128,14 +125,14 @@ def smallest_eigenvalue(a: Ball) -> float:
     guess = float(np.linalg.eigvalsh(m.mid)[0])
     size = gamma(n + 2) * float(np.abs(np.diag(m.mid)).sum())
     for s in (guess - size, guess / 2, 0.0):
-        found = _least(m, s)
-        if found is not None:
-            return found
+        bound = _least(m, s)
+        if bound is not None:
+            return bound
     return -float("inf")
 
 
 def _least(m: Ball, s: float) -> float | None:
-    """By how much the eigenvalues are proved to be at least s (less the error), or None."""
+    """A number, s less the error, that the eigenvalues are proved to exceed; or None."""
     if not matrix_functions.is_definite(m.mid, s):
         return None
     diagonal = np.diagonal(m.mid)
@@ -154,16 +151,16 @@ def is_semidefinite(a: Ball) -> bool:
     slip = 4 * gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid)).sum()) + TINY
     if (_least(m, slip + 2 * frobenius(m.rad)) or -1.0) > 0:
         return True
-    # Twice the diagonal against whole rows, in which it is once.
+    # Twice the diagonal against whole rows, which have it once.
     rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW
     return bool((2 * np.diagonal(m.mid) >= rows).all())
 
 
 def below_eigenvalues(a: Ball, lower: Array) -> float:
-    """A positive number proved to be below every eigenvalue of every matrix in the ball; 0 if none is found.
+    """A positive number proved to be below every eigenvalue of every matrix in the ball; 0 without a proof.
 
-    a : symmetric around a symmetric midpoint; ``lower`` is about its Cholesky factor. Cheaper than
-    ``smallest_eigenvalue``, and smaller: what is tried are shares of an estimate by inverse iteration.
+    a : symmetric around a symmetric midpoint; ``lower`` is roughly its Cholesky factor. Cheaper than
+    ``smallest_eigenvalue``, and smaller: shares of an estimate by inverse iteration are tried.
     """
     v = np.where(np.arange(len(lower)) % 2, 0.5, 1.0)
     estimate = float("inf")
@@ -174,9 +171,9 @@ def below_eigenvalues(a: Ball, lower: Array) -> float:
             return 0.0
         estimate, v = float(np.linalg.norm(v)) / grown, w / grown
     for share in ESTIMATE_SHARES:
-        found = _least(a, share * estimate)
-        if found is not None and found > 0:
-            return found
+        bound = _least(a, share * estimate)
+        if bound is not None and bound > 0:
+            return bound
     return max(0.0, smallest_eigenvalue(a))
 
 
@@ -206,7 +203,7 @@ def root(a: Ball) -> Ball:
 
 
 def stack(a: Ball, b: Ball) -> Ball:
-    """One matrix on the other without rows of zeros; ProgramError where a row may be one or not."""
+    """One matrix on the other without rows of zeros; ProgramError where a row may or may not be zero."""
     both = balls.joined((a, b))
     kept = (np.abs(both.mid) > both.rad).any(axis=1)
     if both.mid[~kept].any() or both.rad[~kept].any():  # a product that is too small for a float is not zero
@@ -238,28 +235,28 @@ def polar(a: Ball) -> Ball:
     return rounded(p.mid, np.full(p.mid.shape, moved * GROW))
 
 
-# By this name, which no program can use, values may hold what is nearly the polar factor of the nuclear norm.
+# Under this name, which no program can use, values may hold an approximate polar factor for the nuclear norm.
 GUESS = "polar factor"
 SUMMED_TERMS = 128
-# Columns that are written over at a time.
+# Columns that are overwritten at a time.
 COLUMNS_AT_A_TIME = 512
 NEWTON_ROUNDS = 3  # of Newton's step
-NEAR_ORTHONORMAL = 1e-7  # rows of Z that are off by no more are next to orthonormal after one step
-GUESS_TOLERANCE = 1e-5  # a guess that is off by so much, relatively, costs the bound its square
+NEAR_ORTHONORMAL = 1e-7  # rows of Z with no larger error are nearly orthonormal after one step
+GUESS_TOLERANCE = 1e-5  # a guess with this relative error costs the bound the square of it
 
 
 def nuclear(a: Ball, guess: Array | None = None) -> Ball:
     """The nuclear norm of every matrix in the ball, of any shape.
 
-    Where ``guess`` looks like the polar factor the lower end is as good as it is, and the upper end far off.
+    Where ``guess`` looks like the polar factor, the lower end is as good as that, and the upper end loose.
     """
     size = float(max(a.mid.max(initial=0.0), -a.mid.min(initial=0.0)))
     if not (np.isfinite(size) and np.isfinite(a.rad).all()):
         return unknown(0.0)
     if size and not 1e-100 < size < 1e100:  # so that no square overflows, or is lost
         bits = int(np.frexp(size)[1])
-        found = nuclear(Ball(np.ldexp(a.mid, -bits), np.ldexp(a.rad, -bits) + TINY), guess)
-        return rounded(np.ldexp(found.mid, bits), np.ldexp(found.rad, bits))
+        scaled_norm = nuclear(Ball(np.ldexp(a.mid, -bits), np.ldexp(a.rad, -bits) + TINY), guess)
+        return rounded(np.ldexp(scaled_norm.mid, bits), np.ldexp(scaled_norm.rad, bits))
     mid, rad = (a.mid, a.rad) if a.mid.shape[0] <= a.mid.shape[1] else (a.mid.T, a.rad.T)
     high = np.sqrt(len(mid)) * (frobenius(mid) + frobenius(rad)) * GROW
     low = 0.0
@@ -268,9 +265,9 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
     elif size:
         vectors, lengths, directions = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
-        z, beside = _polar(vectors, directions)
-        del vectors, directions  # of which z is made: memory
-        z = np.hstack([z, beside]) if beside.shape[1] else z
+        z, filling = _polar(vectors, directions)
+        del vectors, directions  # z has their data: memory
+        z = np.hstack([z, filling]) if filling.shape[1] else z
         low = _below(mid, rad, z)
     return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high, 4)
 
@@ -327,9 +324,9 @@ def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
 
 
 def _polar(vectors: Array, directions: Array) -> tuple[Array, Array]:
-    """Z, and U's columns where a row has no direction; side by side their rows are nearly orthonormal.
+    """Z, and U's columns where a row has no direction; next to each other their rows are nearly orthonormal.
 
-    The directions are written over.
+    The directions are overwritten.
     """
     left_out = ~directions.any(axis=1)
     for here in panels(directions.shape[1], COLUMNS_AT_A_TIME):
@@ -338,11 +335,11 @@ def _polar(vectors: Array, directions: Array) -> tuple[Array, Array]:
 
 
 def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:
-    """A lower bound; Z may have more columns than K: zeros stand beside that.
+    """A lower bound; Z may have more columns than K, which then counts as filled with zeros.
 
-    Newton's step is made on Z, which is written over (a copy of it where it is not our own), until it is
-    small. The last one is only counted: with E = Z Zᵀ - I it makes the Gram matrix I - 3 E² / 4 + E³ / 4,
-    which is below I, and takes <E, K Zᵀ> / 2 off <K, Z>.
+    Newton's step is applied to Z, which is overwritten (or copied first, where a caller holds it), until the
+    step is small. The last step is only counted: with E = Z Zᵀ - I it makes the Gram matrix
+    I - 3 E² / 4 + E³ / 4, which is below I, and subtracts <E, K Zᵀ> / 2 from <K, Z>.
     """
     columns, k = mid.shape[1], z.shape[1]
     wrong = (gamma(columns) * _lengths(mid) + _lengths(rad)) * GROW

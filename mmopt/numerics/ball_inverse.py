@@ -1,24 +1,20 @@
-"""Inverses, products and spectra of matrices with proved error bounds.
+"""Inverses, products and spectra of matrices with proved error bounds (see ``balls``).
 
-Products around an inverse, with proof (see ``balls``).
-
-With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y + Zᵀ (R - X Y) + (L - Zᵀ X) inv(X)
-(R - X Y): the last term is a product of two residuals over the smallest eigenvalue (singular value) of X.
+Products around an inverse. With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y +
+Zᵀ (R - X Y) + (L - Zᵀ X) inv(X) (R - X Y): the last term is a product of two residuals over the smallest
+eigenvalue (singular value) of X.
 
 The residual has twice the digits of a float (Ozaki, Ogita, Oishi & Rump 2012, Error-free transformations of
 matrix multiplication): x and y are cut into slices of so few bits that the products of slices are exact in
-floats, in whatever order a library sums them; what is left over is 2^-40 times smaller and may be rounded.
-The exact products are then added with Knuth's two-sum, which keeps the rounding errors.
-
-Matrix products with error bounds (see ``balls``), without the matrices that need not be formed.
-
-Largest and smallest eigenvalues, singular values and log-determinants, with proof (see ``balls``).
+floats, in any order in which a library sums them; the rest is 2^-40 times smaller and may be rounded. The
+exact products are then added with Knuth's two-sum, which keeps the rounding errors. Matrices that need not be
+formed are not.
 
 Eigenvalues. Let V be computed eigenvectors and L a diagonal matrix of floats. By Weyl the eigenvalues of A
 and of V L Vᵀ differ by at most ‖A - V L Vᵀ‖, and by Ostrowski (Horn & Johnson, Matrix Analysis, 4.5.9) those
 of V L Vᵀ are those of L times factors within ‖VᵀV - I‖ of 1.
 
-Log-determinants. Let R be about the inverse of A's Cholesky factor: det A = det(R A Rᵀ) / det(R)²,
+Log-determinants. Let R be roughly the inverse of A's Cholesky factor: det A = det(R A Rᵀ) / det(R)²,
 and R A Rᵀ = I + E with a small E. For ‖E‖ <= d < 1 every eigenvalue x of E has x - x² / (2 (1 - d)) <=
 log(1 + x) <= x (the Taylor series), so that log det(I + E) is at most tr E and at least that less
 ‖E‖_F² / (2 (1 - d)).
@@ -85,8 +81,8 @@ def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     columns = y.reshape(len(y), -1)
     slices = _slices(columns, 0, _bits(x.shape[1]))
     high = right.reshape(len(x), -1)
-    found = [_residual(high[here], x[here], columns, slices) for here in panels(max(len(x), 1), SLICED_ROWS)]
-    mid, rad = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    pieces = [_residual(high[here], x[here], columns, slices) for here in panels(max(len(x), 1), SLICED_ROWS)]
+    mid, rad = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     return mid.reshape(right.shape), rad.reshape(right.shape)
 
 
@@ -130,16 +126,16 @@ def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for matrices, from the one product, rounded as it comes."""
+    """``right - x @ y`` for matrices, from the single rounded product."""
     mid = right - x @ y
     # By Cauchy and Schwarz, in place of the product of absolute values.
     sizes = np.multiply.outer(lengths(x, 1), lengths(y, 0))
     return mid, 2 * U * np.abs(mid) + 2 * (x.shape[1] + 4) * U * sizes
 
 
-# Columns taken at a time where only the diagonal is asked for.
+# Columns taken at a time where only the diagonal is needed.
 DIAGONAL_COLUMNS = 512
-# Residuals are summed with more digits where those with fewer would cost more than this, relatively.
+# Residuals are summed with more digits where fewer would cost more than this, relatively.
 MOST_LOST = 1e-10
 
 
@@ -161,10 +157,10 @@ class _Inverse:
 
     def missing(self, right: Ball, y: Array, products: Residual = residual) -> Ball:
         """``right - matrix @ y``, the products summed with twice the digits, or fewer."""
-        found = products(right.mid, self.matrix.mid, y)
+        mid, rad = products(right.mid, self.matrix.mid, y)
         if self.matrix.is_exact and right.is_exact:
-            return rounded(*found)
-        return rounded(found[0], found[1] + right.rad + self.matrix.rad @ np.abs(y))
+            return rounded(mid, rad)
+        return rounded(mid, rad + right.rad + self.matrix.rad @ np.abs(y))
 
     @property
     def transposed(self) -> _Inverse:
@@ -172,7 +168,7 @@ class _Inverse:
 
 
 def _invertible(matrix: Ball) -> _Inverse | None:
-    """None where nothing is proved."""
+    """The matrix with its proof that it is invertible; None where nothing is proved."""
     if not (np.isfinite(matrix.mid).all() and np.isfinite(matrix.rad).all()):
         return None
     x = symmetric(matrix)
@@ -187,7 +183,7 @@ def _invertible(matrix: Ball) -> _Inverse | None:
 def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
     """``left @ inv(matrix) @ right`` for a symmetric positive definite matrix, or one that is not symmetric.
 
-    An infinite radius says that no positive definite (invertible) matrix could be proved.
+    An infinite radius means that the matrix could not be proved positive definite (invertible).
     """
     if not matrix.mid.size:
         return exact(left.mid @ right.mid)
@@ -231,7 +227,7 @@ def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
 def _turned(
     inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
 ) -> tuple[Array, Ball]:
-    """Y and the residual of the left side, transposed; the known ones where it is the right side."""
+    """Y and the residual of the left side, transposed; those already computed where it is the right side."""
     is_same = np.array_equal(turned.mid, right.mid) and np.array_equal(turned.rad, right.rad)
     if inverse.lower is not None and is_same:
         return y, missing
@@ -241,12 +237,12 @@ def _turned(
 
 
 def _lengths(a: Ball) -> Array:
-    """Lengths of the columns, or of a vector, at most."""
+    """Upper bounds on the lengths of the columns, or of a vector."""
     return lengths(np.abs(a.mid) + a.rad, 0)
 
 
 def smallest_singular(a: Ball) -> float:
-    """A number proved to be at most every singular value of every matrix in the ball; 0 where none is.
+    """A number proved to be at most every singular value of every matrix in the ball; 0 without a proof.
 
     With any Y and R = I - A Y of norm r < 1, inv(A) = Y inv(I - R), so its norm is at most ‖Y‖ / (1 - r).
     """
@@ -274,8 +270,8 @@ def pseudo_inverse(a: Ball) -> Ball:
         return unknown(p)
     gram = np.asarray(p.T @ p)
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(a.mid))), p, short_residual)
-    beside = _Inverse(transpose(a), None, 0.0).missing(exact(p), gram, short_residual)
-    e, s = norm(rest), norm(beside)
+    outside = _Inverse(transpose(a), None, 0.0).missing(exact(p), gram, short_residual)
+    e, s = norm(rest), norm(outside)
     if e >= 1:
         return unknown(p)
     rad = (lengths(p, 1) * e + s) / (1.0 - e)
@@ -283,7 +279,7 @@ def pseudo_inverse(a: Ball) -> Ball:
 
 
 def row_basis(a: Array) -> Ball:
-    """The rows that ``pseudoinverse.row_basis`` takes; what it drops by a tolerance may count."""
+    """The rows of ``pseudoinverse.row_basis``; those that it drops by a tolerance may count."""
     basis = pseudoinverse.row_basis(a)
     return exact(basis) if pseudoinverse.has_rank(a, len(basis)) else unknown(basis)
 
@@ -294,7 +290,7 @@ def _is_lopsided(a: Ball) -> bool:
     return bool((np.abs(a.mid - a.mid.T) > slack).any())
 
 
-# Rows taken at a time where only the diagonal of a product is asked for.
+# Rows taken at a time where only the diagonal of a product is needed.
 ROWS_AT_A_TIME = 512
 
 
@@ -355,7 +351,7 @@ def whole(a: _Term) -> Ball:
 
 
 def solved(left: _Term | None, matrix: Ball, right: _Term | None) -> Ball:
-    """``left @ inv(matrix) @ right``, where None stands for nothing."""
+    """``left @ inv(matrix) @ right``, where None is no factor."""
     identity = balls.exact(np.eye(len(matrix.mid)))
     left, right = (identity if side is None else whole(side) for side in (left, right))
     return sandwich(left, matrix, right)
@@ -376,7 +372,7 @@ def diagonal_of_solved(left: _Term, matrix: Ball, right: _Term) -> Ball:
 
 
 def _eigenvalue(a: Ball, at: int) -> Ball:
-    """The eigenvalue of the symmetric matrices in the ball that stands at a place of their order."""
+    """The eigenvalue of the symmetric matrices in the ball at a place of their order."""
     m = symmetric(a)
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
         return unknown(0.0)
@@ -402,7 +398,7 @@ def largest_singular_value(a: Ball) -> Ball:
 
 
 def log_determinant(a: Ball) -> Ball:
-    """Of symmetric matrices that are proved to be positive definite; of others nothing is known."""
+    """The log-determinant of symmetric matrices proved to be positive definite; unknown for others."""
     m = symmetric(a)
     inverted = _inverse_factor(m.mid)
     if inverted is None:
@@ -419,12 +415,12 @@ def log_determinant(a: Ball) -> Ball:
 
 
 def _inverse_factor(m: Array) -> Array | None:
-    """A triangular matrix of positive diagonal that is about the inverse of a Cholesky factor, or None."""
+    """A triangular matrix of positive diagonal, roughly the inverse of a Cholesky factor, or None."""
     if not np.isfinite(m).all():
         return None
     try:
         factor = np.linalg.cholesky(m)
     except np.linalg.LinAlgError:
         return None
-    found = np.tril(scipy.linalg.solve_triangular(factor, np.eye(len(m)), lower=True, check_finite=False))
-    return found if np.isfinite(found).all() and (np.diagonal(found) > 0).all() else None
+    inverse = np.tril(scipy.linalg.solve_triangular(factor, np.eye(len(m)), lower=True, check_finite=False))
+    return inverse if np.isfinite(inverse).all() and (np.diagonal(inverse) > 0).all() else None

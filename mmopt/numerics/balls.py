@@ -1,10 +1,10 @@
 """Numbers with a proved error bound: a midpoint and a radius for every entry.
 
-An objective is rounded up and a bound rounded down by the radius of their own evaluation, so that
+An objective is rounded up and a bound rounded down by the radius of their evaluation, so that
 bound <= objective holds in floating point. Givens and the (repaired) solution count as exact, lets
-have the bounds of their own evaluation (``BOUNDS``); every operation after them adds its rounding error by
+have the bounds of their evaluation (``BOUNDS``); every operation after them adds its rounding error by
 the standard model |fl(a op b) - (a op b)| <= u |a op b| and gamma_k = k u / (1 - k u) for sums of k terms
-(Higham, Accuracy and Stability, chapter 3), and passes on the radius of what came in.
+(Higham, Accuracy and Stability, chapter 3), and passes on the radius of its arguments.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import EPS, Array, panels
 
-# By this name, which no program can use, values may hold a function from a name to its ball, or to None where
-# the name counts as exact.
+# Under this name, which no program can use, values may hold a function from a name to its ball, or to None
+# where the name counts as exact.
 BOUNDS = "error bounds"
 U = EPS / 2
-ROWS_AT_A_TIME = 128  # rows of a product of matrices, entry by entry, that are worked on at a time
+ROWS_AT_A_TIME = 128  # rows of a product of matrices, entry by entry, that are computed at a time
 TERMS_AT_A_TIME = 512  # terms of a product of matrices whose errors are added up at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
 TINY = 1e-300  # covers products too small for a float
-SMALLEST_ROOT = 1e-153  # covers what is too small for its square to be one
-POWER = 16 * U  # no libm in use is off by more in pow
+SMALLEST_ROOT = 1e-153  # covers numbers whose square is too small for a float
+POWER = 16 * U  # no libm in use has a larger error in pow
 
 
 def gamma(k: int) -> float:
@@ -72,16 +72,16 @@ def exact(value: Array | float) -> Ball:
 
 
 def named(name: str, env: Mapping[str, Any]) -> Any:
-    """What a name stands for: a ball where one is known, else its value."""
-    found = env[BOUNDS](name) if BOUNDS in env else None
-    return env[name] if found is None else found
+    """The value of a name: a ball where there is one, else the plain value."""
+    ball = env[BOUNDS](name) if BOUNDS in env else None
+    return env[name] if ball is None else ball
 
 
 def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) -> Ball:
-    """A result of one operation: its own rounding error is added to the radius.
+    """A result of one operation: its rounding error is added to the radius.
 
-    ``terms``: what the radius is the sum of, where that is few; it is then widened by less than ``GROW``, to
-    be of use where it is wide.
+    ``terms``: the number of terms in the sum of the radius, where it is small; the radius is then widened by
+    less than ``GROW``, so that a wide one is still of use.
     """
     mid = np.asarray(mid, dtype=float)
     grow = GROW if terms is None else min(GROW, 1.0 + 8 * (terms + 4) * U)
@@ -90,12 +90,12 @@ def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) ->
     out += TINY
     out += np.asarray(rad, dtype=float) * grow
     # An infinite radius times zero, or a value that overflowed: nothing is known.
-    known = np.isfinite(out)
-    return Ball(mid, out if known.all() else np.where(known, out, np.inf))
+    is_finite = np.isfinite(out)
+    return Ball(mid, out if is_finite.all() else np.where(is_finite, out, np.inf))
 
 
 def unknown(mid: Array | float) -> Ball:
-    """A value of which nothing is proved."""
+    """A value without any proved bound."""
     mid = np.asarray(mid, dtype=float)
     return Ball(mid, np.full(mid.shape, np.inf))
 
@@ -118,8 +118,8 @@ def mul(a: Ball, b: Ball) -> Ball:
         return _mul(a, b)
     mid, rad = np.empty(shape), np.empty(shape)
     for here in panels(shape[0], ROWS_AT_A_TIME):
-        found = _mul(*(c[here] if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
-        mid[here], rad[here] = found.mid, found.rad
+        product = _mul(*(c[here] if c.mid.shape[:-1] == shape[:-1] else c for c in (a, b)))
+        mid[here], rad[here] = product.mid, product.rad
     return Ball(mid, rad)
 
 
@@ -135,16 +135,16 @@ def _mul(a: Ball, b: Ball) -> Ball:
 def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array | None = None) -> Ball:
     """A matrix, exact or within a radius for each row, with rows, columns or both multiplied by numbers.
 
-    The radius is that of the widest entry of each row, which takes no memory beside the product. A matrix
-    that is not exact is nobody else's: it is written over.
+    The radius is that of the widest entry of each row, which takes no memory in addition to the product. A
+    matrix that is not exact is used by no other code: it is overwritten.
     """
     a, b = (exact(np.ones(n)) if c is None else c for c, n in zip((rows, columns), matrix.shape, strict=True))
     sizes, widths = np.empty(len(matrix)), np.zeros(len(matrix))
     for here in panels(len(matrix), ROWS_AT_A_TIME):
-        own = np.abs(matrix[here])
-        sizes[here] = (own * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
+        magnitudes = np.abs(matrix[here])
+        sizes[here] = (magnitudes * (np.abs(b.mid) + b.rad)).max(axis=1, initial=0.0)
         if not b.is_exact:
-            widths[here] = (own * b.rad).max(axis=1, initial=0.0)
+            widths[here] = (magnitudes * b.rad).max(axis=1, initial=0.0)
     if radii is not None:
         more = radii * float((np.abs(b.mid) + b.rad).max(initial=0.0)) * GROW
         sizes, widths = sizes + more, widths + more
@@ -166,7 +166,7 @@ def div(a: Ball, b: Ball) -> Ball:
 
 
 def power(a: Ball, b: Ball) -> Ball:
-    """Whole powers by products, other ones of what is nonnegative by their ends; one exponent at a time."""
+    """Powers: whole ones by products, others of nonnegative numbers by their ends; one exponent at a time."""
     if b.mid.ndim:
         shape = np.broadcast_shapes(a.shape, b.shape)
         bases, exponents = (
@@ -205,7 +205,7 @@ def power(a: Ball, b: Ball) -> Ball:
 
 
 def _squared(a: Ball) -> Ball:
-    """The square of a number, by its ends: around the square of a wide one's middle the lower is lost."""
+    """The square of a number, by its ends: a ball around the square of the midpoint loses the lower end."""
     low, high = float(a.lower), float(a.upper)
     low = max(low, 0.0)
     ends = np.nextafter(low * low, 0.0), np.nextafter(high * high, np.inf)
@@ -213,7 +213,7 @@ def _squared(a: Ball) -> Ball:
 
 
 def sqrt(a: Ball) -> Ball:
-    """The root of what is nonnegative; an argument that can only be negative has none."""
+    """The root of nonnegative numbers; an argument that can only be negative has none."""
     high = a.mid + a.rad
     mid = np.sqrt(np.clip(a.mid, 0.0, None))
     ends = np.sqrt(np.clip(a.mid - a.rad, 0.0, None)), np.sqrt(np.clip(high, 0.0, None))
@@ -257,28 +257,28 @@ def total(a: Ball, axis: int | None = None) -> Ball:
 
 
 def lengths(a: Array, axis: int) -> Array:
-    """Lengths along an axis, at most."""
+    """Upper bounds on lengths along an axis."""
     squares = np.einsum("i...,i...->..." if axis == 0 else "ij,ij->i", a, a)  # without a second matrix
     return np.asarray(np.sqrt(squares) * GROW + SMALLEST_ROOT * np.sqrt(a.shape[axis]))
 
 
 def norm(a: Ball) -> float:
-    """At least the Frobenius norm of every matrix in the ball."""
+    """An upper bound on the Frobenius norm of every matrix in the ball."""
     return frobenius(np.abs(a.mid) + a.rad)
 
 
 def frobenius(a: Array) -> float:
-    """At least the Frobenius norm, where squares are too small or too large for floats, too."""
+    """An upper bound on the Frobenius norm, even where squares are too small or too large for floats."""
     with np.errstate(over="ignore"):
-        found = float(np.linalg.norm(a))
-    if found < np.sqrt(SMALLEST_ROOT) or not found < 1.0 / SMALLEST_ROOT:
+        length = float(np.linalg.norm(a))
+    if length < np.sqrt(SMALLEST_ROOT) or not length < 1.0 / SMALLEST_ROOT:
         top = float(np.abs(a).max(initial=0.0))
-        found = float(np.linalg.norm(a / top)) * top if 0 < top < np.inf else top
-    return float(np.nextafter(found * GROW, np.inf)) if found else 0.0
+        length = float(np.linalg.norm(a / top)) * top if 0 < top < np.inf else top
+    return float(np.nextafter(length * GROW, np.inf)) if length else 0.0
 
 
 def product_radii(a: Array, b: Array) -> Array:
-    """What the rounding of A @ B may come to in any entry of each row, of exact matrices."""
+    """A bound on the rounding of A @ B in any entry of each row, for exact matrices."""
     return gamma(a.shape[1]) * lengths(a, 1) * float(lengths(b, 0).max(initial=0.0)) * GROW + TINY
 
 
@@ -302,7 +302,7 @@ def trace(a: Ball) -> Ball:
 
 
 def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
-    """Largest or smallest entry: moves by at most the largest radius."""
+    """The largest or smallest entry: it moves by at most the largest radius."""
 
     def rule(a: Ball, axis: int | None = None) -> Ball:
         return Ball(np.asarray(pick(a.mid, axis=axis)), np.asarray(np.max(a.rad, axis=axis)))
@@ -311,7 +311,7 @@ def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
 
 
 def larger(a: Ball, b: Ball) -> Ball:
-    """The larger one, entry by entry: moves by at most the larger radius."""
+    """The larger one, entry by entry: it moves by at most the larger radius."""
     return Ball(np.maximum(a.mid, b.mid), np.maximum(a.rad, b.rad))
 
 
@@ -326,5 +326,5 @@ def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:
 
 
 def joined(parts: Sequence[Ball]) -> Ball:
-    """One below the other, or after it."""
+    """The parts one below the other, or one after the other."""
     return Ball(np.concatenate([part.mid for part in parts]), np.concatenate([part.rad for part in parts]))

@@ -1,14 +1,10 @@
 """Functions of matrices that numpy lacks, and products without matrices that need not be formed.
 
-Functions of matrices and vectors by which atoms are evaluated, where numpy's own do not serve.
+Atoms are evaluated by these functions of matrices and vectors. numpy lacks some, such as ``polar``; others,
+such as ``eye`` and ``diag``, also refuse a number that is no size, or an array that does not fit in memory.
 
-numpy lacks some, as ``polar``; others, as ``eye`` and ``diag``, also refuse what is no size or
-does not fit in memory.
-
-Matrix products without the matrices that need not be formed.
-
-``diag(v)`` in a product scales rows or columns, an identity changes nothing, and of a product that only
-``diag`` or ``trace`` asks for the diagonal is enough.
+In a product ``diag(v)`` scales rows or columns, an identity changes nothing, and where only ``diag`` or
+``trace`` needs the product, its diagonal is enough.
 """
 
 from __future__ import annotations
@@ -29,11 +25,11 @@ from mmopt.numerics.pseudoinverse import eigen
 # An eigenvalue of a psd variable is raised to this part of the largest before anything is
 # evaluated: the inverse then exists, and the change is charged to the objective.
 EIGENVALUE_FLOOR = 1e-10
-# Queries lie in the range of a singular matrix when no more than this part of them is beside it: rounding.
+# Queries lie in the range of a singular matrix when no more than this part of them is outside: rounding.
 RANGE_TOLERANCE = 1e-12
 # A multiplier of an interior-point method that is really zero is far below this part of the largest.
 CLEAR_MULTIPLIER = 1e-3
-# A length below it may have lost squares that are no floats.
+# A length below this may have lost squares that are too small for a float.
 LEAST_LENGTH = 1e-140
 
 
@@ -45,26 +41,26 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
 
 
 def eigenvectors(gram: Array) -> Array:
-    """Eigenvectors of a symmetric matrix, which is written over, ascending; takes the least memory."""
+    """Eigenvectors of a symmetric matrix, which is overwritten, ascending; needs the least memory."""
     return np.asarray(scipy.linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evr")[1])
 
 
 def symmetric_part(matrix: Array) -> Array:
-    """(M + Mᵀ) / 2; the matrix itself where that is the same."""
+    """(M + Mᵀ) / 2; the matrix itself where it is equal."""
     return matrix if np.array_equal(matrix, matrix.T) else (matrix + matrix.T) / 2
 
 
 def is_definite(matrix: Array, least: float = 0.0) -> bool:
     """Whether Cholesky's algorithm finds no eigenvalue of a symmetric matrix at or below ``least``.
 
-    It may miss one by rounding, by n ε times the trace. Only one triangle is read.
+    It may miss one by rounding, within n ε times the trace. Only one triangle is read.
     """
     if not np.isfinite(least):
         return False
     shifted = np.array(matrix, dtype=float, order="C").T
     np.einsum("ii->i", shifted)[:] -= least
-    found, failed = scipy.linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
-    return not failed and bool(np.isfinite(np.diagonal(found)).all())
+    triangle, failed = scipy.linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+    return not failed and bool(np.isfinite(np.diagonal(triangle)).all())
 
 
 def lowest_eigenvalue(parts: Iterable[Array]) -> float:
@@ -76,7 +72,7 @@ def lowest_eigenvalue(parts: Iterable[Array]) -> float:
 def _whole(value: float, least: int, what: str, dims: int = 0) -> int:
     """A whole number that a program computed, cut off after the point: of entries in each of the dimensions.
 
-    OptionError for none or one below the least; TooLargeError beyond a quarter of what an array may take.
+    OptionError unless it is finite and at least the least; TooLargeError beyond a quarter of the limit.
     """
     if not least <= value < np.inf:
         raise OptionError(f"the size of this {what} is {value:g}, expected a number of at least {least}")
@@ -140,9 +136,9 @@ def inv(matrix: Array) -> Array:
 def root(matrix: Array) -> Array:
     """The symmetric psd square root; a row of zeros keeps its zeros."""
     values, vectors = eigh(matrix)
-    found = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+    square_root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
     used = matrix.any(axis=0)
-    return np.where(np.outer(used, used), found, 0.0)
+    return np.where(np.outer(used, used), square_root, 0.0)
 
 
 def factor(matrix: Array) -> Array:
@@ -174,7 +170,7 @@ def polar(matrix: Array) -> Array:
 
 
 def psd_floor(matrix: Array, largest: float | None = None) -> Array:
-    """The symmetric part, eigenvalues at least ``EIGENVALUE_FLOOR`` times ``largest`` (None: its own)."""
+    """The symmetric part, eigenvalues at least ``EIGENVALUE_FLOOR`` times ``largest`` (None: its largest)."""
     symmetric = symmetric_part(matrix)
     # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
     if is_definite(
@@ -191,14 +187,14 @@ def psd_floor(matrix: Array, largest: float | None = None) -> Array:
 
 
 def stack(top: Array, bottom: Array) -> Array:
-    """One matrix on the other; rows of zeros are left out, they measure nothing."""
+    """One matrix on the other, without rows of zeros, which measure nothing."""
     require_memory((len(top) + len(bottom), top.shape[1]), "stack of two matrices", share=2)
     parts = [(part, (part != 0.0).any(axis=1)) for part in (top, bottom)]
     return np.vstack([part if kept.all() else part[kept] for part, kept in parts])
 
 
 def used_rows(matrix: Array, amount: Array) -> Array:
-    """The rows whose amount is not zero (in floats, next to the largest)."""
+    """The rows whose amount is not zero (in floats, relative to the largest)."""
     used = amount > len(amount) * EPS * amount.max(initial=0.0)
     return matrix if used.all() else np.asarray(matrix[used])
 
@@ -240,7 +236,7 @@ def support(entries: Array) -> Array:
 
 
 def as_block(entry: Array, is_row: bool) -> Array:
-    """A number, vector or matrix as it stands in a block matrix."""
+    """A number, vector or matrix as a block of a block matrix."""
     if entry.ndim == 0:
         return entry.reshape(1, 1)
     if entry.ndim == 1:
@@ -257,14 +253,14 @@ def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
 
 
 def length(a: Array, axis: int | None = None) -> Any:
-    """The root of the sum of squares; of numbers whose squares are next to nothing scaled, so that 0 is 0."""
-    found = np.sqrt(np.sum(np.square(a), axis=axis))
-    if np.all(found > LEAST_LENGTH):
-        return found
+    """The root of the sum of squares; numbers with tiny squares are scaled first, so that only 0 gives 0."""
+    lengths = np.sqrt(np.sum(np.square(a), axis=axis))
+    if np.all(lengths > LEAST_LENGTH):
+        return lengths
     largest = np.max(np.abs(a), axis=axis, keepdims=True, initial=0.0)
     size = np.where(largest > 0, largest, 1.0)
     scaled = np.sqrt(np.sum(np.square(a / size), axis=axis)) * np.squeeze(size, axis=axis)
-    return np.where(found > LEAST_LENGTH, found, scaled)[()]
+    return np.where(lengths > LEAST_LENGTH, lengths, scaled)[()]
 
 
 def logsumexp(a: Array, axis: int | None = None) -> Any:
@@ -273,7 +269,7 @@ def logsumexp(a: Array, axis: int | None = None) -> Any:
 
 
 def logdet(matrix: Array) -> float:
-    """The logarithm of the determinant of a psd matrix; -inf where rounding may have made it positive."""
+    """The logarithm of the determinant of a psd matrix; -inf where it may be positive only by rounding."""
     diagonal = np.diagonal(matrix)
     if not (np.isfinite(matrix).all() and (diagonal > 0).all()):
         return -float("inf")
@@ -299,7 +295,7 @@ def sigma_max(matrix: Array) -> float:
 
 
 def huber(a: Any, limit: float) -> Any:
-    """The square up to the limit, beyond it the straight line that goes on with the same slope."""
+    """The square up to the limit, beyond it the straight line with the same slope."""
     near = np.minimum(np.abs(a), limit)
     return near * (2.0 * np.abs(a) - near)
 
@@ -345,7 +341,7 @@ def whole(a: Array | Diagonal) -> Array:
 
 
 def solved(left: Array | Diagonal | None, matrix: Array, right: Array | Diagonal | None) -> Array:
-    """``left @ inv(matrix) @ right``, where None stands for nothing; infinite where there is no inverse."""
+    """``left @ inv(matrix) @ right``, where None is no factor; infinite where there is no inverse."""
     if right is None:
         return inv(matrix) if left is None else solve(matrix.T, whole(left).T).T
     behind = solve(matrix, whole(right))

@@ -1,7 +1,7 @@
 """Sums, products, roots and column norms rounded outward, and sums over participation patterns.
 
-Rounded outward: sums, products, roots and column norms that are proved to be at least the exact value; and
-printed figures, to one side.
+Sums, products, roots and column norms are proved to be at least the exact value; printed figures are rounded
+to one side.
 
 The rounding error of one sum or product is itself a float and is computed exactly (Knuth's two-sum, Dekker's
 product; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §4.3): a result that was rounded
@@ -12,11 +12,10 @@ Floating-point summation of p nonnegative terms, in any order, has relative erro
 A computed sum is therefore multiplied by 1 + 4 p u, which exceeds 1 / (1 - γ_p) for p u < 1/8, and every
 rounded operation after that is followed by a step to the next float.
 
-The largest sums over participation patterns: which steps of a stream one person may be in.
-
-A pattern is a set of at most k of the steps 0, …, n - 1, any two of them at least b apart; every subset of a
-pattern is one too. Weights are not negative, so that a sum grows with the pattern, and are doubles or exact
-integers: the caller has seen to it that the result fits, and rounds a sum of doubles up.
+A participation pattern is the steps of a stream in which one person may be: a set of at most k of the steps
+0, …, n - 1, any two of them at least b apart; every subset of a pattern is one too. Weights are not negative,
+so that a sum grows with the pattern, and are doubles or exact integers: the caller makes sure that the result
+fits, and rounds a sum of doubles up.
 """
 
 from __future__ import annotations
@@ -136,11 +135,11 @@ def not_below(sums: Array, terms: int | Array) -> Array:
 
 
 def rounded(value: float | str | None, digits: int, *, up: bool, layout: str = "g") -> str:
-    """A figure to so many significant digits, never below what it stands for; never above, if not ``up``.
+    """A figure to so many significant digits, never below its value; never above, if not ``up``.
 
-    It looks as ``:.6g`` makes it look (or, with layout "e", ``:.1e`` for two digits), and keeps its digits
-    where these say it exactly; ``-`` for None. A double stands for all its digits, so that 0.1 is a little
-    more than that; a text for the number that it states. At most 15 digits, which a double returns.
+    The layout is that of ``:.6g`` (or, with layout "e", of ``:.1e`` for two digits), and digits that are
+    exact are kept; ``-`` for None. A double means all its digits, so that 0.1 is a little more than that; a
+    text means the number that it states. At most 15 digits, which a double returns.
     """
     if value is None:
         return "-"
@@ -162,7 +161,7 @@ def largest_difference(matrix: Array, norm: int) -> float:
     Exactly 0 when all columns are equal; exact on small integers as ``column_norms``. For norm 2 and a large
     matrix the differences come from the Gram matrix when its error bound is below 1e-10 of the result.
     """
-    columns = np.unique(matrix.T + 0.0, axis=0)  # equal columns differ by nothing
+    columns = np.unique(matrix.T + 0.0, axis=0)  # equal columns have no difference
     rows, exponent = _scaled(columns)
     n, p = rows.shape
     if n == 1:
@@ -225,22 +224,22 @@ def _difference_by_gram(rows: Array) -> float | None:
     """Largest ‖a - b‖₂ of rows (n, p) from ‖a‖² + ‖b‖² - 2 a·b plus its error; None if that is too loose."""
     gram = rows @ rows.T
     squares = np.diag(gram)
-    found = float((squares[:, None] + squares[None, :] - 2.0 * gram).max())
+    largest = float((squares[:, None] + squares[None, :] - 2.0 * gram).max())
     # Each of four inner products errs by at most γ_p times the largest square; two more roundings.
     error = 8.0 * (rows.shape[1] + 4) * EPS * float(squares.max()) + 2.0**-900
-    if error > 1e-10 * found:
+    if error > 1e-10 * largest:
         return None
-    return float(root_up(np.nextafter(found + error, np.inf)))
+    return float(root_up(np.nextafter(largest + error, np.inf)))
 
 
 Numbers = TypeVar("Numbers", Array, Ints)
 
-_ENUMERATED = 2**21  # patterns times steps up to which all patterns are looked at
-_NEXT_TO_NOTHING = 1e-9  # of the largest entry: for so much of a bound nothing is searched
+_ENUMERATED = 2**21  # patterns times steps up to which all patterns are tried
+_NEXT_TO_NOTHING = 1e-9  # of the largest entry: no search for such a small part of a bound
 
 
 def most_steps(n: int, separation: int, at_most: int) -> int:
-    """How many steps a pattern has at most."""
+    """The largest number of steps in a pattern."""
     return min(at_most, -(-n // separation))
 
 
@@ -261,12 +260,12 @@ def largest_sums(weights: Numbers, separation: int, at_most: int) -> Numbers:
 
 
 def largest_block(weights: Numbers, separation: int, at_most: int) -> Any:
-    """At least max over patterns S of Σ_{i, j in S} w_ij, for symmetric weights (n, n).
+    """An upper bound on the max over patterns S of Σ_{i, j in S} w_ij, for symmetric weights (n, n).
 
-    Exact where there are few patterns, which are all looked at, or w_ij = 0 from |i - j| = b on. Else with
+    Exact where there are few patterns, which are all tried, or w_ij = 0 from |i - j| = b on. Else with
     h_i = max over S that have i of Σ_{j in S} w_ij, the sum over S is at most Σ_{i in S} h_i: the largest of
     these (as Choquette-Choo et al., (Amplified) Banded Matrix Factorization, NeurIPS 2023).
-    Entries beyond b that are next to nothing are taken k - 1 times at their largest.
+    Tiny entries beyond b are counted k - 1 times at their largest.
     """
     n, most = len(weights), most_steps(len(weights), separation, at_most)
     count = sum(math.comb(n - (c - 1) * (separation - 1), c) for c in range(1, most + 1))
@@ -274,7 +273,7 @@ def largest_block(weights: Numbers, separation: int, at_most: int) -> Any:
         return _enumerated(weights, separation, most)
     steps = np.arange(n)
     others = np.where(np.abs(steps[:, None] - steps) >= separation, weights, 0).astype(weights.dtype)
-    added = (most - 1) * others.max(axis=1)  # where nothing but rounding stands there, that is enough
+    added = (most - 1) * others.max(axis=1)  # enough where these entries are only rounding
     large = added > _NEXT_TO_NOTHING * np.diag(weights).max()
     added[large] = largest_sums(others[large], separation, most - 1)
     return largest_sums(np.diag(weights) + added, separation, most)
@@ -296,7 +295,7 @@ def _enumerated(weights: Numbers, separation: int, most: int) -> Any:
 
 
 def participation_norm(matrix: Array, norm: int, separation: int, at_most: int) -> float:
-    """At least the largest norm of Σ_{i in S} a_i s_i over patterns S of columns of (p, n), |s_i| <= 1.
+    """An upper bound on the norm of Σ_{i in S} a_i s_i over patterns S of columns of (p, n), |s_i| <= 1.
 
     Norm 1: max over S of Σ ‖a_i‖₁, exact where the columns of a pattern agree in their signs. Norm 2: the
     square is Σ_{i, j in S} s_i s_j X_ij with X = AᵀA, so at most Σ |X_ij|: ``largest_block``. That holds for
@@ -308,12 +307,12 @@ def participation_norm(matrix: Array, norm: int, separation: int, at_most: int) 
     lengths, terms = column_norms(scaled, norm), len(matrix) + 8
     most = most_steps(matrix.shape[1], separation, at_most)
     if norm == 1:
-        found = not_below(largest_sums(lengths, separation, at_most), most + 1)
+        bound = not_below(largest_sums(lengths, separation, at_most), most + 1)
     else:
         # An inner product of p terms loses less than p EPS / 2 of the product of lengths (Higham, §3.1).
         gram = np.abs(scaled.T @ scaled) + EPS * terms * np.multiply.outer(lengths, lengths)
         np.fill_diagonal(gram, times_up(lengths, lengths))
         squared = largest_block(gram, separation, at_most)
-        found = root_up(not_below(np.asarray(squared), most * most + 8))
+        bound = root_up(not_below(np.asarray(squared), most * most + 8))
     with np.errstate(over="ignore"):  # infinity is a bound too
-        return float(np.nextafter(np.ldexp(found, exponent), np.inf)) if matrix.any() else 0.0
+        return float(np.nextafter(np.ldexp(bound, exponent), np.inf)) if matrix.any() else 0.0

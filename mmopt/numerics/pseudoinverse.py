@@ -1,13 +1,13 @@
 """Pseudo-inverse, rank and singular vectors of matrices.
 
-Pseudo-inverse and rank without a singular value decomposition where a cheaper proof of full rank is at hand:
+Pseudo-inverse and rank need no singular value decomposition where there is a cheaper proof of full rank:
 orthogonal rows (eigen-queries, wavelets), then a well-conditioned triangle.
 
-Singular vectors from the eigenvectors of a Gram matrix, the small ones too; its spectrum from its root.
+Singular vectors, the small ones too, come from the eigenvectors of a Gram matrix; its spectrum from its root.
 Squaring costs half of the digits, so that of K V with V the eigenvectors of KᵀK only the columns that are not
-short next to the longest are near singular vectors times singular values. The short ones are freed of what
-they have of the others and decomposed once more, among themselves, and so on: where sizes spread over many
-decades small singular values come out right next to themselves, not only next to the largest.
+short relative to the longest are near singular vectors times singular values. From the short ones their parts
+along the others are removed, and they are decomposed once more, among themselves, and so on: where sizes
+spread over many decades, small singular values are right relative to themselves, not only to the largest.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ FAINT = 1e-9
 
 
 def graded(y: LibraryArray, vectors: LibraryArray) -> tuple[LibraryArray, int]:
-    """Directions, and lengths (p,), of the columns of Y = K V, from the shortest on; both are written over.
+    """Directions, and lengths (p,), of the columns of Y = K V, from the shortest on; both are overwritten.
 
-    y : (q, p), K V in any order of memory; afterwards its columns are nearly orthonormal. What is no more
-        than rounding has the direction 0.
-    vectors : V (p, p), eigenvectors of KᵀK in ascending order. The first ones are turned among themselves.
+    y : (q, p), K V in any order of memory; afterwards its columns are nearly orthonormal. A column that is
+        only rounding has the direction 0.
+    vectors : V (p, p), eigenvectors of KᵀK in ascending order. The first ones are rotated among themselves.
 
-    Returns the lengths, and the number of the vectors that were turned.
+    Returns the lengths, and the number of the vectors that were rotated.
     """
     xp = namespace(y)
     sizes = lengths(y)
@@ -65,19 +65,19 @@ def graded(y: LibraryArray, vectors: LibraryArray) -> tuple[LibraryArray, int]:
 
 
 def eigen(gram: LibraryArray) -> tuple[LibraryArray, LibraryArray]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is written over: memory.
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is overwritten: memory.
 
     Raises
     ------
     numpy.linalg.LinAlgError : the algorithm does not converge.
     """
     if not isinstance(gram, np.ndarray):
-        found = namespace(gram).linalg.eigh(gram)
-        return found[0], found[1]
+        result = namespace(gram).linalg.eigh(gram)
+        return result[0], result[1]
     values, vectors, failed = scipy.linalg.lapack.dsyevd(gram.T, lower=1, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError("eigenvalues did not converge")
-    return values, _transposed(vectors.T)  # LAPACK's order of memory is slow where rows are taken
+    return values, _transposed(vectors.T)  # LAPACK's order of memory is slow for access by rows
 
 
 def _transposed(square: LibraryArray) -> LibraryArray:
@@ -108,20 +108,20 @@ def spectrum(root: LibraryArray) -> tuple[LibraryArray, LibraryArray]:
         _, columns = scipy.linalg.eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
         del gram
         rows = columns[:, ::-1].T
-        found = np.square(root @ rows.T).sum(axis=0)
-        if found.min() >= FAINT * found.max():
-            order = np.argsort(-found, kind="stable")
-            return found[order], rows[order]
+        squares = np.square(root @ rows.T).sum(axis=0)
+        if squares.min() >= FAINT * squares.max():
+            order = np.argsort(-squares, kind="stable")
+            return squares[order], rows[order]
         del columns, rows
     values, rows = svd(root)
     return np.square(values), rows
 
 
 # Rows of unit length are orthogonal when their Gram matrix is the identity to this, in the Frobenius norm:
-# the pseudo-inverse that is used then is off by no more, relatively.
+# the pseudo-inverse that is used then has no larger relative error.
 ORTHOGONAL = 1e-12
-# A triangle whose reciprocal condition is estimated above this has full rank: estimates are seldom off by
-# more than ten, and the smallest singular value that counts is at some 1e-12 of the largest.
+# A triangle whose reciprocal condition is estimated above this has full rank: estimates are seldom wrong by
+# more than a factor of ten, and the smallest singular value that counts is at some 1e-12 of the largest.
 FULL = 1e-7
 CLEAR = 1e-4  # and above this loses nothing by being squared
 FEW = 2**9  # entries of a matrix whose rank is computed in fractions
@@ -129,7 +129,7 @@ EVEN, SMALL = 0.05, 128  # up to so many columns coordinates cost little, and so
 
 
 def pinv(matrix: Array) -> Array:
-    """The pseudo-inverse; singular values count as zero as they do for strategies and workloads."""
+    """The pseudo-inverse; singular values count as zero by the same rule as for strategies and workloads."""
     if matrix.shape[0] > matrix.shape[1]:
         return np.asarray(pinv(matrix.T).T)
     squares = _orthogonal(matrix)
@@ -156,9 +156,9 @@ def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
     Aᵀ = Q T gives D = Q T⁻ᵀ. Else from the singular value decomposition: D = V/s, where singular values
     below 8 max(p, n) ε times the largest count as zero.
     """
-    found = _factors_by_qr(matrix)
-    if found is not None:
-        return found
+    factors = _factors_by_qr(matrix)
+    if factors is not None:
+        return factors
     values, rows = svd(matrix, full=True)
     k = int(counted(values, matrix.shape).sum())
     return (rows[:k] / values[:k, None]).T, rows[k:].T
@@ -173,14 +173,14 @@ def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
         return None if inverse is None else (inverse, np.zeros((n, 0)))
     columns, triangle = scipy.linalg.qr(matrix.T)
     inverse = _inverse_of_triangle(triangle[:p])
-    # The null space is copied: as a part of the columns it would keep all of them.
+    # The null space is copied: a view would keep all columns in memory.
     return None if inverse is None else (columns[:, :p] @ inverse.T, columns[:, p:].copy())
 
 
 def _inverse_of_triangle(triangle: Array) -> Array | None:
     """T⁻¹ of an upper triangle whose condition is below ``1 / FULL``; else None."""
     turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
-    with np.errstate(over="ignore"):  # an inverse beyond numbers is none
+    with np.errstate(over="ignore"):  # an inverse that overflows is none
         is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < 1 / FULL
     if singular or not is_clear:
         return None
@@ -193,7 +193,7 @@ def rank(matrix: Array) -> int:
 
 
 def has_full_rank(matrix: Array) -> bool:
-    """Whether the rank is clearly ``min(shape)``; False leaves it open."""
+    """Whether the rank is clearly ``min(shape)``; False: undecided."""
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
     return bool(np.isfinite(wide).all()) and (
         _orthogonal(wide) is not None or _is_full(scipy.linalg.qr(wide.T, mode="r", check_finite=False)[0])
@@ -201,7 +201,7 @@ def has_full_rank(matrix: Array) -> bool:
 
 
 def has_independent_columns(matrix: Array) -> bool:
-    """Whether a QR factorisation shows full column rank beyond doubt; False: not known."""
+    """Whether a QR factorisation shows full column rank beyond doubt; False: undecided."""
     p, n = matrix.shape
     return p >= n and _is_full(qr(matrix))
 
@@ -223,13 +223,13 @@ def row_basis(matrix: Array) -> Array:
 
 def has_rank(matrix: Array, kept: int) -> bool:
     """Whether the rank is proved to be at most this: by equal columns and zeros, or in fractions if few."""
-    own = np.unique(matrix[:, matrix.any(axis=0)], axis=1)
-    if min(own.shape) <= kept:
+    distinct = np.unique(matrix[:, matrix.any(axis=0)], axis=1)
+    if min(distinct.shape) <= kept:
         return True
-    if own.size > FEW or not np.isfinite(own).all():
+    if distinct.size > FEW or not np.isfinite(distinct).all():
         return False
-    rows = [[Fraction(x) for x in row] for row in own.tolist()]
-    for column in range(own.shape[1]):
+    rows = [[Fraction(x) for x in row] for row in distinct.tolist()]
+    for column in range(distinct.shape[1]):
         pivot = next((row for row in rows if row[column]), None)
         if pivot is None:
             continue
@@ -247,7 +247,7 @@ def _orthogonal(matrix: Array) -> Array | None:
     if not (np.isfinite(squares).all() and squares.min(initial=1.0) > 0):
         return None
     if squares.min(initial=1.0) < FULL**2 * squares.max(initial=0.0):
-        return None  # what counts as zero next to the largest is not decided here
+        return None  # whether small rows count as zero relative to the largest is not decided here
     norms = np.sqrt(squares)
     gram /= norms
     gram /= norms[:, None]

@@ -1,32 +1,29 @@
 """Arrays that split into components, and arrays over cells too many to list.
 
-Matrices and vectors that a symmetry splits into components with multiplicities.
+A group of (signed) permutations of the coordinates of R^N splits it into components κ with multiplicities:
+the component has a dimension d_κ and occurs μ_κ times. One small matrix X_κ (d_κ, d_κ) per component then
+determines a matrix that commutes with the group (Schur's lemma), and one number per orbit of coordinates a
+vector that the group leaves unchanged. N may be 10^50; no array has size N.
 
-A group of (signed) permutations of the coordinates of R^N splits it into components κ: the component has a
-dimension d_κ and stands there μ_κ times. A matrix that commutes with the group is then known by one small
-matrix X_κ (d_κ, d_κ) per component (Schur's lemma), and a vector that the group leaves alone by one number
-per orbit of coordinates. N may be 10^50; nothing of size N is held.
-
-Parts and values are numpy arrays, or anything else that a caller computes with (balls with error bounds).
+Parts and values are numpy arrays, or any other numbers of a caller (balls with error bounds).
 
 Components that are left out are zero in every matrix. ``diag(level)`` therefore means its projection on the
 kept components; it commutes with invariant matrices, so diag(X) <= 1 survives where a repair adds one. Such a
-projection is a contraction, and on the kept components nothing changes.
+projection is a contraction, and changes nothing on the kept components.
 
-For a square matrix X on a space with labels, the diagonal is the same at all coordinates of orbit o:
-Σ_κ μ_κ / size_o Σ_{a: label of a in κ is o} X_κ[a, a]. Traces and nuclear norms are Σ_κ μ_κ (that of the
-part), the sum of a level vector is Σ_o size_o value_o, and diag(level) has the parts diag(values[labels_κ]).
+For a square matrix X on a space with labels, the diagonal is the same at all coordinates of orbit o: Σ_κ μ_κ
+/ size_o Σ_{a: label of a in κ is o} X_κ[a, a]. Traces and nuclear norms are Σ_κ μ_κ times those of the parts,
+the sum of a level vector is Σ_o size_o value_o, and diag(level) has the parts diag(values[labels_κ]).
 
-Cells that are too many to list: matrices and vectors over them, known by a span of functions of the cells.
-
+Matrices and vectors over cells that are too many to list are represented in a span of functions of the cells.
 Let the rows of B (r, n) be functions of n cells, orthonormal under the uniform measure: B Bᵀ = n I. A space
-of such cells splits into components as any other does (``split_arrays``), without coordinates:
+of such cells splits into components like any other, without coordinates:
 
 - The matrix X = Bᵀ N B is a ``Split`` on it with the parts of N, queries W = R B one with those of R. Then
   W X⁺ Wᵀ = R N⁻¹ Rᵀ, as if B were orthonormal. No other product runs over the cells: it would take n.
-- The diagonal of X is a ``Profile``. It is a function of the cells whose largest entry alone is known.
-- Multipliers of the cells are a ``Measure`` d. Known are their sum and moments Q = B diag(d) Bᵀ, by a root J
-  of these: the singular values of W diag(√d) are those of R J.
+- The diagonal of X is a ``Profile``: a function of the cells of which only the largest entry is bounded.
+- Multipliers of the cells are a ``Measure`` d. Only their sum and moments Q = B diag(d) Bᵀ are computed, by a
+  root J of these: the singular values of W diag(√d) are those of R J.
 """
 
 from __future__ import annotations
@@ -55,11 +52,11 @@ class Space:
 
     Parameters
     ----------
-    multiplicities : (K,) how often each component stands there; whole numbers, as floats.
+    multiplicities : (K,) how often each component occurs; whole numbers, as floats.
     dims : dimension of each component.
     labels : per component the orbit of each basis vector, (dims[κ],); None for an abstract space.
     sizes : (o,) number of coordinates of each orbit, as floats; None for an abstract space.
-    total : N where components are left out; None: the kept components are all there is.
+    total : N where components are left out; None: the kept components are all.
     orbits : computes ``orbit_of``; None where the coordinates are abstract.
     bases : computes ``basis``; None where the coordinates are abstract.
     """
@@ -127,7 +124,7 @@ class Space:
 
     @property
     def words(self) -> str:
-        """How it splits: "400 orbits, 96 components of size up to 400"."""
+        """The split in words: "400 orbits, 96 components of size up to 400"."""
         orbits = "abstract" if self.sizes is None else _counted(len(self.sizes), "orbit")
         return f"{orbits}, {_counted(self.count, 'component')} of size up to {self.largest}"
 
@@ -153,7 +150,7 @@ class Split:
 
     @property
     def multiplicities(self) -> Any:
-        """(K,) how often each part stands in the matrix."""
+        """(K,) how often each part occurs in the matrix."""
         return self.columns.multiplicities
 
     @property
@@ -183,7 +180,7 @@ class Unlisted:
     """A vector over coordinates that are not listed, with the ``space`` of these (``spanned_cells``)."""
 
     space: Space
-    arrays: tuple[Any, ...]  # what it is made of
+    arrays: tuple[Any, ...]  # its content
     is_listed: ClassVar[bool] = False
 
     @property
@@ -194,7 +191,7 @@ class Unlisted:
 
 @dataclass(frozen=True, eq=False)
 class Kronecker:
-    """The Kronecker product of vectors, or of matrices, each as it is known; ``numpy.asarray`` forms it."""
+    """The Kronecker product of vectors, or of matrices, kept as factors; ``numpy.asarray`` forms it."""
 
     parts: tuple[Any, ...]
 
@@ -228,7 +225,7 @@ def lift(value: Split | Level) -> Array:
 
 
 def _bases(space: Space) -> list[scipy.sparse.csr_array]:
-    if space.bases is not None or space.labels is not None:  # coordinates that are not known are refused
+    if space.bases is not None or space.labels is not None:  # unknown coordinates are refused
         return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
     widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
     starts = np.cumsum([0, *widths])
@@ -252,29 +249,29 @@ def floored(matrix: Split | Array) -> Any:
 
 
 def is_structured(value: Any) -> bool:
-    """Whether a value is known by components or levels, or is a vector over what is not listed."""
+    """Whether a value is by components or levels, or is a vector over cells that are not listed."""
     return isinstance(value, Split | Level | Unlisted)
 
 
 def as_value(value: Any) -> Any:
-    """An array of floats; what is split stays so."""
+    """An array of floats; a split value is not changed."""
     return value if is_structured(value) else np.asarray(value, dtype=float)
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers as floats, everything else as it is: what the evaluator takes."""
+    """Values for the evaluator: numbers as floats, everything else unchanged."""
     return {n: v if is_structured(v) or np.ndim(v) else float(v) for n, v in values.items()}
 
 
 def arrays_of(value: Any) -> tuple[Any, ...]:
-    """What a value is made of: itself, its parts, or the values of its orbits."""
+    """The arrays of a value: itself, its parts, or the values of its orbits."""
     if isinstance(value, Unlisted):
         return value.arrays
     return value.parts if isinstance(value, Split) else (value.values if isinstance(value, Level) else value,)
 
 
 def each_array(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with each of its arrays changed; what is not listed stays as it is."""
+    """The value with each of its arrays changed; one over cells that are not listed is returned unchanged."""
     if isinstance(value, Split):
         return replace(value, parts=tuple(map(change, value.parts)))
     if isinstance(value, Unlisted):
@@ -283,7 +280,7 @@ def each_array(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether all entries are."""
+    """Whether all entries are finite."""
     return all(bool(np.isfinite(array).all()) for array in arrays_of(value))
 
 
@@ -296,20 +293,20 @@ def absolute_sum(value: Any) -> float:
     return float(np.abs(value).sum())
 
 
-# Relative, of arrays that stand for the same thing (a strategy's Gram matrix, the givens of a step).
+# The relative difference of arrays that count as equal (a strategy's Gram matrix, the givens of a step).
 CLOSE_ARRAY = 1e-8
 
 
-def same_array(stated: Any, found: Any) -> bool:
+def same_array(stated: Any, computed: Any) -> bool:
     """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
-    if stated is None or found is None:
-        return stated is found
-    if not (isinstance(stated, np.ndarray) and isinstance(found, np.ndarray)):
-        return _same_parts(stated, found, CLOSE_ARRAY)
-    if np.shape(stated) != np.shape(found) or not np.isfinite(stated).all():
+    if stated is None or computed is None:
+        return stated is computed
+    if not (isinstance(stated, np.ndarray) and isinstance(computed, np.ndarray)):
+        return _same_parts(stated, computed, CLOSE_ARRAY)
+    if np.shape(stated) != np.shape(computed) or not np.isfinite(stated).all():
         return False
-    off = float(np.linalg.norm(np.asarray(stated) - found))
-    return off <= CLOSE_ARRAY * float(np.linalg.norm(found))
+    off = float(np.linalg.norm(np.asarray(stated) - computed))
+    return off <= CLOSE_ARRAY * float(np.linalg.norm(computed))
 
 
 def _same_parts(one: Any, two: Any, close: float) -> bool:
@@ -325,7 +322,7 @@ def _same_parts(one: Any, two: Any, close: float) -> bool:
 
 
 class Moments(NamedTuple):
-    """What is proved of a measure: (1 - e) J Jᵀ ⪯ Q ⪯ (1 + e) J Jᵀ of every component, J (d, d) its root.
+    """Proved bounds on a measure: (1 - e) J Jᵀ ⪯ Q ⪯ (1 + e) J Jᵀ of every component, J (d, d) its root.
 
     offs : e of each component; infinity where nothing is proved. total : the sum of the measure.
     """
@@ -343,25 +340,25 @@ class Spanned(Space, ABC):
 
     @abstractmethod
     def largest_entry(self, parts: Sequence[Array]) -> float:
-        """At least the largest entry of the diagonal of Bᵀ N B, N = ``parts`` symmetric; rounded up."""
+        """An upper bound on the entries of the diagonal of Bᵀ N B, N = ``parts`` symmetric; rounded up."""
 
     @property
     @abstractmethod
     def longest(self) -> float:
-        """At least the largest squared length of a column of B: ``largest_entry`` of the identity."""
+        """An upper bound on the squared length of a column of B: ``largest_entry`` of the identity."""
 
     @abstractmethod
     def moments(self, mixture: Any) -> Moments:
-        """Of a measure, as ``Measure`` has it."""
+        """The moments of a measure, as in ``Measure``."""
 
     def root_trace(self, parts: Sequence[Array], mixture: Any) -> float | None:
-        """At most ‖W diag(√d)‖∗ for queries W with these parts, where that is known as one number; None where
-        it is asked of the roots of the moments."""
+        """A lower bound on ‖W diag(√d)‖∗ for queries W with these parts; None where it
+        follows from the roots of the moments."""
         return None
 
     @abstractmethod
     def takes(self, mixture: Any) -> bool:
-        """Whether it is a measure of these cells, of a kind whose moments are known."""
+        """Whether it is a measure of these cells, of a kind whose moments can be computed."""
 
     @property
     @abstractmethod
@@ -373,7 +370,7 @@ class Spanned(Space, ABC):
 class Profile(Unlisted):
     """The diagonal of a matrix on cells that are not listed.
 
-    largest : of its entries, a number that is at least that, or a ball that has it.
+    largest : an upper bound on its largest entry, or a ball that contains the entry.
     """
 
     space: Space
@@ -386,7 +383,7 @@ class Profile(Unlisted):
 
 @dataclass(frozen=True, eq=False)
 class Beside(Unlisted):
-    """A number less a diagonal: a function of the cells of which nothing else is known."""
+    """A number less a diagonal: a function of the cells without further structure."""
 
     space: Space
     arrays: tuple[Any, ...] = ()
@@ -420,16 +417,16 @@ class Measure(Unlisted):
 
     @cached_property
     def moments(self) -> Moments:
-        """What is proved of it, computed once. The space has to be that of the cells."""
+        """The proved moments, computed once. The space has to be that of the cells."""
         assert isinstance(self.space, Spanned)
         return self.space.moments(self.mixture)
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedQueries(Unlisted):
-    """Queries times √d, W diag(√d), of which a number is known that their nuclear norm is not below.
+    """Queries times √d, W diag(√d), with a lower bound on their nuclear norm.
 
-    ``nuclear`` alone takes them. least : that number, or a ball of it.
+    Only ``nuclear`` takes them. least : the bound, or a ball of it.
     """
 
     space: Space
@@ -439,7 +436,7 @@ class WeighedQueries(Unlisted):
 
 @dataclass(frozen=True, eq=False)
 class RootOfMeasure(Unlisted):
-    """√d of a measure, entry by entry; only ``diag`` of it is of use, beside queries."""
+    """√d of a measure, entry by entry; only ``diag`` of it is of use, in a product with queries."""
 
     measure: Measure
 

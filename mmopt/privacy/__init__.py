@@ -1,7 +1,7 @@
-"""What noise proves, and how much is needed: guarantees, calibration, noise, rounding. Never data.
+"""Guarantees that noise proves, and how much noise they need: calibration, noise, rounding. Never data.
 
 - ``guarantee.py``: privacy parameters, and the guarantee that a noise scale proves
-- ``noise.py``: what a noise is, and the least noise for a privacy, on integers or in floating point
+- ``noise.py``: the definition of a noise, and the least noise for a privacy, on integers or in floating point
 - ``table_of_noises.py``: the noises, a row each: OpenDP's samplers, costs, laws
 - ``rounding/``: strategies rounded to integers
 """

@@ -1,12 +1,11 @@
 """Privacy parameters, and the guarantee that a noise scale proves.
 
-The privacy parameters that an analyst asks for; calibration stands in ``noise.py``.
+An analyst states the privacy parameters; calibration is in ``noise.py``. A noise scale proves a guarantee,
+rounded outward: (epsilon, delta) and rho for Gaussian noise, epsilon for Laplace noise.
 
-What a noise scale proves, rounded outward: (epsilon, delta) and rho for Gaussian, epsilon for Laplace.
-
-A release adds *discrete* noise, so what it claims rests on theorems for that noise. Discrete Gaussian noise
+A release adds *discrete* noise, so its claims rest on theorems for that noise. Discrete Gaussian noise
 satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and Steinke 2020, Theorem 14). Its
-delta at an epsilon is at most each of three: what zCDP implies (the same, Corollary 13); where a row changes
+delta at an epsilon is at most each of three: the one from zCDP (the same, Corollary 13); where a row changes
 a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``); that of continuous noise
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
 noises (``table_of_noises.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
@@ -39,7 +38,7 @@ zero in every draw. exp(epsilon), which calibration needs, has no exponent from 
 
 @dataclass(frozen=True)
 class PrivacyFault:
-    """What is wrong with a set of parameters, and at which of them (``""``: at all of them)."""
+    """A mistake in a set of parameters, and which of them has it (``""``: all of them)."""
 
     field: str
     message: str
@@ -72,9 +71,9 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
 
 
 def privacy_warning(epsilon: float | None, delta: float | None, rho: float | None) -> str:
-    """What is to be said of a claim that protects next to nothing, or ""; rho counts without epsilon."""
-    # The largest release known, the United States census of 2020, took epsilon 19.6 at delta 1e-10 (rho 2.6).
-    # At rho 10 the best test of whether a row is there is right in 98.7 % of cases.
+    """A warning for a claim that protects next to nothing, or ""; rho counts without epsilon."""
+    # The largest release published, the US census of 2020, took epsilon 19.6 at delta 1e-10 (rho 2.6).
+    # At rho 10 the best test of whether the data have a row is right in 98.7 % of cases.
     limits = (
         ("epsilon", epsilon, 20.0, "the odds of a guess at a row may change by a factor of exp(epsilon)"),
         ("delta", delta, 1e-3, "with that chance a row may be published as it is"),
@@ -117,7 +116,7 @@ class Privacy(Displayed):
 
     @staticmethod
     def of(value: object) -> Privacy:
-        """The privacy that a value says: a Privacy, a dictionary of its parameters, or that of a request.
+        """The privacy that a value states: a Privacy, a dictionary of its parameters, or that of a request.
 
         Raises
         ------
@@ -143,9 +142,9 @@ class Privacy(Displayed):
                 hint=f"write Privacy(epsilon={number}), Privacy(epsilon={number}, delta=1e-6) "
                 f"or Privacy(rho={number})",
             )
-        asked = getattr(value, "privacy", None)  # of a Request, which stands above this folder
-        if isinstance(asked, Privacy):
-            return asked
+        stated = getattr(value, "privacy", None)  # of a Request, whose folder is above this one
+        if isinstance(stated, Privacy):
+            return stated
         what = "no privacy is given" if value is None else f"a {type(value).__name__} is no privacy"
         if hasattr(value, "privacy"):
             what = f"the {type(value).__name__} asks for no privacy"
@@ -165,12 +164,12 @@ class Privacy(Displayed):
 
 
 def _of_parameters(values: Mapping[Any, Any]) -> Privacy:
-    known = tuple(field.name for field in fields(Privacy))
+    names = tuple(field.name for field in fields(Privacy))
     for name in values:
-        if name not in known:
-            near = suggest(str(name), known)
+        if name not in names:
+            near = suggest(str(name), names)
             hint = near if near.startswith("did") else _BOTH
-            raise PrivacyError(f"privacy has no parameter {name!r}, expected {', '.join(known)}", hint=hint)
+            raise PrivacyError(f"privacy has no parameter {name!r}, expected {', '.join(names)}", hint=hint)
     return Privacy(**values)
 
 
@@ -308,7 +307,7 @@ def allowed_rho(privacy: Privacy) -> float:
 
 
 def allowed_epsilon(privacy: Privacy) -> float:
-    """The epsilon that Laplace noise may cost; a delta beside it is not used: epsilon-DP implies it."""
+    """The epsilon that Laplace noise may cost; a delta with it is not used: epsilon-DP implies it."""
     if privacy.epsilon is None:
         raise PrivacyError(
             f"privacy is {privacy}, and Laplace noise (a strategy of norm 1) needs an epsilon",
@@ -327,7 +326,7 @@ def float_above(value: Fraction) -> float:
 
 
 def check_approximate(epsilon: float, delta: float) -> None:
-    """PrivacyError as of a ``Privacy`` with this epsilon and delta."""
+    """Raise the PrivacyError of a ``Privacy`` with this epsilon and delta."""
     if fault := privacy_fault(epsilon, delta, None):
         raise PrivacyError(fault.message, hint=fault.hint)
 

@@ -1,19 +1,15 @@
-"""What a noise is, and the least noise for a privacy, on integers or in floating point.
+"""The definition of a noise, and the least noise for a privacy, on integers or in floating point.
 
-What a noise is: one row for each, asked wherever noise decides anything; drawn by OpenDP, or imitated.
+A noise is one row (``table_of_noises.py``), read wherever noise decides anything; OpenDP draws it. An
+imitation is seeded, and protects nothing.
 
-The rows are in ``table_of_noises.py``. The imitation is seeded, and protects nothing.
+On an integer strategy noise proves the same for any noise: the parts are measured one after the other, so
+that their costs add up; the least noise is the least whose cost is allowed. A part may be measured on a finer
+lattice (``finer``): 2^b times its integers with 2^b times the noise costs the same, and may be nearer to
+continuous noise.
 
-Calibrations in floating point, to compare with publications: continuous Gaussian noise, an older formula.
-
-What a release claims, of the discrete noise that `noise.py` draws, is in `guarantee.py` and `noise.py`.
-
-What noise on an integer strategy proves, and the least noise for that; any noise, all parts together.
-
-The parts of a strategy are measured one after the other, so that their costs add up.
-
-A part may be measured on a finer lattice (``finer``): 2^b times its integers with 2^b times the noise costs
-the same, and may be nearer to continuous noise.
+The calibrations in floating point (continuous Gaussian noise, an older formula) are for comparison with
+publications only: the claims of a release are about the discrete noise, and rest on `guarantee.py`.
 """
 
 from __future__ import annotations
@@ -44,13 +40,13 @@ from mmopt.privacy.rounding.integer_strategy import Measured, Part
 
 Parts = Sequence[Part]
 
-_TAIL = 64  # scales; a draw leaves this range with probability exp(-2000), Laplace noise exp(-64)
+_TAIL = 64  # scales; a draw is beyond this range with probability exp(-2000), Laplace noise exp(-64)
 _OPENDP_SLACK = Fraction(1, 2**48)  # OpenDP rounds each of its three operations up; leave room for that
 
 
 @dataclass(frozen=True)
 class Continuous:
-    """The noise on real numbers, as publications have it: for simulations, never for a release.
+    """The noise on real numbers, as in publications: for simulations, never for a release.
 
     scale : of a privacy and a sensitivity, for neighbours that add or remove a row; PrivacyError as
         ``Noise.allowed``. variance : at scale 1. draw : at scale 1, from numpy, for a shape.
@@ -63,7 +59,7 @@ class Continuous:
     mean: float | None = None
 
     def deviation(self, privacy: Privacy) -> float:
-        """Its standard deviation at a privacy, per unit of sensitivity; errors as ``scale``."""
+        """The standard deviation at a privacy, per unit of sensitivity; errors as ``scale``."""
         return self.scale(privacy, 1.0) * math.sqrt(self.variance)
 
 
@@ -73,12 +69,12 @@ class Noise:
 
     Attributes
     ----------
-    name : as options have it in lower case. sampler : of OpenDP, as the manifest has it.
-    norm : in which sensitivities are measured. unit : what its costs are, which add up over parts.
-    allowed : what it may cost under a privacy; PrivacyError where that is of another kind.
-    example : a privacy that it takes, as a workload file has it.
+    name : in options it is in lower case. sampler : of OpenDP, as in the manifest.
+    norm : of sensitivities. unit : of its costs, which add up over parts.
+    allowed : the cost that a privacy allows; PrivacyError for a privacy of another kind.
+    example : a privacy that it takes, as in a workload file.
     takes_targets : unit noise, to which targets refer, has scale 1.
-    theorem : what its cost rests on. implied : and beside it the (epsilon, delta) that rho implies.
+    theorem : the basis of its cost. implied : that of the (epsilon, delta) implied by rho, added to it.
     exact_cost : of a part, for a squared sensitivity and a scale.
     least_scale : the scale of a cost, over that of cost 1, for one over the cost.
     deltas : for (epsilon, delta), of parts: theorems that may prove less than rho implies, each with its
@@ -86,11 +82,12 @@ class Noise:
     distance : a bound on the total variation, over all rows, between drawn noise and rounded normal noise,
         of parts and scale; None for noise that on a finer lattice is no nearer to it.
     measurement : that adds it, from OpenDP's prelude, a domain and the scale. root : of a squared
-        sensitivity, as OpenDP takes it.
+        sensitivity, in OpenDP's type.
     variance : at a scale. imitate : draws from numpy, at scales (p,).
     log_transform : logarithm of the characteristic function E cos(x z) for x and scales; it is positive.
-    tail : for any coefficients, what |error| exceeds with at most some probability, in standard errors of
-        noise of variance scale² times that of its continuous law at scale 1; given the least scale too.
+    tail : for any coefficients, a width that |error| exceeds with at most some probability, in standard
+        errors of noise of variance scale² times that of its continuous law at scale 1; it takes the least
+        scale too.
     """
 
     name: str
@@ -115,7 +112,7 @@ class Noise:
     distance: Callable[[Parts, float], float] | None = None
 
     def takes(self, privacy: Privacy) -> bool:
-        """Whether a privacy is of its kind; a delta beside epsilon is not used by one that costs epsilon."""
+        """Whether a privacy is of its kind; a noise that costs epsilon ignores a delta."""
         return privacy.epsilon is not None if self.unit == "epsilon" else not privacy.is_pure
 
     def cost(self, squared_sensitivity: int, scale: float) -> float:
@@ -138,14 +135,14 @@ def cost(noise: Noise, parts: Parts, scale: float) -> float:
 def check_scales(parts: Parts, scale: float) -> None:
     """PrivacyError unless the noise of every part fits 62 bits: OpenDP saturates at the ends of int64.
 
-    Answers of 64-bit integers do too, and their sum with it is below 2^63.
+    Answers of 64-bit integers fit 62 bits too, and their sum with the noise is below 2^63.
     """
     for part in parts:
-        own = part.relative * scale
-        _check_positive(own)
-        if _TAIL * own >= 2**62:
+        part_scale = part.relative * scale
+        _check_positive(part_scale)
+        if _TAIL * part_scale >= 2**62:
             raise PrivacyError(
-                f"noise of scale {own:.4g} may exceed 2^62, the limit of 64-bit integers",
+                f"noise of scale {part_scale:.4g} may exceed 2^62, the limit of 64-bit integers",
                 hint="so little privacy budget gives answers of noise only; raise epsilon or rho",
             )
 
@@ -160,7 +157,7 @@ def add_noise(
 ) -> AnyInts:
     """`answers` (p,) plus independent noise of parameter `scale`, drawn by OpenDP.
 
-    To Python integers what OpenDP makes of zeros is added: noise that depends on no answer.
+    To Python integers the noise that OpenDP adds to zeros is added: it depends on no answer.
 
     Before a draw, OpenDP's own accounting must confirm that the noise costs at most the rho, or epsilon,
     `claimed` for answers of this squared sensitivity in the norm; PrivacyError otherwise. OpenDP 0.16 checks
@@ -242,7 +239,7 @@ def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float =
 
 
 def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
-    """sqrt(log2(2/delta)) / epsilon: what PVLDB 2012 multiplies an objective's root by in its tables.
+    """sqrt(log2(2/delta)) / epsilon: the factor of an objective's root in the tables of PVLDB 2012.
 
     For reproducing those tables only: it is not a calibration proved for all epsilon.
     """
@@ -250,7 +247,7 @@ def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
     return math.sqrt(math.log2(2 / delta)) / epsilon
 
 
-_STEPS = 40  # halvings of the interval that an epsilon or a scale is sought in
+_STEPS = 40  # halvings of the interval in a search for an epsilon or a scale
 
 
 def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> float:
@@ -273,29 +270,29 @@ def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> floa
 
 
 def approximate_epsilon(
-    noise: Noise, integer: Measured, fineness: int, scale: float, delta: float, asked: float
+    noise: Noise, integer: Measured, fineness: int, scale: float, delta: float, wanted: float
 ) -> tuple[float, str]:
     """The smallest epsilon at `delta`, rounded up, that one of the theorems proves, and that theorem.
 
-    It is at most the epsilon `asked` for, where that is proved.
+    It is at most the epsilon `wanted`, where that is proved.
     """
     rho = cost(noise, integer.parts, scale)
     implied = zcdp_epsilon(rho, delta)
     # In floats a smaller rho may imply an epsilon that is larger by some last digits.
-    if asked < implied and rho <= zcdp_rho(asked, delta):
-        implied = asked
-    found = [(implied, noise.theorem + noise.implied)]
-    found += [
-        (_least(partial(bound, scale=scale), delta, 0.0, implied, min(asked, implied)), theorem)
+    if wanted < implied and rho <= zcdp_rho(wanted, delta):
+        implied = wanted
+    proofs = [(implied, noise.theorem + noise.implied)]
+    proofs += [
+        (_least(partial(bound, scale=scale), delta, 0.0, implied, min(wanted, implied)), theorem)
         for theorem, bound in (noise.deltas(finer(integer.parts, fineness)) if implied else [])
     ]
-    return min(found, key=itemgetter(0))
+    return min(proofs, key=itemgetter(0))
 
 
 def least_scale(
     noise: Noise, integer: Measured, fineness: int, allowed: float, delta: float | None = None
 ) -> float:
-    """That of a cost; at a delta the smallest scale, to ten digits, at which a theorem proves this epsilon.
+    """The scale of a cost; at a delta the smallest, to ten digits, at which a theorem proves this epsilon.
 
     Errors as ``least_scale_by_cost``.
     """
@@ -312,8 +309,8 @@ def least_scale(
 def _least(bound: Callable[[float], Decimal], delta: float, low: float, high: float, first: float) -> float:
     """A number at which the bound is at most delta, the least by halving with `first` tried first; or `high`.
 
-    A bound on delta need not fall: what discrete noise is off by counts e^epsilon times. So it is looked at
-    `first` too before it is given up.
+    A bound on delta need not fall: the distance of discrete noise counts e^epsilon times. So the bound is
+    also tried at `first` before the search gives up.
     """
     if bound(high) > delta:
         if bound(first) > delta:
@@ -339,6 +336,6 @@ def finer(parts: Parts, fineness: int) -> tuple[Part, ...]:
 
 
 def finest(parts: Parts, scale: float) -> int:
-    """The largest fineness at which answers and noise leave 62 bits two to spare, 0 or above."""
+    """The largest fineness at which answers and noise leave two of 62 bits free, 0 or above."""
     largest = max(part.largest_answer + 64 * part.relative * scale for part in parts)
     return max(0, 60 - math.ceil(math.log2(largest)))

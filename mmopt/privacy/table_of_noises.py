@@ -1,4 +1,4 @@
-"""The table of noises: a row for each, after what it is made of; and which of them a strategy gets."""
+"""The table of noises: a row for each, after the functions in it; and which of them a strategy gets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _laplace_variance(scale: float) -> float:
 
 
 def _laplace_log_transform(x: Array, scale: Array) -> Array:
-    """That of 1 / (1 + sin²(x/2) / sinh²(1 / 2 scale))."""
+    """The logarithm of 1 / (1 + sin²(x/2) / sinh²(1 / 2 scale))."""
     return np.asarray(-np.log1p(np.square(np.sin(x / 2) / np.sinh(np.minimum(0.5 / scale, 300.0)))))
 
 
@@ -51,7 +51,7 @@ def _laplace_imitate(rng: np.random.Generator, scales: Array) -> Array:
 
 def _laplace_tail(missed: float, least: float) -> float:
     """A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋ discrete Laplace, and V,
-    the difference of what was cut off, symmetric, below 1 and independent of z (no memory). So |Σ a z| > t
+    the difference of the fractions, symmetric, below 1 and independent of z (no memory). So |Σ a z| > t
     implies |Σ a L| > t with probability 1/2 at least, and |Σ a L| > t - |Σ a V| always, where Σ a V is beyond
     v |a| with probability 2 exp(-v²/2) at most (Hoeffding); quantiles of Σ a L are those of
     ``laplace_quantile``.
@@ -63,7 +63,7 @@ def _laplace_tail(missed: float, least: float) -> float:
 def laplace_quantile(missed: float) -> float:
     """Standard errors of Σ a_j L_j that it exceeds with probability `missed` at most, for every a.
 
-    It covers whether a query has one term or thousands. A Laplace variable is a normal one whose variance
+    It holds whether a query has one term or thousands. A Laplace variable is a normal one whose variance
     is exponentially distributed, so that the error, in standard errors, is √Y times a standard normal, and Y
     is a weighted mean of independent exponential variables of mean 1. With g(y) = P(|√y N| > t), for any
     convex h >= g, P(|error| > t) <= E h(Y) <= E h(E₁) by Jensen, for one exponential variable E₁. h is g up
@@ -76,7 +76,7 @@ def laplace_quantile(missed: float) -> float:
 
 def _laplace_exceeded(t: float) -> float:
     """E h(E₁) of ``laplace_quantile``: at least the probability of an error of t standard errors or more."""
-    from scipy.integrate import quad  # a tenth of a second, for the few who need it
+    from scipy.integrate import quad  # takes a tenth of a second, and few need it
 
     bend = t * t / 3
     below = quad(lambda y: 2 * ndtr(-t / math.sqrt(y)) * math.exp(-y), 0.0, bend, epsabs=1e-14)[0]
@@ -114,7 +114,7 @@ LAPLACE = Noise(
 
 
 def _gaussian_variance(scale: float) -> float:
-    """At most scale², and that to a float's accuracy from 4 on.
+    """The variance: at most scale², and from a scale of 4 on that to the accuracy of a float.
 
     By Poisson summation it is scale² (1 - 8 π² scale² exp(-2 π² scale²) …). For scales below 1/20, whose
     draws are zeros, it is that of 1/20 (3e-87).
@@ -132,7 +132,7 @@ def _gaussian_weights(scale: float) -> tuple[Array, Array]:
 
 
 def _gaussian_log_transform(x: Array, scale: Array) -> Array:
-    """By Poisson summation that of Σ exp(-scale² (x - 2πk)²/2) over the same sum at x = 0."""
+    """The logarithm, by Poisson summation, of Σ exp(-scale² (x - 2πk)²/2) over the same sum at x = 0."""
     near = x - 2 * math.pi * np.rint(x / (2 * math.pi))
     count = math.ceil(2 / max(float(np.min(scale)), 0.05))
     shifts = 2 * math.pi * np.arange(-count, count + 1.0).reshape(-1, *[1] * x.ndim)
@@ -144,16 +144,16 @@ def _gaussian_log_transform(x: Array, scale: Array) -> Array:
 
 
 def _gaussian_imitate(rng: np.random.Generator, scales: Array) -> Array:
-    """By their probabilities; of a scale above 32 rounded normal noise."""
+    """Draws by their probabilities; at scales above 32 rounded normal noise."""
     noise = np.rint(rng.normal(0.0, scales))
-    for own in np.unique(scales[scales < 32]):
-        k, weights = _gaussian_weights(max(float(own), 0.05))
-        noise[scales == own] = rng.choice(k, (scales == own).sum(), p=weights / weights.sum())
+    for small in np.unique(scales[scales < 32]):
+        k, weights = _gaussian_weights(max(float(small), 0.05))
+        noise[scales == small] = rng.choice(k, (scales == small).sum(), p=weights / weights.sum())
     return noise
 
 
 def _gaussian_deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
-    """All parts are one Gaussian mechanism, each over its noise, of squared sensitivity 2 rho.
+    """The theorems for parts: over their noise they are one Gaussian mechanism of squared sensitivity 2 rho.
 
     Rounding continuous noise on integers is post-processing, so an (epsilon, delta) of continuous noise holds
     for discrete noise at delta + (1 + e^epsilon) times the distance.
@@ -169,10 +169,10 @@ def _gaussian_deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
         return gaussian_delta(epsilon, mu.next_plus(context)) + apart * (1 + Decimal("1e-20"))
 
     def exact(epsilon: float, scale: float) -> Decimal:
-        own = parts[0].relative * scale
-        if own > MOST_SUMMED:
+        part_scale = parts[0].relative * scale
+        if part_scale > MOST_SUMMED:
             return Decimal(1)
-        return discrete_gaussian_delta(epsilon, math.isqrt(parts[0].squared_sensitivity), own)
+        return discrete_gaussian_delta(epsilon, math.isqrt(parts[0].squared_sensitivity), part_scale)
 
     one_count = len(parts) == 1 and parts[0].is_one_count
     theorem = (
@@ -196,7 +196,7 @@ def _gaussian_distance(parts: Parts, scale: float) -> float:
 
 
 def _gaussian_continuous_scale(privacy: Privacy, sensitivity: float) -> float:
-    """sensitivity / √(2 ρ), or that of Balle and Wang (2018) for (ε, δ)."""
+    """sensitivity / √(2 ρ), or the scale of Balle and Wang (2018) for (ε, δ)."""
     rho = allowed_rho(privacy)
     if privacy.epsilon is not None and privacy.delta is not None:
         return continuous_gaussian_scale(privacy.epsilon, privacy.delta, sensitivity)
@@ -241,6 +241,6 @@ NOISES: tuple[Noise, ...] = (LAPLACE, GAUSSIAN)
 
 
 def noise_for(norm: int, privacy: Privacy | None = None) -> Noise:
-    """The first noise for a norm that takes this privacy; if none does, the first, which says why."""
+    """The first noise for a norm that takes this privacy; if none does, the first, whose error says why."""
     rows = [noise for noise in NOISES if noise.norm == norm]
     return next((noise for noise in rows if privacy is None or noise.takes(privacy)), rows[0])

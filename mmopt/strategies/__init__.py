@@ -1,4 +1,4 @@
-"""What is measured: strategies of every form, their sensitivity and error. Never scales of noise.
+"""Strategies of every form: the queries measured, their sensitivity and error. Never scales of noise.
 
 Each form is a row of ``FORMS`` and a file.
 
@@ -6,11 +6,11 @@ Each form is a row of ``FORMS`` and a file.
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
 - ``component_strategy.py``: a strategy that splits into components
 - ``sector_strategy.py``: a strategy on the row space of queries of few attributes
-- ``product_strategy.py``: kronecker products of strategies, and unions of them
+- ``product_strategy.py``: Kronecker products of strategies, and unions of them
 - ``marginals_strategy.py``: weighted marginals
 - ``sectorwise_strategy.py``: sets of attributes one by one, of row spaces of any size
 - ``set_cells.py``: strategies by sets of attributes as a space for programs, and for targets
-- ``baselines/``: what people use without optimising
+- ``baselines/``: strategies in use without optimising
 """
 
 from collections.abc import Mapping

@@ -22,7 +22,7 @@ from mmopt.symmetry.components import Cells, Key
 from mmopt.symmetry.find_symmetries import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Workload
 
-# Components of more than this part of the cells are dearer than the matrix for queries looked at one by one.
+# Components of more than this part of the cells cost more than the matrix for queries taken one by one.
 LARGE_SHARE = 1 / 8
 SMALLER_HINT = "group values of the attributes, so that there are fewer cells"
 
@@ -34,7 +34,7 @@ class ComponentStrategy(StrategyForm):
     Parameters
     ----------
     split : A by component, on the cells of ``symmetry``; numpy parts.
-    norm : 2; the L1 norms of columns are not known by component.
+    norm : 2; the L1 norms of columns cannot be computed by component.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class ComponentStrategy(StrategyForm):
 
     @property
     def is_better_dense(self) -> bool:
-        """Whether its matrix is the cheaper form where queries are looked at one by one."""
+        """Whether the matrix is the cheaper form where queries are taken one by one."""
         return self.n <= MOST_CELLS and self.cells.largest > LARGE_SHARE * self.n
 
     # -- sensitivity ---------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class ComponentStrategy(StrategyForm):
         return Level(self.cells, frozen(self._squares()[0]))
 
     def _squares(self) -> tuple[Array, Array]:
-        """The diagonal of AᵀA by orbit, and the number of terms that each entry is added up from."""
+        """The diagonal of AᵀA by orbit, and the number of terms in the sum of each entry."""
         cells = self.cells
         labels, orbits = np.concatenate(cells.labels), len(cells.sizes)
         squares = np.concatenate([np.square(part).sum(axis=0) for part in self.split.parts])
@@ -128,50 +128,50 @@ class ComponentStrategy(StrategyForm):
 
     @cached_property
     def _places(self) -> dict[Key, list[tuple[int, Ints]]]:
-        """Where a choice of one part per attribute is found: the components, and the columns of each."""
+        """The places of a choice of one part per attribute: the components, and the columns of each."""
         places: dict[Key, list[tuple[int, Ints]]] = {}
         for at, chosen in enumerate(self.cells.chosen):
             places.setdefault(chosen.key, []).append((at, chosen.kept))
         return places
 
     def _images(self, key: Key, rows: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """For rows R (k, d) of a component: R A⁺ on each block, its inverse, and what A leaves out."""
+        """For rows R (k, d) of a component: R A⁺ on each block, its inverse, and the rest."""
         for at, kept in self._places.get(key, []):
             inverse, null = self._directions[at]
-            own = columns_of(rows, kept)
-            yield own @ inverse, inverse, own @ null
+            part = columns_of(rows, kept)
+            yield part @ inverse, inverse, part @ null
 
     def _of_rows(self, key: Key, rows: Array) -> tuple[Array, Array]:
         """‖r A⁺‖² and ‖r - r A⁺A‖² of rows R (k, d) on a component, (k,) each; the multiplicity counts."""
-        told, missed = np.zeros(len(rows)), np.zeros(len(rows))
+        image_squares, missed = np.zeros(len(rows)), np.zeros(len(rows))
         for image, _, outside in self._images(key, rows):
-            told += np.square(image).sum(axis=1)
+            image_squares += np.square(image).sum(axis=1)
             missed += np.square(outside).sum(axis=1)
         elsewhere = np.ones(rows.shape[1], dtype=bool)
         for _, kept in self._places.get(key, []):
             elsewhere[kept] = False
         missed += np.square(rows[:, elsewhere]).sum(axis=1)
         often = float(self.cells.joint.multiplicity(key))
-        return often * told, often * missed
+        return often * image_squares, often * missed
 
     @cached_property
-    def _known(self) -> dict[tuple[str, str], tuple[float, float, float]]:
+    def _kept_sums(self) -> dict[tuple[str, str], tuple[float, float, float]]:
         return {}
 
     def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float]:
         """‖R A⁺‖², ‖R - R A⁺A‖² and ‖R‖² of all queries at a scale of ``mean_roots``, once a workload."""
         place = (workload.hash, scale)
-        if place not in self._known:
-            told = missed = length = 0.0
+        if place not in self._kept_sums:
+            variance = missed = length = 0.0
             for key, rows in mean_roots(self.cells.joint, workload, scale).items():
                 image, outside = self._of_rows(key, rows)
-                told, missed = told + float(image.sum()), missed + float(outside.sum())
+                variance, missed = variance + float(image.sum()), missed + float(outside.sum())
                 length += float(self.cells.joint.multiplicity(key)) * float(np.square(rows).sum())
-            self._known[place] = told, missed, length
-        return self._known[place]
+            self._kept_sums[place] = variance, missed, length
+        return self._kept_sums[place]
 
     @cached_property
-    def _tells_all(self) -> bool:
+    def _determines_all(self) -> bool:
         """Whether A determines every cell."""
         everywhere = self.cells.kept == self.cells.size
         return everywhere and all(null.shape[1] == 0 for _, null in self._directions)
@@ -181,13 +181,13 @@ class ComponentStrategy(StrategyForm):
         return self.missed(workload) <= SUPPORT_TOLERANCE
 
     def missed(self, workload: Workload) -> float:
-        """‖W - W A⁺A‖ / ‖W‖ in Frobenius norms, of W scaled to at most unit queries: what A does not tell.
+        """‖W - W A⁺A‖ / ‖W‖ in Frobenius norms, of W scaled to at most unit queries: the rest beyond A.
 
         Raises
         ------
         OptionError : a workload over other attributes.
         """
-        if self._tells_all:
+        if self._determines_all:
             check_fit(self.cells.joint, workload)
             return 0.0
         _, missed, length = self._sums(workload, "unit")
@@ -205,7 +205,7 @@ class ComponentStrategy(StrategyForm):
         return self._sums(workload, "weighted")[0] if self.supports(workload) else float("inf")
 
     def condition(self, workload: Workload) -> float:
-        """How rounding errors of A grow in total error, as ``Strategy.condition``."""
+        """The growth of rounding errors of A in total error, as ``Strategy.condition``."""
         joint, grown = self.cells.joint, 0.0
         for key, rows in mean_roots(joint, workload, "weighted").items():
             each = (np.square(image @ inverse.T).sum() for image, inverse, _ in self._images(key, rows))
@@ -215,7 +215,7 @@ class ComponentStrategy(StrategyForm):
 
     @cached_property
     def largest_condition(self) -> float:
-        """At least ``condition`` of every workload, and cheap."""
+        """An upper bound on ``condition`` for every workload, and cheap."""
         inverse = max(float(np.linalg.norm(inverse)) for inverse, _ in self._directions)
         return inverse * max(float(np.linalg.norm(part)) for part in self.split.parts)
 
@@ -223,7 +223,7 @@ class ComponentStrategy(StrategyForm):
         """Variance of each unweighted query's estimate at unit noise on A x (no sensitivity), (m,).
 
         Infinity for a query that A does not support. Queries that are the same on every component are
-        looked at once.
+        computed once.
 
         Raises
         ------
@@ -235,14 +235,14 @@ class ComponentStrategy(StrategyForm):
         out = []
         for block in query_rows(self.cells.joint, workload):
             require_memory((block.count, self.cells.largest), "list of queries up to symmetry")
-            told, missed, length = (np.zeros(block.count) for _ in range(3))
+            image_squares, missed, length = (np.zeros(block.count) for _ in range(3))
             for key, rows in block.parts():
-                own = self._of_rows(key, rows)
-                told += own[0]
-                missed += own[1]
+                squares = self._of_rows(key, rows)
+                image_squares += squares[0]
+                missed += squares[1]
                 length += float(self.cells.joint.multiplicity(key)) * np.square(rows).sum(axis=1)
-            found = np.where(missed <= SUPPORT_TOLERANCE**2 * length, told, np.inf)
-            out.append(found[block.labels])
+            finite = np.where(missed <= SUPPORT_TOLERANCE**2 * length, image_squares, np.inf)
+            out.append(finite[block.labels])
         return np.concatenate(out)
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ class ComponentStrategy(StrategyForm):
 
 
 StrategyOfFew = SectorStrategy | SectorwiseStrategy
-"""Those over cells that are not listed, for queries of few attributes."""
+"""The forms over cells that are not listed, for queries of few attributes."""
 
 AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew | ProductStrategy
 """The forms of a solution's strategy."""

@@ -1,8 +1,7 @@
 """The protocol of strategies, and a strategy as a matrix.
 
-What a form of strategy has to say, and all that follows from it, once for every form.
-
-A strategy as a matrix: the queries that are measured with noise, their sensitivity and their error.
+A strategy is the queries that are measured with noise, with their sensitivity and their error.
+``StrategyForm`` lists what a form has to define, and derives everything else once for all forms.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ Form = TypeVar("Form", bound="StrategyForm")
 class StrategyForm(Charted, ABC):
     """A strategy A (p, n), measured as A x + noise: Laplace for norm 1, Gaussian for norm 2. Immutable.
 
-    A form is a dataclass that gives what is abstract here; whatever else it knows a shorter way to, it gives
-    too. Variances are at unit noise on A x; errors at unit noise per unit of sensitivity.
+    A form is a dataclass that defines the abstract methods here, and any other that it computes faster.
+    Variances are at unit noise on A x; errors at unit noise per unit of sensitivity.
     """
 
     @property
@@ -64,7 +63,7 @@ class StrategyForm(Charted, ABC):
 
     @abstractmethod
     def divided(self: Form, by: float) -> Form:
-        """The same form of A over a number above 0."""
+        """A divided by a number above 0, in the same form."""
 
     @abstractmethod
     def squared_error(self, workload: Workload) -> float:
@@ -81,16 +80,16 @@ class StrategyForm(Charted, ABC):
         TooLargeError : more queries than fit in memory.
         """
 
-    # -- what follows ------------------------------------------------------------------------------
+    # -- derived ----------------------------------------------------------------------------------
 
     @property
     def neighbours(self) -> Neighbours:
-        """The set that ``sensitivity`` is to: what the strategy was chosen for."""
+        """The set that ``sensitivity`` refers to: the one for which the strategy was chosen."""
         return ADD_REMOVE
 
     @cached_property
     def sensitivity(self) -> float:
-        """To its set of neighbours, rounded upwards. Errors as ``sensitivity_to``."""
+        """The sensitivity to its set of neighbours, rounded upwards. Errors as ``sensitivity_to``."""
         return self.sensitivity_to(self.neighbours)
 
     def sensitivity_to(self, neighbours: Neighbours) -> float:
@@ -124,7 +123,7 @@ class StrategyForm(Charted, ABC):
         return self.sensitivity * self.sensitivity * squared if squared < math.inf else squared
 
     def mean_variance(self, workload: Workload) -> float:
-        """The mean of ``variances``, without them."""
+        """The mean of ``variances``, without a list of them."""
         return self.squared_error(workload.unweighted) / workload.m
 
     def rmse(self, workload: Workload) -> float:
@@ -138,21 +137,21 @@ class StrategyForm(Charted, ABC):
         return np.asarray(noisy @ matrix @ inverse @ inverse.T)
 
     def fields(self) -> dict[str, Any]:
-        """What the form is made of, to be saved: numbers, texts, arrays, values by component, mappings."""
-        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        """The content of the form, to be saved: numbers, texts, arrays, values by component, mappings."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {
             name: value.fields() if isinstance(value, Neighbours) else value
-            for name, value in found.items()
+            for name, value in values.items()
             if not (isinstance(value, Neighbours) and value == ADD_REMOVE)
         }
 
     @classmethod
     def from_fields(cls: type[Form], fields: Mapping[str, Any]) -> Form:
         """The strategy whose ``fields`` these are; OptionError where they fit no set of neighbours."""
-        own = {name: value for name, value in fields.items() if name != "form"}
-        if "neighbours" in own:
-            own["neighbours"] = Neighbours(**own["neighbours"])
-        return cls(**own)
+        values = {name: value for name, value in fields.items() if name != "form"}
+        if "neighbours" in values:
+            values["neighbours"] = Neighbours(**values["neighbours"])
+        return cls(**values)
 
     def _words(self, shape: str) -> str:
         """The form in a line."""
@@ -181,12 +180,12 @@ def normalise(strategy: Form) -> Form:
 def largest_ratio(variances: Array, workload: Workload) -> float | None:
     """The largest ratio of a query's variance (m,) to its target; None where no query has one.
 
-    Infinity where a query with a target is not supported. What has no target counts as met.
+    Infinity where a query with a target is not supported. Queries without a target count as met.
     """
     if not workload.has_targets:
         return None
-    asked = workload.targets < math.inf
-    return float((variances[asked] / workload.targets[asked]).max())
+    has_target = workload.targets < math.inf
+    return float((variances[has_target] / workload.targets[has_target]).max())
 
 
 def privacy_cost(strategy: StrategyForm, workload: Workload) -> float | None:
@@ -218,7 +217,7 @@ class Strategy(StrategyForm):
     ----------
     matrix : A, one measured query a row; copied.
     norm : 1 or 2, the norm of columns that the privacy of the noise depends on.
-    neighbours : the set that its sensitivity is to.
+    neighbours : the set that its sensitivity refers to.
 
     Raises
     ------
@@ -243,7 +242,7 @@ class Strategy(StrategyForm):
 
     @staticmethod
     def from_covariance(covariance: npt.ArrayLike, basis: npt.ArrayLike, norm: int = 2) -> Strategy:
-        """A = Σ^(-1/2) B, the symmetric root: unit noise on A x tells B x with covariance Σ.
+        """A = Σ^(-1/2) B, the symmetric root: unit noise on A x estimates B x with covariance Σ.
 
         Parameters
         ----------
@@ -300,19 +299,19 @@ class Strategy(StrategyForm):
         return frozen(inverse), frozen(null)
 
     def drop_factors(self) -> None:
-        """Let go of what errors are computed from, as large as the matrix; it comes again when asked for."""
+        """Drop the factors of errors, as large as the matrix; they are computed again when needed."""
         self.__dict__.pop("_directions", None)
 
     def condition(self, workload: Workload) -> float:
-        """How rounding errors of A grow in total error: σ₁ / σᵢ, weighted by the directions' shares of it.
+        """The growth of rounding errors of A in total error: σ₁ / σᵢ, weighted by the directions' shares.
 
-        The root of the mean square. A direction that A hardly measures and the workload does not ask for has
+        The root of the mean square. A direction that A hardly measures and the workload does not need has
         no share.
         """
         return float(self._norm * np.sqrt(self.prices(workload).sum() / self._error(workload)))
 
     def prices(self, workload: Workload) -> Array:
-        """diag((AᵀA)⁺ G (AᵀA)⁺), (n,): how fast total error at unit noise falls as a column of A grows.
+        """diag((AᵀA)⁺ G (AᵀA)⁺), (n,): the rate by which total error at unit noise falls as a column grows.
 
         The derivative by the squared length of the column. Where A is optimal these are, up to a factor, the
         multipliers of the columns' lengths.
@@ -326,7 +325,7 @@ class Strategy(StrategyForm):
 
     @cached_property
     def largest_condition(self) -> float:
-        """At least ``condition`` of every workload, and cheap."""
+        """An upper bound on ``condition`` for every workload, and cheap."""
         inverse, _ = self._directions
         return float(np.linalg.norm(self.matrix) * np.linalg.norm(inverse))
 
@@ -356,7 +355,7 @@ class Strategy(StrategyForm):
         _, null = self._directions
         if not null.shape[1]:
             return True
-        if workload.m * null.shape[1] <= workload.n**2:  # cheaper than a root, which would be kept besides
+        if workload.m * null.shape[1] <= workload.n**2:  # cheaper than a root, which would also be kept
             return bool(np.linalg.norm(self.unsupported(workload)) <= SUPPORT_TOLERANCE * workload.m**0.5)
         return _within(workload.unit_root, null)
 
@@ -370,7 +369,7 @@ class Strategy(StrategyForm):
         return np.where(outside <= SUPPORT_TOLERANCE, _sum_of_squares(workload, inverse), float("inf"))
 
     def unsupported(self, workload: Workload) -> Array:
-        """‖w - w A⁺A‖ / ‖w‖ for each unweighted query w, (m,): the part of it that A does not tell."""
+        """‖w - w A⁺A‖ / ‖w‖ for each unweighted query w, (m,): the part of it that A does not determine."""
         self._fits(workload.n)
         _, null = self._directions
         return np.asarray(np.sqrt(_sum_of_squares(workload, null) / workload.squared_norms()))

@@ -3,7 +3,7 @@
 The marginal over the attributes S, times θ_S, has the Gram matrix θ_S² ⊗ᵢ (I if i ∈ S, else J). On the
 subspace T, where attributes of T have mean zero and the others are constant, AᵀA is the number
 λ_T = Σ_{S ⊇ T} θ_S² Π_{i ∉ S} nᵢ (slides on HDMM, OPT_M; McKenna et al., PVLDB 2018, section 6.3).
-Sets of attributes are bit masks here: bit i stands for attribute i.
+Sets of attributes are bit masks here: bit i is attribute i.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
 from mmopt.workloads.query_product import answers_of_product, identity, total
 
-CANCELLED_SHARE = (
-    1e-6  # of the squared length of a query: what is left of less by a difference has too few digits
-)
+CANCELLED_SHARE = 1e-6  # of the squared length of a query: a smaller difference has too few digits left
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,9 +83,9 @@ class MarginalStrategy(StrategyForm):
     def squared_error(self, workload: Workload) -> float:
         """Σ energy / λ over the sets with energy; infinity where one of them is not measured."""
         energy = energies(workload, self.sizes)
-        asked = energy > 0
+        needed = energy > 0
         with np.errstate(divide="ignore"):
-            return float((energy[asked] / self.eigenvalues[asked]).sum())
+            return float((energy[needed] / self.eigenvalues[needed]).sum())
 
     def variances(self, workload: Workload) -> Array:
         require_memory((workload.m,), "list of the queries' variances")
@@ -96,11 +94,11 @@ class MarginalStrategy(StrategyForm):
         out = []
         for product in products_of(workload, self.sizes):
             parts = [_split(factor) for factor in product.factors]
-            told = [i for i, (_, rest) in enumerate(parts) if (rest > 0).any()]
+            varying = [i for i, (_, rest) in enumerate(parts) if (rest > 0).any()]
             sums: Array = np.zeros(product.m)
-            for mask in subsets_of(_mask(told)):  # on all others every query is exactly zero
+            for mask in subsets_of(_mask(varying)):  # on all other subspaces every query is exactly zero
                 # The last attribute varies fastest in a product's queries.
-                seen = kron([own[mask >> i & 1][None] for i, own in enumerate(parts)])[0]
+                seen = kron([part[mask >> i & 1][None] for i, part in enumerate(parts)])[0]
                 sums += np.where(seen > 0, inverse[mask], 0.0) * np.where(seen > 0, seen, 0.0)
             out.append(sums)
         return np.concatenate(out)
@@ -117,8 +115,8 @@ class MarginalStrategy(StrategyForm):
     def estimate(self, noisy: Array) -> Array:
         """Least-squares estimate (n,) of the data vector from noisy answers (p,), in closed form.
 
-        On each subspace T it is a mean of what the marginals S ⊇ T say of it, weighted by their shares
-        θ_S² Π_{i ∉ S} nᵢ of λ_T. Nothing is a difference of weights, which would lose all digits where
+        On each subspace T it is the mean of the estimates from the marginals S ⊇ T, weighted by their shares
+        θ_S² Π_{i ∉ S} nᵢ of λ_T. No weights are subtracted: a difference would lose all digits where
         those of two marginals are far apart.
 
         Raises
@@ -137,7 +135,7 @@ class MarginalStrategy(StrategyForm):
         """The queries of ``estimate`` (m,), from subspaces alone: never as many numbers as cells.
 
         A table over the attributes U has parts on the subspaces T ⊆ U alone, each spread evenly over the
-        cells of U that it does not tell apart.
+        cells of U that are equal in T.
 
         Raises
         ------
@@ -158,9 +156,9 @@ class MarginalStrategy(StrategyForm):
         return np.concatenate([answers_of_product(product, table) for product in products])
 
     def _means(self, noisy: Array, spaces: Sequence[int]) -> dict[int, Array]:
-        """What the marginals say of the data vector's sums over all but the attributes of each subspace.
+        """Estimates by the marginals of the sums of the data vector over all but each subspace's attributes.
 
-        (sizes of T,), its part of mean zero in each attribute; none where no marginal tells of it.
+        (sizes of T,), the part of mean zero in each attribute; none where no marginal has them.
         """
         cells_of_a_count = volumes(self.sizes)
         sets = np.flatnonzero(self.weights > 0).tolist()
@@ -170,7 +168,7 @@ class MarginalStrategy(StrategyForm):
             mask: part.reshape(shape) / self.weights[mask]
             for mask, shape, part in zip(sets, shapes, np.split(np.asarray(noisy, float), ends), strict=True)
         }
-        found: dict[int, Array] = {}
+        means: dict[int, Array] = {}
         for space in spaces:
             above = [mask for mask in sets if mask & space == space]
             if not above:
@@ -183,8 +181,8 @@ class MarginalStrategy(StrategyForm):
                 mean = mean + share * tables[mask].sum(axis=tuple(others))
             for axis in range(mean.ndim):
                 mean = mean - mean.mean(axis=axis, keepdims=True)
-            found[space] = mean
-        return found
+            means[space] = mean
+        return means
 
     def fields(self) -> dict[str, Any]:
         return {"form": "marginals", **super().fields(), "sizes": np.array(self.sizes, dtype=np.int64)}
@@ -204,14 +202,14 @@ def _mask(attributes: Iterable[int]) -> int:
 
 def subsets_of(mask: int) -> list[int]:
     """Every set inside a set, itself and the empty one among them, ascending."""
-    found = [0]
+    masks = [0]
     for i in attributes_of(mask):
-        found += [own | 1 << i for own in found]
-    return found
+        masks += [smaller | 1 << i for smaller in masks]
+    return masks
 
 
 def volumes(sizes: Sequence[int], dtype: type = float) -> Array:
-    """Π_{i ∉ S} nᵢ for each set S, (2^d,): the cells that one count of the marginal adds up."""
+    """Π_{i ∉ S} nᵢ for each set S, (2^d,): the number of cells in one count of the marginal."""
     out: Array = np.ones(1, dtype=dtype)
     for size in sizes:
         out = np.concatenate([out * size, out])
@@ -229,7 +227,7 @@ def subsets(values: Array, d: int) -> Array:
 
 
 def _swept(values: Array, d: int, step: Callable[[Array, Array], tuple[Array, Array]]) -> Array:
-    """Each attribute in turn: the sets without it and those that have it become what ``step`` says."""
+    """Apply ``step`` for each attribute in turn, to the sets without it and those that have it."""
     out = np.array(values, dtype=float)
     for i in range(d):
         halves = out.reshape(-1, 2, 2**i)
@@ -238,19 +236,19 @@ def _swept(values: Array, d: int, step: Callable[[Array, Array], tuple[Array, Ar
 
 
 def energies(workload: Workload, sizes: tuple[int, ...] | None = None) -> Array:
-    """tr(G Π_T), (2^d,): how much of the workload's Gram matrix lies on the subspace of each set."""
-    found = np.zeros(2 ** len(workload.domain.shape))
+    """tr(G Π_T), (2^d,): the share of the workload's Gram matrix on the subspace of each set."""
+    total = np.zeros(2 ** len(workload.domain.shape))
     for product in products_of(workload.weighed, sizes):
-        own = np.ones(1)
+        energy = np.ones(1)
         for factor in product.factors:
             constant, rest = (float(part.sum()) for part in _split(factor))
-            own = np.concatenate([own * constant, own * rest])
-        found += product.weight * own
-    return found
+            energy = np.concatenate([energy * constant, energy * rest])
+        total += product.weight * energy
+    return total
 
 
 def _split(factor: Factor) -> tuple[Array, Array]:
-    """Squared length of each query's constant part, and of what has mean zero; exactly zero where it is."""
+    """Squared length of each query's constant part, and of the rest of mean zero; exactly 0 where it is."""
     sums, norms = factor.apply(np.ones(factor.size)), factor.squared_norms()
     constant = np.square(sums) / factor.size
     rest = np.maximum(norms - constant, 0.0)

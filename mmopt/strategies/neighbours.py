@@ -1,12 +1,12 @@
 """Which tables are neighbours: the set of changes that noise has to hide, and the sensitivity to it.
 
-A table is counted as x, its neighbour as x + Σ s_c e_c. The sensitivity of a strategy A to a set of changes
-is the largest norm of Σ s_c a_c over them, a_c its columns:
+The counts of a table are x, those of its neighbour x + Σ s_c e_c. The sensitivity of a strategy A to a set of
+changes is the largest norm of Σ s_c a_c over them, a_c its columns:
 
 - add-remove: one row, ±a_c; the largest column.
 - rows k: up to k rows of one person, added or removed: k times that, which is reached in one cell. With a
   ``column`` that names the person, of whose rows at most k are counted (``mmopt.data.coded_rows``), it is
-  the set of what one person can do, however many rows there are.
+  the set of all changes by one person, however many rows there are.
 - replace-one: a row that moves, a_c - a_d; where rules drop rows also ±a_c (``may_drop``).
 - participation: the rows of one person in a stream, whose steps are the cells in order, at most one in a
   step, each added or removed, in at most k steps, any two at least b apart (``numerics.outward``).
@@ -30,7 +30,7 @@ from mmopt.workloads import Workload
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 
 MOST_OF_A_PERSON = 2**20
-"""Rows or steps of one person, and steps between two: what exact integers leave room for."""
+"""The most rows or steps of one person, and steps between two, that exact integers have room for."""
 
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
 
@@ -47,10 +47,10 @@ class Neighbours:
 
     Parameters
     ----------
-    kind : as the module says. at_most : rows, or steps, of one person. separation : of two of these steps.
-    may_drop : a replaced row may be one that rules drop: then it is as if added or removed.
+    kind : see the module. at_most : rows, or steps, of one person. separation : of two of these steps.
+    may_drop : a replaced row may be one that rules drop: then it counts as added or removed.
     column : of rows of one person: the column of the table that names the person, of whose rows at most
-        ``at_most`` are counted; "" where the table is taken to have no more.
+        ``at_most`` are counted; "" where the table is assumed to have no more.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class Neighbours:
 
     @staticmethod
     def of(value: object) -> Neighbours:
-        """What a word or a mapping says, as a workload file has it; a manifest's words; or as it is.
+        """The set that a value names: a word or mapping as in a workload file, words of a manifest, or a set.
 
         Raises
         ------
@@ -114,26 +114,30 @@ class Neighbours:
             return value
         if isinstance(value, str):
             words, of_each, column = value.partition(_OF_EACH)
-            known = _of_words(words.split(), wrong)
-            return replace(known, column=column) if of_each else known
+            neighbours = _of_words(words.split(), wrong)
+            return replace(neighbours, column=column) if of_each else neighbours
         if isinstance(value, Mapping) and set(value) == {"column", "rows"}:
             return unit_of(value)
         if not (isinstance(value, Mapping) and len(value) == 1):
             raise wrong
-        ((kind, said),) = value.items()
+        ((kind, detail),) = value.items()
         if kind == "rows":
-            return Neighbours("rows", said)
-        if kind == "participation" and isinstance(said, Mapping) and set(said) == {"separation", "at_most"}:
-            return Neighbours("participation", said["at_most"], said["separation"])
+            return Neighbours("rows", detail)
+        if (
+            kind == "participation"
+            and isinstance(detail, Mapping)
+            and set(detail) == {"separation", "at_most"}
+        ):
+            return Neighbours("participation", detail["at_most"], detail["separation"])
         raise wrong
 
     def over(self, workload: Workload) -> Neighbours:
-        """The same for the tables of a workload: whether rules drop rows.
+        """This set for the tables of a workload: whether rules drop rows.
 
         Raises
         ------
         PrivacyError : a participation in anything but the cells of one attribute, which are its steps in
-            order, or beside a cell that takes rows of no step: how far that is from another means nothing.
+            order, or with a cell for rows of no step: its distance from another step means nothing.
         """
         match self.kind:
             case "add-remove" | "rows":
@@ -163,7 +167,7 @@ class Neighbours:
                 assert_never(self.kind)
 
     def __str__(self) -> str:
-        """In few words, which ``of`` reads."""
+        """A few words, which ``of`` reads."""
         match self.kind:
             case "add-remove" | "replace-one":
                 return self.kind
@@ -179,7 +183,7 @@ class Neighbours:
 
     @property
     def words(self) -> str:
-        """What two neighbouring tables differ by, and what of that nothing checks."""
+        """The difference of two neighbouring tables, in words, and the part of it that nothing checks."""
         k, b, unchecked = self.at_most, self.separation, "that nobody has more is not checked"
         match self.kind:
             case "add-remove":
@@ -204,7 +208,7 @@ class Neighbours:
 
     @property
     def unit(self) -> str:
-        """Whom the guarantee protects, in words: one row, or a person with so many of them."""
+        """The unit that the guarantee protects, in words: one row, or a person with so many of them."""
         match self.kind:
             case "add-remove" | "replace-one":
                 return "one row"
@@ -217,7 +221,7 @@ class Neighbours:
 
     @property
     def times(self) -> int | None:
-        """The sensitivity over the norm of the largest column, exactly; None where that does not decide."""
+        """The sensitivity over the norm of the largest column, exactly; None where it does not decide."""
         match self.kind:
             case "add-remove" | "rows":
                 return self.at_most
@@ -232,9 +236,9 @@ class Neighbours:
         return self.times == 1
 
     def sensitivity(self, matrix: Array, norm: int) -> float:
-        """That of a finite matrix (p, n), rounded upwards.
+        """The sensitivity of a finite matrix (p, n), rounded upwards.
 
-        Of a participation as ``participation_norm`` says.
+        For a participation see ``participation_norm``.
         """
         match self.kind:
             case "add-remove" | "rows":
@@ -248,7 +252,7 @@ class Neighbours:
                 assert_never(self.kind)
 
     def share(self, d: Array) -> float:
-        """c with: the squared sensitivity in the L2 norm is at least c Σ d_i ‖a_i‖² / Σ d_i, d >= 0 (n,).
+        """c such that the squared sensitivity in the L2 norm is at least c Σ d_i ‖a_i‖² / Σ d_i, d >= 0 (n,).
 
         k² for k rows; nothing for replaced rows, unless they may be dropped. For a participation: cut the
         steps r, r + b, r + 2b, … for each r into runs of k. They are patterns, the squared sensitivity is at
@@ -269,12 +273,12 @@ class Neighbours:
                 assert_never(self.kind)
 
     def fields(self) -> dict[str, Any]:
-        """Its numbers, to be saved."""
+        """The numbers of the set, to be saved."""
         return dataclasses.asdict(self)
 
 
 def unit_of(value: object) -> Neighbours:
-    """The set of neighbours of a unit of privacy, {"rows": k} or {"column": name, "rows": k}; or as it is.
+    """The set of neighbours of a unit of privacy, {"rows": k} or {"column": name, "rows": k}; or a set.
 
     Raises
     ------
@@ -305,7 +309,7 @@ def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
 
 
 ADD_REMOVE = Neighbours()
-"""One row added or removed: the set where nothing else is said."""
+"""One row added or removed: the default."""
 
 NeighboursLike = Neighbours | str | Mapping[str, Any]
-"""What callers pass: ``Neighbours.of`` reads it."""
+"""An argument of callers, which ``Neighbours.of`` reads."""

@@ -1,8 +1,7 @@
 """Kronecker products of strategies, and unions of them.
 
-A strategy that is a Kronecker product of one strategy per attribute; the product is never formed.
-
-Several product strategies side by side, each with a share of the sensitivity.
+A product has one strategy per attribute, and is never formed. A union has several products, each with a share
+of the sensitivity.
 """
 
 from __future__ import annotations
@@ -72,16 +71,16 @@ class ProductStrategy(StrategyForm):
 
     @property
     def largest_condition(self) -> float:
-        """How rounding errors of A grow in total error, at the most: the product of the factors'."""
+        """The largest growth of rounding errors of A in total error: the product of that of the factors."""
         return math.prod(factor.largest_condition for factor in self.factors)
 
     def condition(self, workload: Workload) -> float:
-        """As ``largest_condition``, whatever the workload."""
+        """``largest_condition``, for any workload."""
         return self.largest_condition
 
     @property
     def profile(self) -> Array:
-        """Squared length of each column (n,): products of the factors'."""
+        """Squared length of each column (n,): products of those of the factors."""
         require_memory((self.n,), "list of what the cells cost")
         return kron([np.asarray(factor.profile) for factor in self.factors])
 
@@ -105,8 +104,11 @@ class ProductStrategy(StrategyForm):
     def variances(self, workload: Workload) -> Array:
         """Products of the factors' variances."""
         require_memory((workload.m,), "list of the queries' variances")
-        rows = [[own[None] for own in self._told(product)] for product in products_of(workload, self.sizes)]
-        return np.concatenate([kron(own)[0] for own in rows])
+        rows = [
+            [each[None] for each in self._factor_variances(product)]
+            for product in products_of(workload, self.sizes)
+        ]
+        return np.concatenate([kron(factors)[0] for factors in rows])
 
     def implicit(self) -> Kron:
         return Kron([Dense(factor.matrix) for factor in self.factors])
@@ -117,21 +119,21 @@ class ProductStrategy(StrategyForm):
 
     def _each(self, products: Sequence[Product]) -> list[float]:
         """The sum of the variances of each product's queries."""
-        return [math.prod(float(v.sum()) for v in self._told(product)) for product in products]
+        return [math.prod(float(v.sum()) for v in self._factor_variances(product)) for product in products]
 
-    def _told(self, product: Product) -> list[Array]:
+    def _factor_variances(self, product: Product) -> list[Array]:
         """Variances of the queries of each factor under the strategy's factor, at unit noise."""
         for i, factor in enumerate(product.factors):
-            if (i, factor) not in self._known:
-                self._known[i, factor] = self.factors[i].variances(one_attribute([(factor, 1.0)]))
-        return [self._known[place] for place in enumerate(product.factors)]
+            if (i, factor) not in self._kept_variances:
+                self._kept_variances[i, factor] = self.factors[i].variances(one_attribute([(factor, 1.0)]))
+        return [self._kept_variances[place] for place in enumerate(product.factors)]
 
     @cached_property
-    def _known(self) -> dict[tuple[int, Factor], Array]:
+    def _kept_variances(self) -> dict[tuple[int, Factor], Array]:
         return {}
 
     def fields(self) -> dict[str, Any]:
-        factors = {"0": self.matrices()}  # as a union of one
+        factors = {"0": self.matrices()}  # like a union of one
         return {"form": "product", "norm": self.norm, "shares": np.ones(1), "factors": factors}
 
     @classmethod
@@ -164,14 +166,14 @@ def products_of(workload: Workload, sizes: tuple[int, ...] | None = None) -> tup
 
 
 def one_attribute(factors: Sequence[tuple[Factor, float]]) -> Workload:
-    """The workload on one attribute that asks these factors with these weights."""
+    """The workload on one attribute of these factors with these weights."""
     domain = Domain((Attribute("cell", tuple(map(str, range(factors[0][0].size)))),))
     return Workload.from_products(domain, [Product((factor,), weight=weight) for factor, weight in factors])
 
 
 LSMR_TOLERANCE = 1e-12
 LSMR_STEPS = 10_000
-LSMR_SETTLED = (0, 1, 2, 4, 5)  # LSMR's reasons to stop that are no failure
+LSMR_SETTLED = (0, 1, 2, 4, 5)  # LSMR's reasons to stop that are not a failure
 
 
 def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit | None = None) -> Array:
@@ -180,8 +182,8 @@ def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit | Non
     Parameters
     ----------
     matrix : A (p, n). noisy : y (p,).
-    preconditioner : P (n, k), so that A P has singular values close together; x = P z is sought. Its range
-        must hold a minimiser.
+    preconditioner : P (n, k), so that A P has singular values close together; x = P z is computed. Its range
+        must contain a minimiser.
 
     Raises
     ------
@@ -189,7 +191,7 @@ def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit | Non
     """
     operator = matrix.operator()
     whole = operator if preconditioner is None else operator @ preconditioner.operator()
-    found = scipy.sparse.linalg.lsmr(
+    result = scipy.sparse.linalg.lsmr(
         whole,
         np.asarray(noisy, dtype=float),
         atol=LSMR_TOLERANCE,
@@ -197,13 +199,13 @@ def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit | Non
         conlim=0.0,
         maxiter=LSMR_STEPS,
     )
-    if found[1] not in LSMR_SETTLED:
+    if result[1] not in LSMR_SETTLED:
         raise SolverError(
             f"least squares over {matrix.shape[0]:,} × {matrix.shape[1]:,} did not settle in "
             f"{LSMR_STEPS:,} steps",
             hint="the strategy is nearly singular; another template may be better conditioned",
         )
-    z = np.asarray(found[0], dtype=np.float64)
+    z = np.asarray(result[0], dtype=np.float64)
     return z if preconditioner is None else preconditioner.apply(z)
 
 
@@ -214,8 +216,8 @@ SMALLEST_FLOAT = float(np.finfo(float).tiny)
 class UnionStrategy(StrategyForm):
     """The rows θ_g A_g of all parts, measured with noise.
 
-    A query is estimated by the mean of what the parts say of it, with weights inverse to their variances:
-    its variance is 1 / Σ (1 / v_g). Least squares over all rows are no worse: these are their upper bounds.
+    A query is estimated by the mean of its estimates from the parts, with weights inverse to their variances:
+    its variance is 1 / Σ (1 / v_g). Least squares over all rows are no worse: these are upper bounds.
 
     Parameters
     ----------
@@ -255,20 +257,20 @@ class UnionStrategy(StrategyForm):
 
     @property
     def largest_column(self) -> float:
-        """Σ θ Δ, or √Σ (θ Δ)², rounded upwards; the exact one where each part's columns are equally long."""
-        own = np.array([s * part.sensitivity for s, part in zip(self.shares, self.parts, strict=True)])
-        total = float(own.sum()) if self.norm == 1 else float(np.sqrt(np.square(own).sum()))
-        return total * (1.0 + (len(own) + 3) * EPS)
+        """Σ θ Δ, or √Σ (θ Δ)², rounded upwards; exact where the columns of each part are equally long."""
+        lengths = np.array([s * part.sensitivity for s, part in zip(self.shares, self.parts, strict=True)])
+        total = float(lengths.sum()) if self.norm == 1 else float(np.sqrt(np.square(lengths).sum()))
+        return total * (1.0 + (len(lengths) + 3) * EPS)
 
     def divided(self, by: float) -> UnionStrategy:
         return UnionStrategy(self.parts, tuple(share / by for share in self.shares))
 
     def squared_error(self, workload: Workload) -> float:
-        """That of the means of the parts: their variances times the queries' weights."""
+        """The error of the means of the parts: their variances times the weights of the queries."""
         return float(workload.weights @ self.variances(workload))
 
     def variances(self, workload: Workload) -> Array:
-        """Those of the means of the parts; infinity for a query that no part supports."""
+        """Variances of the means of the parts; infinity for a query that no part supports."""
         each = zip(self.parts, self.shares, strict=True)
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / sum(share**2 / part.variances(workload) for part, share in each))
@@ -279,7 +281,7 @@ class UnionStrategy(StrategyForm):
     def estimate(self, noisy: Array) -> Array:
         """Least-squares estimate (n,) of the data vector from noisy answers (p,); of several parts by LSMR.
 
-        That is preconditioned by the inverse root of a Kronecker product: of each attribute's Gram matrices,
+        LSMR is preconditioned by the inverse root of a Kronecker product: of each attribute's Gram matrices,
         averaged over the parts.
 
         Raises
@@ -289,11 +291,11 @@ class UnionStrategy(StrategyForm):
         if len(self.parts) == 1:
             return self.parts[0].estimate(noisy / self.shares[0])
         sizes = [share * part.sensitivity for share, part in zip(self.shares, self.parts, strict=True)]
-        # Rows of lengths of about one: LSMR squares numbers, and the larger the noise the smaller they are.
+        # Rows of length about one: LSMR squares numbers, and these are the smaller the larger the noise is.
         equal, roots = self.divided(max(sizes)), []
-        for own in zip(*(part.factors for part in self.parts), strict=True):
+        for factors in zip(*(part.factors for part in self.parts), strict=True):
             scaled = [
-                s * f.matrix / max(f.sensitivity, SMALLEST_FLOAT) for s, f in zip(sizes, own, strict=True)
+                s * f.matrix / max(f.sensitivity, SMALLEST_FLOAT) for s, f in zip(sizes, factors, strict=True)
             ]
             inverse, _ = pseudo_factors(np.vstack(scaled) / max(sizes))
             roots.append(Dense(inverse))

@@ -1,20 +1,16 @@
-"""A strategy on the row space of queries of few attributes.
-
-From the parts of a strategy by components of a row space to the matrices of a ``SectorStrategy``.
-
-A component of a ``RowSpace`` has orthonormal functions, and A = C B has a matrix C_κ on each. Rests are
-measured by a frame whose functions [x = v] - 1/s are Π √dᵢ times shorter. A C_κ that is not square, or that
-measures some function with next to no weight, because no query asks it, gets a little of the identity: A is
-then a little longer, and no query's variance is larger.
-
-A strategy on the row space of queries of few attributes: over any number of cells, none of which it has.
+"""A strategy on the row space of queries of few attributes: over any number of cells, without a list of them.
 
 A = s C B: B the functions of a layout of sectors (r, n), C an invertible matrix on them. As many rows are
 measured as there are functions. A query of few attributes is a combination L of the functions in their
-sectors, its estimate L C⁻¹ y / s, with variance L (CᵀC)⁻¹ Lᵀ / s². Beside the functions of classes of values
-there may be components with rests, each with a C of its own; a query is then the sum of what it is on each.
+sectors, its estimate L C⁻¹ y / s, with variance L (CᵀC)⁻¹ Lᵀ / s². In addition to the functions of classes of
+values there may be components with rests, each with a different C; a query is then the sum of its parts on
+each.
 
-A strategy on the row space of few attributes, as a program has it; its longest column is proved.
+A program gives the strategy by the components of a ``RowSpace``: their functions are orthonormal, and A = C B
+has a matrix C_κ on each. Rests are measured by a frame whose functions [x = v] - 1/s are Π √dᵢ times shorter.
+A C_κ that is not square, or that measures some function with next to no weight, because no query needs it,
+gets a little of the identity: A is then a little longer, and no query's variance is larger. An upper bound on
+the longest column is proved.
 """
 
 from __future__ import annotations
@@ -45,16 +41,16 @@ from mmopt.workloads import Dense, Implicit, Product, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
 
 ADDED = 1e-6
-"""Of the mean squared length of A's columns under the uniform measure: what is added to it, at most."""
+"""The most that is added to the mean squared length of A's columns under the uniform measure, relatively."""
 
 SPARE = 1e-3  # of what is added: it is more than rounding, and than what it adds to the mean itself
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredParts:
-    """What a ``SectorStrategy`` is made of.
+    """The content of a ``SectorStrategy``.
 
-    added : each N_κ = CᵀC of it exceeds the given one by at most this in norm, outward; so a squared column
+    added : each of its N_κ = CᵀC exceeds the given one by at most this in norm, outward; so a squared column
         length by at most this times the largest ‖b(x)‖².
     """
 
@@ -66,20 +62,20 @@ class MeasuredParts:
 
 def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> MeasuredParts:
     """The matrices for C_κ (any number, d_κ) by component of ``rows``."""
-    least = _least(rows.space, [float(np.square(own).sum()) for own in factors])
-    found = [_invertible(own, least) for own in factors]
-    cores, added = [own for own, _ in found], max(by for _, by in found)
+    least = _least(rows.space, [float(np.square(factor).sum()) for factor in factors])
+    invertible = [_invertible(factor, least) for factor in factors]
+    cores, added = [core for core, _ in invertible], max(by for _, by in invertible)
     whole, *rests = _components(rows, cores)
     return MeasuredParts(whole.layout, whole.core, tuple(rests), added)
 
 
 def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
-    """N_κ (d, d) with so much of the identity that a factor of it is measured as it is.
+    """N_κ (d, d) plus enough of the identity that a factor of it is measured unchanged.
 
-    A kernel that says N before anything is claimed of it has the error that is measured as its objective.
+    A kernel that applies this to N before any claim has the error of the measured strategy as its objective.
     """
-    least = (1.0 + SPARE) * _least(space, [float(np.trace(own)) for own in parts])
-    return tuple(_above(own, least) for own in parts)
+    least = (1.0 + SPARE) * _least(space, [float(np.trace(part)) for part in parts])
+    return tuple(_above(part, least) for part in parts)
 
 
 def _above(part: Array, least: float) -> Array:
@@ -88,12 +84,12 @@ def _above(part: Array, least: float) -> Array:
 
 
 def _least(space: Space, sizes: Sequence[float]) -> float:
-    """What is added, of the traces of N_κ: by dimension, of the mean squared length of a column."""
+    """The multiple of the identity added: ``ADDED`` of the mean squared column, per dimension, by traces."""
     return ADDED * float(space.multiplicities @ sizes) / float(space.multiplicities @ space.dims)
 
 
 def _invertible(factor: Array, least: float) -> tuple[Array, float]:
-    """A square factor with CᵀC >= ``least``, or the root of CᵀC + ``least``; and how far CᵀC is off."""
+    """A square factor with CᵀC >= ``least``, or the root of CᵀC + ``least``; and the error of CᵀC."""
     gram = factor.T @ factor
     if factor.shape[0] == factor.shape[1] and np.linalg.eigvalsh(gram)[0] >= least:
         return factor, 0.0
@@ -105,22 +101,22 @@ def _invertible(factor: Array, least: float) -> tuple[Array, float]:
 
 
 def _components(rows: RowSpace, cores: Sequence[Array]) -> list[RestComponent]:
-    """Its components, with sectors in the order of layouts."""
-    functions = tuple(np.ascontiguousarray(own[:, 1:].T) for own in rows.functions)
+    """The components of a row space, with sectors in the order of layouts."""
+    functions = tuple(np.ascontiguousarray(table[:, 1:].T) for table in rows.functions)
     labels = tuple(basis.symmetry.orbit_of for basis in rows.bases)
-    found = []
+    components = []
     for component, core in zip(rows.components, cores, strict=True):
         sets = sets_of(component.sectors)
         order = np.concatenate([np.arange(len(core))[component.places[one]] for one in sets])
         scale = math.sqrt(math.prod(rows.bases[i].size for i, _ in component.rests))
         layout = SectorLayout(labels, functions, sets)
-        found.append(RestComponent(component.rests, layout, scale * core[np.ix_(order, order)]))
-    return found
+        components.append(RestComponent(component.rests, layout, scale * core[np.ix_(order, order)]))
+    return components
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SectorStrategy(StrategyForm):
-    """A = scale · core · B, measured with Gaussian noise; nothing is of the size of the cells. Immutable.
+    """A = scale · core · B, measured with Gaussian noise; no array has the size of the cells. Immutable.
 
     Parameters
     ----------
@@ -168,7 +164,7 @@ class SectorStrategy(StrategyForm):
 
     @property
     def norm(self) -> int:
-        """2: the core mixes functions, and L1 norms of its columns are not known."""
+        """2: the core mixes functions, and no L1 norms of its columns are computed."""
         return 2
 
     @property
@@ -181,7 +177,7 @@ class SectorStrategy(StrategyForm):
 
     @property
     def largest_column(self) -> float:
-        """As it was proved for the core, times the scale, rounded upwards."""
+        """The bound proved for the core, times the scale, rounded upwards."""
         return float(times_up(self.scale, self.largest))
 
     def implicit(self) -> Implicit:
@@ -250,8 +246,8 @@ class SectorStrategy(StrategyForm):
         return {
             "form": "sectors",
             "attributes": len(layout.shape),
-            "labels": {str(i): own for i, own in enumerate(layout.labels)},
-            "functions": {str(i): own for i, own in enumerate(layout.functions)},
+            "labels": {str(i): label for i, label in enumerate(layout.labels)},
+            "functions": {str(i): table for i, table in enumerate(layout.functions)},
             "sets": _padded(layout.sets),
             "core": {"matrix": self.core},
             "largest": self.largest,
@@ -270,10 +266,10 @@ class SectorStrategy(StrategyForm):
         labels = tuple(fields["labels"][str(i)] for i in at)
         functions = tuple(fields["functions"][str(i)] for i in at)
         rests = []
-        for own in fields.get("rests", {}).values():
-            layout = SectorLayout(labels, functions, _sets(own["sets"]))
-            places = tuple((int(i), int(o)) for i, o in own["rests"])
-            rests.append(RestComponent(places, layout, own["matrix"]))
+        for rest in fields.get("rests", {}).values():
+            layout = SectorLayout(labels, functions, _sets(rest["sets"]))
+            places = tuple((int(i), int(o)) for i, o in rest["rests"])
+            rests.append(RestComponent(places, layout, rest["matrix"]))
         layout = SectorLayout(labels, functions, _sets(fields["sets"]))
         return cls(layout, fields["core"]["matrix"], fields["largest"], fields["scale"], tuple(rests))
 
@@ -282,7 +278,7 @@ class SectorStrategy(StrategyForm):
 
 
 def _weigh(product: Product) -> Array:
-    """(m,) the weights of a product's rows, without its own."""
+    """(m,) the weights of a product's rows, without the weight of the product."""
     factors = [product.factors[i] for i in active(product)]
     return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])
 
@@ -296,7 +292,7 @@ def _padded(sets: tuple[tuple[int, ...], ...]) -> Ints:
 
 
 def _sets(padded: Ints) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(i) for i in own if i >= 0) for own in padded)
+    return tuple(tuple(int(i) for i in row if i >= 0) for row in padded)
 
 
 def _fields_of(component: RestComponent) -> dict[str, Any]:
@@ -313,10 +309,10 @@ def strategy_on(factor: Split) -> SectorStrategy | SectorwiseStrategy:
     if isinstance(cells, SetCells):
         return replace(cells.unit, weights=np.array([float(np.linalg.norm(part)) for part in factor.parts]))
     assert isinstance(cells, SectorCells)
-    found = measured_parts(cells.rows, factor.parts)
+    measured = measured_parts(cells.rows, factor.parts)
     size = max(float(np.linalg.norm(part)) ** 2 for part in factor.parts)
     rows = max(map(len, factor.parts))
-    off = (gamma(rows + 2) * size + found.added) * cells.longest
+    off = (gamma(rows + 2) * size + measured.added) * cells.longest
     square = cells.largest_entry([part.T @ part for part in factor.parts]) + off
     largest = float(root_up(square * (1 + 4 * EPS)))
-    return SectorStrategy(found.layout, found.core, largest, rests=found.rests)
+    return SectorStrategy(measured.layout, measured.core, largest, rests=measured.rests)

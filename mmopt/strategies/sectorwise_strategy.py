@@ -7,8 +7,9 @@ queries is a sum over sets S of θ_S-measured rows in one way only, and least sq
 
     its variance is Σ_S θ_S⁻² Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i².
 
-This is the residual planner's form (Xiao et al., arXiv 2305.08175) for any queries: over any number of cells
-all is in closed form. The squared length of a column is Σ_S θ_S² Π |a_i|², largest where each |a_i| is.
+This is the form of the residual planner (Xiao et al., arXiv 2305.08175) for any queries: everything is in
+closed form over any number of cells. The squared length of a column is Σ_S θ_S² Π |a_i|², largest where each
+|a_i| is.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from mmopt.workloads.blocks.kronecker_products import kron
 from mmopt.workloads.query_product import total
 
 OUTSIDE = 1e-18
-"""Of a query's squared length: what may lie outside of what is measured, by rounding."""
+"""The part of a query's squared length that may lie outside of the measured rows by rounding."""
 PER_CONDITION = 16 * EPS
-"""Of a query's coefficients: what rounding may add, for each row and each unit of condition."""
+"""The part that rounding may add to a query's coefficients, for each row and each unit of condition."""
 NOTHING = 1e-26
-"""Of a query's squared length: what is left of a part that it does not have, by rounding."""
+"""The part of a query's squared length that rounding leaves where there is none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +48,7 @@ class SectorwiseStrategy(StrategyForm):
 
     Parameters
     ----------
-    matrices : A_i (p_i, n_i) by attribute; p_i = 0 where only totals are asked.
+    matrices : A_i (p_i, n_i) by attribute; p_i = 0 where only totals are measured.
     sets : of attributes, each ascending, all different. weights : θ_S > 0, one a set. norm : 1 or 2.
 
     Raises
@@ -71,9 +72,9 @@ class SectorwiseStrategy(StrategyForm):
                 raise OptionError(f"the matrix of attribute {i} has NaN or infinite entries")
             if not has_full_rank(_with_constant(matrix)):
                 raise OptionError(f"the rows of attribute {i} and the constant are dependent")
-        known = [one for one in self.sets if sorted(set(one)) == list(one)]
+        ascending = [one for one in self.sets if sorted(set(one)) == list(one)]
         inside = all(0 <= i < len(self.matrices) for one in self.sets for i in one)
-        if not (self.sets and inside and len(set(known)) == len(self.sets)):
+        if not (self.sets and inside and len(set(ascending)) == len(self.sets)):
             raise OptionError("the sets of attributes repeat, or are not ascending places of attributes")
         if self.weights.shape != (len(self.sets),) or not (
             np.isfinite(self.weights).all() and (self.weights > 0).all()
@@ -104,13 +105,13 @@ class SectorwiseStrategy(StrategyForm):
     def largest_column(self) -> float:
         """Σ θ Π or √Σ θ² Π² of the attributes' longest columns, rounded upwards: some cell has them all."""
         longest = [column_norms(a, self.norm).max(initial=0.0) if len(a) else 0.0 for a in self.matrices]
-        found = np.zeros(())
+        total = np.zeros(())
         for one, weight in zip(self.sets, self.weights, strict=True):
             size = np.asarray(weight)
             for i in one:
                 size = times_up(size, longest[i])
-            found = plus_up(found, times_up(size, size) if self.norm == 2 else size)
-        return float(root_up(found) if self.norm == 2 else found)
+            total = plus_up(total, times_up(size, size) if self.norm == 2 else size)
+        return float(root_up(total) if self.norm == 2 else total)
 
     def divided(self, by: float) -> SectorwiseStrategy:
         return SectorwiseStrategy(self.matrices, self.sets, self.weights / by, self.norm)
@@ -123,48 +124,50 @@ class SectorwiseStrategy(StrategyForm):
         return np.concatenate([self.product_variances(product.unweighted()) for product in products])
 
     def squared_error(self, workload: Workload) -> float:
-        """By sums over the rows of each factor: no list of the queries."""
+        """The error by sums over the rows of each factor: no list of the queries."""
         return math.fsum(self.errors_by_set(workload) / np.square(self.weights))
 
     def errors_by_set(self, workload: Workload) -> Array:
-        """(sets,) what the squared error has of each set where its weight is 1; infinite where some query
+        """(sets,) the part of each set in the squared error where its weight is 1; infinite where some query
         is not supported."""
-        found = np.zeros(len(self.sets))
+        errors = np.zeros(len(self.sets))
         for product in products_of(workload, self.sizes):
-            for one, own in self._by_set(product.weighed(), sums=True):
+            for one, values in self._by_set(product.weighed(), sums=True):
                 place = self._place_of.get(one)
                 if place is not None:
-                    found[place] += product.weight * float(own[0])
-                elif own[0] > 0:
-                    found[:] = np.inf
-        return found
+                    errors[place] += product.weight * float(values[0])
+                elif values[0] > 0:
+                    errors[:] = np.inf
+        return errors
 
     def variances_by_set(self, product: Product) -> Iterator[tuple[tuple[int, ...], Array]]:
-        """What the variances (m,) of a product's unweighted queries have of each set at weight 1."""
+        """The part of each set, at weight 1, in the variances (m,) of a product's unweighted queries."""
         return self._by_set(product.unweighted(), sums=False)
 
     def product_variances(self, product: Product) -> Array:
         """(m,) the variances of a product's queries: infinity where a set is not measured."""
-        found = np.zeros(math.prod(product.factors[i].rows for i in product.looked_at))
-        for one, own in self._by_set(product, sums=False):
+        variances = np.zeros(math.prod(product.factors[i].rows for i in product.looked_at))
+        for one, values in self._by_set(product, sums=False):
             place = self._place_of.get(one)
-            found += np.where(own > 0, np.inf, 0.0) if place is None else own / self.weights[place] ** 2
-        return found
+            variances += (
+                np.where(values > 0, np.inf, 0.0) if place is None else values / self.weights[place] ** 2
+            )
+        return variances
 
     def _by_set(self, product: Product, sums: bool) -> Iterator[tuple[tuple[int, ...], Array]]:
         """By sets of the product's attributes Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i² of each query, (m,); or
         the sum of these, (1,)."""
         looked = product.looked_at
-        told = [self._told(i, product.factors[i]) for i in looked]
-        parts = [(own.means, own.lengths) for own in told]
+        combined = [self._combined(i, product.factors[i]) for i in looked]
+        parts = [(one.means, one.lengths) for one in combined]
         if sums:
             parts = [(means.sum(keepdims=True), lengths.sum(keepdims=True)) for means, lengths in parts]
         for chosen in itertools.product((False, True), repeat=len(looked)):
-            own = np.ones((1, 1))
-            with np.errstate(invalid="ignore"):  # nothing times what is not measured is nothing
+            values = np.ones((1, 1))
+            with np.errstate(invalid="ignore"):  # 0 times an infinite length is 0
                 for pair, at in zip(parts, map(int, chosen), strict=True):
-                    own = np.nan_to_num(kron([own, pair[at][None]]), nan=0.0, posinf=np.inf)
-            yield tuple(itertools.compress(looked, chosen)), own[0]
+                    values = np.nan_to_num(kron([values, pair[at][None]]), nan=0.0, posinf=np.inf)
+            yield tuple(itertools.compress(looked, chosen)), values[0]
 
     @cached_property
     def _place_of(self) -> dict[tuple[int, ...], int]:
@@ -172,12 +175,12 @@ class SectorwiseStrategy(StrategyForm):
 
     @cached_property
     def inverses(self) -> tuple[Array, ...]:
-        """By attribute (n_i, 1 + p_i), [1; A_i]⁺: first the base, then what ℓ is of a query."""
+        """By attribute (n_i, 1 + p_i), [1; A_i]⁺: first the base, then ℓ of a query."""
         return tuple(map(_inverse, self.matrices))
 
     @cached_property
     def rounding(self) -> float:
-        """What rounding may do to a squared error, relatively: by the condition of the attributes' rows."""
+        """A relative bound on the rounding of a squared error: by the condition of the attributes' rows."""
         conditions = [
             float(np.linalg.norm(inverse) * np.linalg.norm(_with_constant(a)))
             for inverse, a in zip(self.inverses, self.matrices, strict=True)
@@ -186,14 +189,14 @@ class SectorwiseStrategy(StrategyForm):
         return PER_CONDITION * most * max(1, *map(len, self.sets)) * max(1.0, *conditions)
 
     @cached_property
-    def _known(self) -> dict[tuple[int, Implicit], _Told]:
+    def _kept(self) -> dict[tuple[int, Implicit], _Combined]:
         return {}
 
-    def _told(self, i: int, factor: Implicit) -> _Told:
-        """What a factor's queries are in the rows of attribute i."""
-        if (i, factor) not in self._known:
-            self._known[i, factor] = _told(factor.matrix(), self.matrices[i], self.inverses[i])
-        return self._known[i, factor]
+    def _combined(self, i: int, factor: Implicit) -> _Combined:
+        """A factor's queries in terms of the rows of attribute i."""
+        if (i, factor) not in self._kept:
+            self._kept[i, factor] = _combine(factor.matrix(), self.matrices[i], self.inverses[i])
+        return self._kept[i, factor]
 
     # -- estimates -------------------------------------------------------------------------------------
 
@@ -215,19 +218,22 @@ class SectorwiseStrategy(StrategyForm):
 
     def _answers(self, product: Product, sums: Mapping[tuple[int, ...], Array]) -> Array:
         looked = product.looked_at
-        told = [self._told(i, product.factors[i].plain) for i in looked]
-        found = np.zeros([len(own.means) for own in told])
+        combined = [self._combined(i, product.factors[i].plain) for i in looked]
+        answers = np.zeros([len(factor.means) for factor in combined])
         for chosen in itertools.product((False, True), repeat=len(looked)):
             one = tuple(itertools.compress(looked, chosen))
             if one in sums:
                 table = sums[one].reshape([len(self.matrices[i]) if i in one else 1 for i in looked])
-                for at, own in enumerate(told):
-                    matrix = own.inner if chosen[at] else own.base
+                for at, factor in enumerate(combined):
+                    matrix = factor.inner if chosen[at] else factor.base
                     table = np.moveaxis(np.tensordot(matrix, table, axes=(1, at)), 0, at)
-                found += table
-            elif all((own.lengths if at else own.means).any() for own, at in zip(told, chosen, strict=True)):
+                answers += table
+            elif all(
+                (factor.lengths if at else factor.means).any()
+                for factor, at in zip(combined, chosen, strict=True)
+            ):
                 raise OptionError("the strategy does not support the queries whose answers are asked")
-        return found.ravel()
+        return answers.ravel()
 
     def implicit(self) -> Implicit:
         """All rows (p, n), never formed, one set after the other."""
@@ -260,7 +266,7 @@ class SectorwiseStrategy(StrategyForm):
         matrices, padded = fields["matrices"], fields["sets"]
         return cls(
             tuple(matrices[str(i)] for i in range(len(matrices))),
-            tuple(tuple(int(i) for i in own if i >= 0) for own in padded),
+            tuple(tuple(int(i) for i in row if i >= 0) for row in padded),
             fields["weights"],
             fields["norm"],
         )
@@ -270,7 +276,7 @@ class SectorwiseStrategy(StrategyForm):
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _Combined:
     """A factor's queries (m, n) as γ 1ᵀ + ℓ A: base (m, 1), γ; inner (m, p), ℓ; means γ², lengths |ℓ|² (m,).
 
     Lengths are infinite where a query is not measured.
@@ -282,25 +288,25 @@ class _Told:
     lengths: Array
 
 
-def _told(queries: Array, matrix: Array, inverse: Array) -> _Told:
-    found = queries @ inverse
-    base, inner = found[:, :1], found[:, 1:]
+def _combine(queries: Array, matrix: Array, inverse: Array) -> _Combined:
+    coefficients = queries @ inverse
+    base, inner = coefficients[:, :1], coefficients[:, 1:]
     part, sizes = inner @ matrix, np.square(queries).sum(axis=1)
     outside = np.square(queries - base - part).sum(axis=1) > OUTSIDE * sizes
     base = np.where(np.square(base) * queries.shape[1] > NOTHING * sizes[:, None], base, 0.0)
     inner = np.where((np.square(part).sum(axis=1) > NOTHING * sizes)[:, None], inner, 0.0)
     lengths = np.where(outside, np.inf, np.square(inner).sum(axis=1))
-    return _Told(base, inner, np.square(base)[:, 0], lengths)
+    return _Combined(base, inner, np.square(base)[:, 0], lengths)
 
 
 def _inverse(matrix: Array) -> Array:
     scales = np.ones(1 + len(matrix))
-    scales[0] = _size(matrix)  # of independent rows the inverse takes back what they are scaled by
+    scales[0] = _size(matrix)  # for independent rows the inverse undoes their scale
     return np.asarray(np.linalg.pinv(_with_constant(matrix)) * scales, dtype=np.float64)
 
 
 def _with_constant(matrix: Array) -> Array:
-    """A constant of the matrix's size above it."""
+    """The matrix below a constant row of its size."""
     return np.vstack([np.full((1, matrix.shape[1]), _size(matrix)), matrix])
 
 

@@ -1,27 +1,24 @@
-"""Strategies by sets of attributes as a space for programs, and for targets.
-
-Strategies by sets of attributes as a space that programs are evaluated on: one number for each set.
+"""Strategies by sets of attributes as a space on which programs are evaluated: one number for each set.
 
 Let A_i be fixed rows on each attribute, no combination of which is constant, and B_S the rows ⊗_{i in S} A_i,
 all other attributes summed over. X = Σ_S x_S B_Sᵀ B_S measures each set with a weight. A query is a
 combination of these rows in one way only, so that least squares are a sum over sets
 (``sectorwise_strategy.py``):
 
-- trace(W X⁻¹ Wᵀ) = Σ_S E_S / x_S, and a query's variance is Σ_S v_S / x_S. So W stands on the space as one
-  number √E_S for each set, and a query as one √v_S.
+- trace(W X⁻¹ Wᵀ) = Σ_S E_S / x_S, and a query's variance is Σ_S v_S / x_S. So on the space W is one
+  number √E_S for each set, and a query one √v_S.
 - The longest column of each B_S has length 1 here, and one cell has the longest columns of all sets, so that
   max diag(X) = Σ_S x_S.
-- W is not block-diagonal, and the E_S alone would put a bound too high. What a measure of the cells proves
-  is taken from the products of the workload (``sectors.bounds``).
+- W is not block-diagonal, and a bound from the E_S alone would be too high. The bound that a measure of the
+  cells proves is computed from the products of the workload (``sectors.bounds``).
 
-Every such X is a feasible point of the program over all cells, and its objective there is the one here.
+Every such X is a feasible point of the program over all cells, with the same objective there.
 
-Strategies by sets of attributes for queries with targets: the largest variance next to its target.
-
+For queries with targets the largest ratio of a variance to its target counts.
 The least of the largest is the largest, over weights of the queries of sum 1, of the least weighted sum
 (minimax). Here the weights are products: one number for each product of the workload, and one for each row of
-a factor, the same in all products on as many attributes, so that weighted queries are products, too. All are
-multiplied by the means of the variances that they weigh, to a power, again and again.
+a factor, the same in all products on as many attributes, so that weighted queries are products, too. In each
+round every weight is multiplied by a power of the mean of the variances that it weighs.
 """
 
 from __future__ import annotations
@@ -51,12 +48,12 @@ from mmopt.workloads import Implicit, Product, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
 
 GRAM = 16
-"""Roundings of a Gram matrix of weighted rows, besides those of its sums."""
+"""Roundings of a Gram matrix of weighted rows, in addition to those of its sums."""
 LEAST = 1e-30
-"""Of the largest weight of a factor's rows: what is less counts as none, so that no product underflows."""
+"""Weights of a factor's rows below this part of the largest count as zero, so that no product underflows."""
 UNSUPPORTED = "the strategy does not support the queries: it does not measure all that they ask"
 RANK = 1e-10
-"""Eigenvalues of an attribute's strategy below this part of the largest count as none."""
+"""Eigenvalues of an attribute's strategy below this part of the largest count as zero."""
 
 
 def best_by_sets(workload: Workload) -> SetCells:
@@ -76,18 +73,18 @@ def best_by_sets(workload: Workload) -> SetCells:
 def strategy_by_sets(
     products: Sequence[FewProduct], sizes: Sequence[int], bases: Sequence[Array]
 ) -> SectorwiseStrategy:
-    """The best strategy found with the same rows of an attribute in all sets, at bases (dᵢ,) of sum 1.
+    """The best strategy of a search with the same rows of an attribute in all sets, at bases (dᵢ,) of sum 1.
 
     Raises
     ------
     TooLargeError : an attribute beyond the memory limit.
     """
-    found = shared_designs(products, bases)
+    shared = shared_designs(products, bases)
     rows = tuple(
-        _rows(found.designs[i].strategy) if i in found.designs else np.zeros((0, size))
+        _rows(shared.designs[i].strategy) if i in shared.designs else np.zeros((0, size))
         for i, size in enumerate(sizes)
     )
-    shares = {one: share for one, share in found.shares.items() if all(len(rows[i]) for i in one)}
+    shares = {one: share for one, share in shared.shares.items() if all(len(rows[i]) for i in one)}
     return SectorwiseStrategy(rows, tuple(shares), np.sqrt(list(shares.values())))
 
 
@@ -100,11 +97,11 @@ def _rows(strategy: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetCells(Spanned):
-    """The n = ``total`` cells of a workload, as far as strategies by these sets tell them apart.
+    """The n = ``total`` cells of a workload, as far as strategies by these sets distinguish them.
 
     unit : the rows of the sets, all with weight 1. workload : the queries. measures : (dᵢ,) an attribute,
-    whose product proves a good bound, and weights (m,) of queries with targets; none where nobody has looked
-    for them.
+    whose product proves a good bound, and weights (m,) of queries with targets; none where they were not
+    searched for.
     """
 
     unit: SectorwiseStrategy = field(kw_only=True)
@@ -115,7 +112,7 @@ class SetCells(Spanned):
 
     @staticmethod
     def of(strategy: SectorwiseStrategy, workload: Workload) -> SetCells:
-        """The cells as the sets of a strategy tell them apart; its weights do not matter."""
+        """The cells as the sets of a strategy distinguish them; its weights do not matter."""
         matrices = tuple(_at_least_one(a) for a in strategy.matrices)
         sets = strategy.sets
         unit = SectorwiseStrategy(matrices, sets, np.ones(len(sets)))
@@ -124,7 +121,7 @@ class SetCells(Spanned):
 
     @property
     def words(self) -> str:
-        """How it splits: "211 sets of attributes"."""
+        """The parts in words: "211 sets of attributes"."""
         return f"{self.count:,} set{'' if self.count == 1 else 's'} of attributes"
 
     @property
@@ -133,13 +130,13 @@ class SetCells(Spanned):
 
     @cached_property
     def _longest(self) -> Array:
-        """(K,) at least the squared length of the longest column of each set's rows."""
+        """(K,) upper bounds on the squared length of the longest column of each set's rows."""
         each = [column_norms(a, 2).max(initial=0.0) if len(a) else 0.0 for a in self.unit.matrices]
-        found = []
+        squares = []
         for one in self.unit.sets:
             length = reduce(times_up, (each[i] for i in one), np.ones(()))
-            found.append(times_up(length, length))
-        return np.array(found, dtype=float)
+            squares.append(times_up(length, length))
+        return np.array(squares, dtype=float)
 
     def largest_entry(self, parts: Sequence[Array]) -> float:
         weights = np.maximum([float(part[0, 0]) for part in parts], 0.0)
@@ -147,12 +144,12 @@ class SetCells(Spanned):
 
     @cached_property
     def products(self) -> tuple[FewProduct, ...]:
-        """The workload's products, by the attributes that they look at."""
+        """The workload's products, by the attributes that they depend on."""
         return products_of_few(self.workload)
 
     @property
     def gram_rounding(self) -> float:
-        """What a Gram matrix of a factor's rows, weighted or not, may be off by, of its trace."""
+        """A bound on the error of a Gram matrix of a factor's rows, weighted or not, over its trace."""
         return (max(f.rows for p in self.workload.products or () for f in p.factors) + GRAM) * EPS
 
     @cached_property
@@ -186,19 +183,19 @@ class SetCells(Spanned):
         rows: list[list[Array]] = [[] for _ in places]
         labels: list[list[Ints]] = [[] for _ in places]
         for start, product in zip(starts, products, strict=False):
-            for one, own in self.unit.variances_by_set(product):
-                kept = np.flatnonzero(own)
-                if len(kept) and not (one in places and np.isfinite(own).all()):
+            for one, variances in self.unit.variances_by_set(product):
+                kept = np.flatnonzero(variances)
+                if len(kept) and not (one in places and np.isfinite(variances).all()):
                     raise OptionError(UNSUPPORTED)
                 if len(kept):
-                    rows[places[one]].append(np.sqrt(product.weight * own[kept]))
+                    rows[places[one]].append(np.sqrt(product.weight * variances[kept]))
                     labels[places[one]].append(start + kept)
         empty, none = np.zeros(0), np.zeros(0, dtype=np.int64)
-        parts = tuple(np.concatenate([empty, *own])[:, None] for own in rows)
+        parts = tuple(np.concatenate([empty, *one])[:, None] for one in rows)
         space = Space(
             self.multiplicities,
             tuple(map(len, parts)),
-            labels=tuple(np.concatenate([none, *own]) for own in labels),
+            labels=tuple(np.concatenate([none, *one]) for one in labels),
             sizes=np.ones(int(starts[-1])),
             total=int(starts[-1]),
         )
@@ -207,31 +204,31 @@ class SetCells(Spanned):
     # -- bounds --------------------------------------------------------------------------------------
 
     def takes(self, mixture: Mixture) -> bool:
-        return mixture.count == 1 and tuple(own.shape[1] for own in mixture.factors) == self.unit.sizes
+        return mixture.count == 1 and tuple(factor.shape[1] for factor in mixture.factors) == self.unit.sizes
 
     def moments(self, mixture: Mixture) -> Moments:
-        """Its mass alone: roots of the moments are not known, but what they come to (``root_trace``)."""
+        """The mass alone: not the roots of the moments, only the trace that they lead to (``root_trace``)."""
         total = math.fsum(mixture.weights)
         return Moments((), (), Ball(np.asarray(total), np.asarray(EPS * total)))
 
     def root_trace(self, parts: Sequence[Array], mixture: Mixture) -> float:
-        """At least 0 and at most ‖R diag(√d)‖∗ for the workload's root, or its queries with other weights,
+        """A bound from 0 to ‖R diag(√d)‖∗ for the workload's root, or its queries with other weights,
         as ``parts``; d the measure whose rows have the exact sum 1."""
         products = self._weighed(parts)
         if products is None or not self.takes(mixture):
             return 0.0
-        measures = [own[0] for own in mixture.factors]
-        found = root_trace_of(products, self.unit.sizes, measures, self.gram_rounding)
-        return found * math.sqrt(mixture.weights[0]) * (1.0 - 16 * EPS)
+        measures = [factor[0] for factor in mixture.factors]
+        trace = root_trace_of(products, self.unit.sizes, measures, self.gram_rounding)
+        return trace * math.sqrt(mixture.weights[0]) * (1.0 - 16 * EPS)
 
     def _is_root(self, parts: Sequence[Array]) -> bool:
-        """Whether each is that of the root, or more; an ulp less where it is the lower end of a ball."""
-        own = self.root.parts
-        if [np.shape(part) for part in parts] != [np.shape(part) for part in own]:
+        """Whether each part is at least that of the root; an ulp less where it is the lower end of a ball."""
+        roots = self.root.parts
+        if [np.shape(part) for part in parts] != [np.shape(part) for part in roots]:
             return False
         return all(
             bool(part[0, 0] >= of_root[0, 0] * (1 - 4 * EPS))
-            for part, of_root in zip(parts, own, strict=True)
+            for part, of_root in zip(parts, roots, strict=True)
         )
 
     def _weighed(self, parts: Sequence[Array]) -> tuple[FewProduct, ...] | None:
@@ -244,22 +241,22 @@ class SetCells(Spanned):
             return None
         assert space.labels is not None
         scales = np.full(space.size, np.inf)
-        for part, own, label in zip(parts, self.queries.parts, space.labels, strict=True):
+        for part, unit, label in zip(parts, self.queries.parts, space.labels, strict=True):
             with np.errstate(invalid="ignore", over="ignore"):
-                ratio = np.where(part[:, 0] > 0, np.square(part[:, 0] / own[:, 0]), 0.0)
+                ratio = np.where(part[:, 0] > 0, np.square(part[:, 0] / unit[:, 0]), 0.0)
             np.minimum.at(scales, label, ratio * (1.0 - 8 * EPS))
         scales = np.where(np.isfinite(scales), scales, 0.0)
-        start, found = 0, []
+        start, below = 0, []
         for product in self.workload.weighed.products or ():
-            found.append(_below(product, scales[start : start + product.m]))
+            below.append(_below(product, scales[start : start + product.m]))
             start += product.m
-        return tuple(own for own in found if own.weight > 0)
+        return tuple(product for product in below if product.weight > 0)
 
 
 def root_trace_of(
     products: Sequence[FewProduct], sizes: Sequence[int], measures: Sequence[Array], off: float
 ) -> float:
-    """At most tr K^½ as ``root_trace_below``; what does not fit in memory together is taken apart.
+    """A lower bound on tr K^½ as ``root_trace_below``; products that do not fit in memory together are split.
 
     (tr (K + L)^½)² is at least (tr K^½)² + (tr L^½)² of psd matrices (the Schatten quasi-norm of exponent ½
     is superadditive on them), and of one product tr K^½ is a product over the attributes.
@@ -272,8 +269,8 @@ def root_trace_of(
 
 
 def _of_one(product: FewProduct, measures: Sequence[Array], off: float) -> float:
-    """At most tr K^½ of one product."""
-    found = math.sqrt(product.weight)
+    """A lower bound on tr K^½ of one product."""
+    trace = math.sqrt(product.weight)
     for i, gram in zip(product.attributes, product.grams, strict=True):
         d, root = len(gram), np.sqrt(measures[i] / measures[i].sum())
         scaled = root[:, None] * gram * root
@@ -282,12 +279,12 @@ def _of_one(product: FewProduct, measures: Sequence[Array], off: float) -> float
         # |√a - √b| <= √|a - b| of eigenvalues, which are as far apart as the matrices at most
         wrong = float(np.linalg.norm(rows.T @ rows - scaled)) + (off + 16 * d * EPS) * float(scaled.trace())
         low = float(nuclear(exact(rows)).lower) - d * math.sqrt(wrong)
-        found *= max(low, 0.0) * (1.0 - 8 * EPS)
-    return found
+        trace *= max(low, 0.0) * (1.0 - 8 * EPS)
+    return trace
 
 
 def that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[FewProduct]:
-    """The products, those of most attributes left out where a bound of all would not fit in memory."""
+    """The products, without those of most attributes where a bound of all would not fit in memory."""
     while products:
         try:
             check_size(products, sizes)
@@ -301,23 +298,23 @@ def that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[F
 
 def _below(product: Product, scales: Array) -> FewProduct:
     """A product whose squares are no more than those of the queries times these scales (m,): one scale for
-    each row of a factor, as large as it goes where the scales are themselves products."""
+    each row of a factor, as large as possible where the scales are themselves products."""
     looked = product.looked_at
     grid = scales.reshape([product.factors[i].rows for i in looked])
-    own, whole = [], np.ones(())
+    by_axis, whole = [], np.ones(())
     for axis in range(grid.ndim):
         sums = grid.sum(axis=tuple(at for at in range(grid.ndim) if at != axis))
-        own.append(np.where(sums > LEAST * sums.max(), sums, 0.0) / (sums.sum() or 1.0))
-        whole = np.multiply.outer(whole, own[-1])
+        by_axis.append(np.where(sums > LEAST * sums.max(), sums, 0.0) / (sums.sum() or 1.0))
+        whole = np.multiply.outer(whole, by_axis[-1])
     kept = whole > 0
     least = float((grid[kept] / whole[kept]).min()) if kept.any() else 0.0
-    factors = zip((product.factors[i] for i in looked), own, strict=True)
+    factors = zip((product.factors[i] for i in looked), by_axis, strict=True)
     grams = tuple(factor.gram_of_weighted(weights) for factor, weights in factors)
     return FewProduct(looked, grams, product.weight * least * (1.0 - 16 * EPS * (grid.ndim + 1)))
 
 
 def _at_least_one(matrix: Array) -> Array:
-    """The rows scaled so that the longest column has at least length 1, and next to no more."""
+    """The rows scaled so that the longest column has at least length 1, and hardly more."""
     longest = float(np.sqrt(np.square(matrix).sum(axis=0).max(initial=0.0)))
     return matrix * ((1.0 + 4 * EPS * (len(matrix) + 4)) / longest) if longest else matrix
 
@@ -326,10 +323,10 @@ ROUNDS = 20
 FIRST_STEPS, STEPS = 40, 6  # of the search for bases, in the first round and in each further one
 POWER = 0.9
 LEAST_WEIGHT = 1e-9  # of the largest of a factor's rows
-SHARE_OF_TIME = 0.3  # of what is left of a time limit
+SHARE_OF_TIME = 0.3  # of the rest of a time limit
 
 Key = tuple[int, Implicit, int]
-"""An attribute, a factor on it, and on how many attributes the product is."""
+"""An attribute, a factor on it, and the number of attributes of the product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,38 +343,40 @@ class _Weighed:
 
     @staticmethod
     def evenly(workload: Workload) -> _Weighed:
-        """All queries alike."""
+        """The queries with equal weights."""
         products = workload.products or ()
         keys = tuple(tuple((i, p.factors[i], len(p.looked_at)) for i in p.looked_at) for p in products)
-        rows = {key: np.full(key[1].rows, 1.0 / key[1].rows) for own in keys for key in own}
+        rows = {key: np.full(key[1].rows, 1.0 / key[1].rows) for factors in keys for key in factors}
         counts = np.array([float(p.m) for p in products])
         return _Weighed(workload, keys, counts / counts.sum(), rows)
 
     @property
     def weights(self) -> Iterator[Array]:
-        """By product (r₁, r₂, …) the weight of each of its queries."""
-        for weight, own in zip(self.of_products, self.keys, strict=True):
-            shape = [len(self.of_rows[key]) for key in own]
-            yield kron([np.full(1, weight), *(self.of_rows[key] for key in own)]).reshape(shape)
+        """The weight of each query, by product (r₁, r₂, …)."""
+        for weight, factors in zip(self.of_products, self.keys, strict=True):
+            shape = [len(self.of_rows[key]) for key in factors]
+            yield kron([np.full(1, weight), *(self.of_rows[key] for key in factors)]).reshape(shape)
 
     def products(self) -> list[FewProduct]:
         """The weighted queries."""
-        grams = {key: key[1].gram_of_weighted(own) for key, own in self.of_rows.items()}
+        grams = {key: key[1].gram_of_weighted(weights) for key, weights in self.of_rows.items()}
         each = zip(self.workload.products or (), self.keys, self.of_products, strict=True)
         return [
-            FewProduct(tuple(i for i, _, _ in own), tuple(grams[key] for key in own), product.weight * weight)
-            for product, own, weight in each
+            FewProduct(
+                tuple(i for i, _, _ in factors), tuple(grams[key] for key in factors), product.weight * weight
+            )
+            for product, factors, weight in each
         ]
 
     def moved(self, variances: Sequence[Array]) -> _Weighed:
-        """With more weight where the variances (by product, as ``weights``) are large."""
+        """The queries with more weight where the variances (by product, as ``weights``) are large."""
         sums: dict[Key, list[Array]] = defaultdict(list)
         means = []
-        for own, weights, found in zip(self.keys, self.weights, variances, strict=True):
-            means.append(float((weights * found).sum() / weights.sum()))
-            for axis, key in enumerate(own):
-                others = tuple(at for at in range(len(own)) if at != axis)
-                sums[key].append(np.stack([(weights * found).sum(axis=others), weights.sum(axis=others)]))
+        for factors, weights, variance in zip(self.keys, self.weights, variances, strict=True):
+            means.append(float((weights * variance).sum() / weights.sum()))
+            for axis, key in enumerate(factors):
+                others = tuple(at for at in range(len(factors)) if at != axis)
+                sums[key].append(np.stack([(weights * variance).sum(axis=others), weights.sum(axis=others)]))
         of_products = self.of_products * np.array(means) ** POWER
         of_rows = {}
         for key, each in sums.items():
@@ -389,10 +388,10 @@ class _Weighed:
 
 
 def best_for_targets(workload: Workload) -> SetCells:
-    """A strategy by sets whose largest variance is small, as a space.
+    """A strategy by sets with a small largest variance, as a space.
 
-    workload : each query weighted by one over its target. Weights of the queries and measures that prove a
-    good bound come with it. Under a time limit the search has a share of what is left.
+    workload : each query weighted by one over its target. The space has weights of the queries and
+    measures that prove a good bound. Under a time limit the search has a share of the rest.
 
     Raises
     ------
@@ -402,27 +401,27 @@ def best_for_targets(workload: Workload) -> SetCells:
     sizes, least_left = workload.domain.shape, (1.0 - SHARE_OF_TIME) * time_left()
     weighed, last = _Weighed.evenly(workload.weighed), None
     best: tuple[float, SectorwiseStrategy] | None = None
-    bound, proof = -1.0, (weighed, tuple[Array, ...]())  # not of the last weights: these get extreme
+    bound, proof = -1.0, (weighed, tuple[Array, ...]())  # not of the last weights: these become extreme
     for turn in range(ROUNDS):
         products = weighed.products()
         last = with_best_bases(products, sizes, STEPS if turn else FIRST_STEPS, last)
         strategy = normalise(strategy_by_sets(products, sizes, last.bases))
-        shapes = [own.shape for own in weighed.weights]
+        shapes = [weights.shape for weights in weighed.weights]
         each = zip(weighed.workload.products or (), shapes, strict=True)
         variances = [p.weight * strategy.product_variances(p).reshape(shape) for p, shape in each]
-        largest = max(float(own.max()) for own in variances)
+        largest = max(float(one.max()) for one in variances)
         if not largest < np.inf:  # queries too far apart in size: some are lost in rounding
             break
         if best is None or largest < best[0]:
             best = largest, strategy
-        found = root_trace_of(products, sizes, last.measures, 0.0)
-        if found > bound:
-            bound, proof = found, (weighed, last.measures)
+        trace = root_trace_of(products, sizes, last.measures, 0.0)
+        if trace > bound:
+            bound, proof = trace, (weighed, last.measures)
         if turn == ROUNDS - 1 or time_left() <= least_left < math.inf:
             break
         weighed = weighed.moved(variances)
     if best is None:
         raise OptionError(UNSUPPORTED)
     cells = SetCells.of(best[1], workload)
-    weights = np.concatenate([own.ravel() for own in proof[0].weights])
+    weights = np.concatenate([one.ravel() for one in proof[0].weights])
     return replace(cells, measures=proof[1], weights=weights)

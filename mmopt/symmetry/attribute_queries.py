@@ -1,18 +1,16 @@
-"""The queries on one attribute, and the swaps of its values that leave them alone.
+"""The queries on one attribute, and the swaps of its values that do not change them.
 
-The queries on one attribute, as symmetry looks at them: a factor of a product, or a whole matrix.
-
-Which values of an attribute may be swapped without changing what is asked, and whether it may be reversed.
-
-Two values are interchangeable when swapping them leaves the Gram matrix as it is, or, with targets, maps the
+The queries are a factor of a product, or a whole matrix. Values may be swapped, and their order reversed,
+where the queries stay the same. Two values are interchangeable when swapping them leaves the Gram matrix
+unchanged, or, with targets, maps the
 (query, target) pairs to themselves up to the order and signs of the queries. Both are equivalence relations:
 (u w) = (u v)(v w)(u v).
 
-All of it is decided exactly, for what comes of it is never compared with the whole workload again. A Gram
-matrix of integers is exact itself. Another one is rounded, and what is lost of its entries is the square of
-what is lost of singular values: it only says where to look (up to ``GRAM_TOLERANCE``), and the rows with
-their weights decide, entry by entry as they were given. (A rotation of the rows, by numbers that no float
-holds, is not seen.)
+All this is decided exactly, because the result is never compared with the whole workload again. A Gram
+matrix of integers is exact itself. Any other is rounded, and the loss in its entries is the square of the
+loss in singular values: it only says where to look (up to ``GRAM_TOLERANCE``), and the rows with their
+weights decide, entry by entry as they were given. (A rotation of the rows, by numbers that no float
+represents, is not seen.)
 """
 
 from __future__ import annotations
@@ -34,19 +32,21 @@ from mmopt.workloads.blocks.range_blocks import AllRange, Ranges
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.workload import Workload
 
-# Kinds whose symmetry is known without looking at numbers.
+# Kinds whose symmetry is known without any numbers.
 SYMMETRIC = ("identity", "total")
-UNKNOWN = "unknown"  # too large to look for any
-ONE_WAY = ("prefix", "padded prefix", "padded all_range", UNKNOWN)  # not the same in reverse order
-RIGID = (*ONE_WAY, "all_range")  # no two values can be swapped, or none that is worth it
-MOST_SWAPPABLE = 3  # up to so many values some can: all ranges over three are the same with the ends swapped
+UNKNOWN = "unknown"  # too large for a search
+ONE_WAY = ("prefix", "padded prefix", "padded all_range", UNKNOWN)  # different in reverse order
+RIGID = (*ONE_WAY, "all_range")  # no two values can be swapped, or not enough to be worth it
+MOST_SWAPPABLE = (
+    3  # up to so many values some can: all ranges over three stay the same when the ends are swapped
+)
 
 
 @dataclass(frozen=True, eq=False)
 class PieceRows:
     """Some of the queries of a piece: those of a structured factor, or a matrix (``factor`` None) of rows.
 
-    ``targets`` (rows,) only tell queries apart: accuracy targets; for total error weights; or 1 for all.
+    ``targets`` (rows,) only distinguish queries: accuracy targets; for total error weights; or 1 for all.
     ``places`` (rows,): their numbers among the queries of the piece.
     """
 
@@ -60,9 +60,9 @@ class PieceRows:
 class Piece:
     """Queries on one attribute: a root and the Gram matrix of all, and the queries by groups of rows.
 
-    ``blocks``: matrices (·, size) of rows that make up this Gram matrix, none changed by a factorisation.
+    ``blocks``: matrices (·, size) of rows with this Gram matrix, not changed by a factorisation.
     ``is_whole``: ``gram`` is a sum of products of integers, exact while it is small enough for floats. Equal
-    weights of a matrix are then left out of it.
+    weights of a matrix are then left out.
     """
 
     size: int
@@ -115,7 +115,7 @@ def _whole(workload: Workload) -> Term:
     (block,), n, weights = workload.blocks, workload.n, workload.weights
     assert isinstance(block, Explicit)
     is_plain = bool((weights == weights[0]).all())
-    asked = workload.unweighted if is_plain else workload
+    counted = workload.unweighted if is_plain else workload
     entries = block.queries.arrays[-1]
     is_whole = is_plain and _are_integers(entries)
     kind = "matrix" if is_whole or fits_memory(workload.shape) else UNKNOWN
@@ -123,25 +123,29 @@ def _whole(workload: Workload) -> Term:
         n,
         kind,
         lambda: workload.root,
-        lambda: asked.gram,
+        lambda: counted.gram,
         lambda: (PieceRows(None, workload.queries, weights, np.arange(workload.m)),),
-        lambda: (np.sqrt(weights[at : at + len(own)])[:, None] * own for at, own in block.chunks(max(64, n))),
+        lambda: (
+            np.sqrt(weights[at : at + len(chunk)])[:, None] * chunk for at, chunk in block.chunks(max(64, n))
+        ),
         is_whole,
     )
     return Term((piece,), 1.0, None)
 
 
 def _split(workload: Workload) -> tuple[Term, ...]:
-    known = np.isfinite(workload.targets)
-    if known.all():
+    has_target = np.isfinite(workload.targets)
+    if has_target.all():
         return (_rows_of(workload.queries, workload.targets),)
     return tuple(
-        _rows_of(workload.queries[own], workload.targets[own]) for own in (known, ~known) if own.any()
+        _rows_of(workload.queries[kept], workload.targets[kept])
+        for kept in (has_target, ~has_target)
+        if kept.any()
     )
 
 
 def _rows_of(matrix: Array, targets: Array) -> Term:
-    """Unweighted rows with a target each; or with none."""
+    """Unweighted rows, each with a target; or all without one."""
     n = matrix.shape[1]
     rows = PieceRows(None, matrix, targets, np.arange(len(matrix)))
     piece = Piece(
@@ -162,7 +166,7 @@ def _piece(factor: Factor) -> Piece:
 
 
 def _is_whole(factor: Factor) -> bool:
-    """Whether all entries are integers; not of rows scaled by roots, whose Gram matrix is made of weights."""
+    """Whether all entries are integers; false for rows scaled by roots: their Gram matrix has weights."""
     if isinstance(factor, Union):
         return all(map(_is_whole, factor.blocks))
     if isinstance(factor, Reordered | Padded):
@@ -181,9 +185,9 @@ def _blocks(factor: Factor) -> Iterator[Array]:
 
 
 def _groups(factor: Factor) -> tuple[PieceRows, ...]:
-    """The structured parts by themselves, all other rows as one matrix."""
+    """The structured parts one by one, all other rows as one matrix."""
     weights = np.ones(factor.rows)
-    if isinstance(factor, ScaledRows):  # by rows and weights, which are as they were given
+    if isinstance(factor, ScaledRows):  # by rows and weights, which are unchanged
         weights, factor = factor.weights, factor.inner
     elif factor.kind in SYMMETRIC:
         return (_closed(factor, 0, weights),)
@@ -218,7 +222,7 @@ def _flat(factor: Factor, start: int) -> Iterator[tuple[Factor, int]]:
 GRAM_TOLERANCE = 64 * EPS
 EXACT_SUMS = 2.0**52  # sums of products of integers stay exact up to here, in any order
 PROBED_VALUES = 8
-ROWS_AT_A_TIME = 256  # rows whose keys are made at a time
+ROWS_AT_A_TIME = 256  # rows whose keys are computed at a time
 
 
 def interchangeable(piece: Piece, by_rows: bool = False) -> Ints:
@@ -236,7 +240,7 @@ def interchangeable(piece: Piece, by_rows: bool = False) -> Ints:
 
 
 def _gram(piece: Piece) -> tuple[Array, float]:
-    """The Gram matrix, and what its entries may be off by: nothing for integers."""
+    """The Gram matrix, and a bound on the error of its entries: 0 for integers."""
     gram = piece.gram()
     scale = float(np.abs(gram).max(initial=0.0))
     return gram, 0.0 if piece.is_whole and scale < EXACT_SUMS else GRAM_TOLERANCE * scale
@@ -245,7 +249,7 @@ def _gram(piece: Piece) -> tuple[Array, float]:
 def _gram_classes(gram: Array, close: float) -> Ints:
     n = len(gram)
     scale = float(np.abs(gram).max(initial=0.0)) or 1.0
-    # Values of one class agree at every other value: at the probes, if they are none themselves.
+    # Values of one class agree at every other value: so at the probes, unless they are probes.
     probes = np.unique(np.linspace(0, n - 1, min(PROBED_VALUES, n)).astype(np.int64))
     seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
     buckets: dict[bytes, list[int]] = {}
@@ -282,10 +286,10 @@ def swappable_rows(rows: PieceRows, size: int, classes: Ints) -> Ints:
         return np.arange(size) if is_rigid(rows.factor.kind, size) else classes
     members: dict[int, list[int]] = {}
     for c in range(int(classes.max()) + 1):
-        found: dict[int, list[int]] = {}
+        split: dict[int, list[int]] = {}
         for v in np.flatnonzero(classes == c).tolist():
-            found.setdefault(next((w for w in found if _rows_swap(rows, w, v)), v), []).append(v)
-        members |= found
+            split.setdefault(next((w for w in split if _rows_swap(rows, w, v)), v), []).append(v)
+        members |= split
     return _labels(members, size)
 
 
@@ -296,7 +300,7 @@ def _rows_swap(rows: PieceRows, v: int, w: int) -> bool:
 
 
 def swapped(matrix: Array, v: int, w: int) -> tuple[Ints, Array]:
-    """The rows that a swap of two values changes, by number, and what becomes of them."""
+    """The numbers of the rows that a swap of two values changes, and the changed rows."""
     numbers = np.flatnonzero(matrix[:, v] != matrix[:, w])
     moved = matrix[numbers]
     moved[:, [v, w]] = moved[:, [w, v]]
@@ -305,19 +309,19 @@ def swapped(matrix: Array, v: int, w: int) -> tuple[Ints, Array]:
 
 def keys(matrix: Array, targets: Array) -> list[bytes]:
     """One key per row: equal for rows that are equal up to sign and have the same target."""
-    found: list[bytes] = []
+    out: list[bytes] = []
     for start in range(0, len(matrix), ROWS_AT_A_TIME):
         rows = matrix[start : start + ROWS_AT_A_TIME]
         lead = np.argmax(rows != 0, axis=1)
         signs = np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)
-        own = targets[start : start + ROWS_AT_A_TIME]
-        whole = np.column_stack([rows * signs[:, None], own]) + 0.0  # minus zero equals zero
-        found += [row.tobytes() for row in whole]
-    return found
+        shared = targets[start : start + ROWS_AT_A_TIME]
+        whole = np.column_stack([rows * signs[:, None], shared]) + 0.0  # minus zero equals zero
+        out += [row.tobytes() for row in whole]
+    return out
 
 
 def reverses(piece: Piece, with_targets: bool) -> bool:
-    """Whether the values in reverse order ask for the same."""
+    """Whether the values in reverse order give the same queries."""
     if piece.kind in (*SYMMETRIC, "all_range") or piece.size == 1:
         return True
     if piece.kind in ONE_WAY:
@@ -333,13 +337,13 @@ def reverses(piece: Piece, with_targets: bool) -> bool:
 def _rows_reverse(rows: PieceRows) -> bool:
     matrix, targets = rows.matrix, rows.targets
     if isinstance(rows.factor, AllRange):
-        own = np.zeros((rows.factor.size,) * 2)
-        own[rows.factor.ends(np.arange(len(targets)))] = targets  # by first and last cell
-        return bool((own == own[::-1, ::-1].T).all())
+        table = np.zeros((rows.factor.size,) * 2)
+        table[rows.factor.ends(np.arange(len(targets)))] = targets  # by first and last cell
+        return bool((table == table[::-1, ::-1].T).all())
     if rows.factor is not None:
         return rows.factor.kind in SYMMETRIC
-    # Told by the first and the last value that each row asks of, which costs little.
-    first, last = (np.argmax(own != 0, axis=1).tolist() for own in (matrix, matrix[:, ::-1]))
+    # First a cheap test, by the first and the last value in each row.
+    first, last = (np.argmax(entries != 0, axis=1).tolist() for entries in (matrix, matrix[:, ::-1]))
     if Counter(zip(first, last, targets, strict=True)) != Counter(zip(last, first, targets, strict=True)):
         return False
     return Counter(keys(matrix, targets)) == Counter(keys(matrix[:, ::-1], targets))

@@ -1,9 +1,7 @@
 """The components of one attribute, and of several together.
 
-How the values of one attribute split under its symmetries.
-
-The group swaps the values of each class C at will, and may also reverse the order of the values, which maps
-class C to class σ(C). Its orbits are C ∪ σ(C), and R^size splits into
+The group of an attribute swaps the values of each class C at will, and may also reverse the order of the
+values, which maps class C to class σ(C). Its orbits are C ∪ σ(C), and R^size splits into
 
 - *even*: vectors constant on orbits, with the basis 1_O/√|O|; multiplicity 1;
 - *odd*: vectors constant on classes, opposite on C and σ(C): (1_C - 1_σ(C))/√(2|C|); multiplicity 1;
@@ -46,19 +44,19 @@ class AttributePart:
 
 @dataclass(frozen=True, eq=False)
 class AttributeSymmetry:
-    """Classes of values (size,), numbered from 0, and the class that the reversal makes of each (r,)."""
+    """Classes of values (size,), numbered from 0, and the class to which the reversal maps each (r,)."""
 
     classes: Ints
     mirror: Ints
 
     @staticmethod
     def of(classes: Ints, reversal: bool) -> AttributeSymmetry:
-        """From classes numbered by their first value; with ``reversal`` the order may be reversed."""
+        """The symmetry of classes numbered by their first value, perhaps with the reversal of the order."""
         count = int(classes.max()) + 1
         mirror = np.arange(count)
         if reversal:
             mirror[classes] = classes[::-1]
-            if not np.array_equal(mirror[classes], classes[::-1]):  # classes that only rounding told apart
+            if not np.array_equal(mirror[classes], classes[::-1]):  # classes that differ only by rounding
                 mirror = np.arange(count)
         return AttributeSymmetry(classes, mirror)
 
@@ -68,7 +66,7 @@ class AttributeSymmetry:
 
     @property
     def is_reversal(self) -> bool:
-        """Whether the reversal is all there is: no two values can be swapped."""
+        """Whether the reversal is the only symmetry: no two values can be swapped."""
         return self.is_mirrored and len(self.mirror) == len(self.classes)
 
     @cached_property
@@ -129,11 +127,12 @@ class AttributeSymmetry:
 
         On a rest the one number is g_vv - g_vw for two values v, w of the class, which is half the squared
         length of the difference of two columns of the root: no digits are lost. With ``mean`` it is that of
-        the mean of all images of RᵀR, which need not be symmetric itself: the trace over the multiplicity. An
-        even or odd part is moved by signs at most.
+        the mean of all images of RᵀR, which need not be symmetric itself: the trace over the multiplicity. On
+        an even or odd part the images differ by signs at most.
 
-        What is no larger than the rounding of the whole root is taken from the queries themselves, ``blocks``
-        of which make up the same Gram matrix: a part is left out where no single query has anything on it.
+        Rows no larger than the rounding of the whole root are computed from the queries themselves,
+        ``blocks`` of which have the same Gram matrix: a part is left out where every single query is zero on
+        it.
         """
         if part.kind != "rest":
             rows = self.flat(part, sums)
@@ -144,32 +143,33 @@ class AttributeSymmetry:
             v, w = np.flatnonzero(self.classes == self.classes[first])[:2]
             rows = np.linalg.norm(root[:, v] - root[:, w]).reshape(1, 1) / np.sqrt(2.0)
         most = 2 * part.dim if mean else part.dim
-        found = stacked_root([rows], part.dim, most)
-        if np.linalg.norm(found) <= 8 * max(root.shape) * EPS * float(np.linalg.norm(root)):
-            each = (self.of_query(part, own, self.sums(own)) for own in blocks())
-            found = stacked_root(each, part.dim, most)
-        return found if found.any() else found[:0]
+        out = stacked_root([rows], part.dim, most)
+        if np.linalg.norm(out) <= 8 * max(root.shape) * EPS * float(np.linalg.norm(root)):
+            each = (self.of_query(part, block, self.sums(block)) for block in blocks())
+            out = stacked_root(each, part.dim, most)
+        return out if out.any() else out[:0]
 
     def of_query(self, part: AttributePart, rows: Array, sums: Array, counts: Ints | int = 1) -> Array:
         """(k, dim) t with t tᵀ the Gram matrix, on the part, of the orbit of each of the rows (k, size).
 
         ``counts`` (k,): queries in each orbit. On an even or odd part all queries of an orbit have the same
-        coordinates z up to sign, so t = √count z. On a rest the Gram matrix is a number, whose multiplicity
-        times is the squared length of the queries' projections, equal for all. What is within the rounding of
-        a query's own length counts as zero: far below what a strategy may miss of a query that it supports.
+        coordinates z up to sign, so t = √count z. On a rest the Gram matrix is a number; times the
+        multiplicity it is the squared length of the queries' projections, equal for all. Entries within the
+        rounding of a query's length count as zero: far below the part that a strategy may miss of a query
+        that it supports.
         """
         scale = np.sqrt(np.broadcast_to(counts, len(rows)))[:, None]
         if part.kind != "rest":
-            found = scale * self.flat(part, sums)
+            out = scale * self.flat(part, sums)
         else:
             squares = np.zeros(len(rows))
             for c in np.flatnonzero(self.orbit_of_class == part.labels[0]):
-                own = rows[:, self.classes == c]
-                off = own - own[:, :1]  # exactly zero where the row is constant
+                columns = rows[:, self.classes == c]
+                off = columns - columns[:, :1]  # exactly zero where the row is constant
                 squares += np.square(off - off.mean(axis=1, keepdims=True)).sum(axis=1)
-            found = scale * np.sqrt(squares / part.multiplicity)[:, None]
+            out = scale * np.sqrt(squares / part.multiplicity)[:, None]
         tiny = 8 * rows.shape[1] * EPS * np.linalg.norm(rows, axis=1)[:, None] * scale
-        return np.where(np.abs(found) > tiny, found, 0.0)
+        return np.where(np.abs(out) > tiny, out, 0.0)
 
     def coordinates(self, rows: Array, counts: Ints | int = 1) -> list[Array]:
         """``of_query`` on every part."""
@@ -177,7 +177,7 @@ class AttributeSymmetry:
         return [self.of_query(part, rows, sums, counts) for part in self.parts]
 
     def basis(self, part: AttributePart) -> scipy.sparse.csr_array:
-        """(size, dim multiplicity) orthonormal columns, those of a basis vector side by side."""
+        """(size, dim multiplicity) orthonormal columns, the copies of a basis vector next to each other."""
         n = len(self.classes)
         if part.kind == "rest":
             wanted = np.flatnonzero(self.orbit_of_class == part.labels[0])
@@ -211,7 +211,7 @@ def _sum_zero(values: Ints, n: int) -> scipy.sparse.csr_array:
 
 
 MOST_COMPONENTS = 200_000
-"""Components that are held, at most."""
+"""The most components that are kept."""
 
 Key = tuple[int, ...]
 Asking = TypeVar("Asking")
@@ -250,7 +250,7 @@ class Joint:
         return tuple(i for i, a in enumerate(self.attributes) if len(a.sizes) > 1)
 
     def multiplicity(self, key: Key) -> int:
-        return math.prod([own[k] for own, k in zip(self._copies, key, strict=True)])
+        return math.prod([copies[k] for copies, k in zip(self._copies, key, strict=True)])
 
     def dim(self, key: Key) -> int:
         return math.prod([self.attributes[i].parts[key[i]].dim for i in self._split])
@@ -277,7 +277,7 @@ class Joint:
         return mixed([(a.orbit_of, len(a.sizes)) for a in self.attributes])
 
     def basis(self, chosen: Chosen) -> scipy.sparse.csr_array:
-        """(n, kept multiplicity): the copies of a basis vector side by side."""
+        """(n, kept multiplicity): the copies of a basis vector next to each other."""
         out = scipy.sparse.csr_array(np.ones((1, 1)))
         shape: list[int] = []
         for a, k in zip(self.attributes, chosen.key, strict=True):
@@ -305,9 +305,9 @@ class Joint:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells(Space):
-    """The space of the cells, which knows the symmetries of the attributes that it comes from.
+    """The space of the cells, with the symmetries of its attributes.
 
-    ``joint`` and ``chosen`` say everything else: ``joint.space(chosen)`` is the same space again.
+    ``joint`` and ``chosen`` determine everything else: ``joint.space(chosen)`` is the same space again.
     """
 
     labels: tuple[Ints, ...]
@@ -319,32 +319,32 @@ class Cells(Space):
 def made_of(
     joint: Joint, products: Iterable[Sequence[Asking]], make: Callable[[AttributeSymmetry, Asking], Made]
 ) -> Iterator[list[Made]]:
-    """What is made of each product's pieces, one per attribute; those of several products are made once."""
-    known: dict[tuple[int, int], Made] = {}
+    """``make`` applied to each product's pieces, one per attribute; once to pieces of several products."""
+    made: dict[tuple[int, int], Made] = {}
     for pieces in products:
         for at, piece in enumerate(pieces):
-            if (at, id(piece)) not in known:
-                known[at, id(piece)] = make(joint.attributes[at], piece)
-        yield [known[at, id(piece)] for at, piece in enumerate(pieces)]
+            if (at, id(piece)) not in made:
+                made[at, id(piece)] = make(joint.attributes[at], piece)
+        yield [made[at, id(piece)] for at, piece in enumerate(pieces)]
 
 
 def mixed(numbers: Iterable[tuple[Ints, int]]) -> Ints:
     """The number of every choice of one entry each, from numbers below a count each."""
     out = np.zeros(1, dtype=np.int64)
-    for own, count in numbers:
-        out = np.add.outer(out * count, own).ravel()
+    for entries, count in numbers:
+        out = np.add.outer(out * count, entries).ravel()
     return out
 
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """What a piece has on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
+    """The rows of a piece on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
 
     rows: Mapping[int, Array]
 
     @staticmethod
     def of(parts: Iterable[Array]) -> Local:
-        """From the rows on every part."""
+        """A piece from its rows on every part."""
         return Local({k: rows for k, rows in enumerate(parts) if rows.any()})
 
     @cached_property
@@ -359,23 +359,23 @@ class Local:
 
     @cached_property
     def only(self) -> tuple[int, float] | None:
-        """The part and the number there, where that is all; else None."""
+        """The part and the number there, where the piece has no more; else None."""
         return next(iter(self.numbers.items())) if self.numbers and len(self.numbers) == 1 else None
 
 
 def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
     """Every component on which a product is not zero, and the Kronecker product of its pieces' rows there.
 
-    Most pieces of a product over many attributes are totals, of which there is one number.
+    Most pieces of a product over many attributes are totals, which have only one number.
 
     Raises
     ------
     TooLargeError : too many components, or a component that does not fit in memory.
     """
-    known = [piece.only for piece in pieces]
-    free = [i for i, own in enumerate(known) if own is None]
-    key = [0 if own is None else own[0] for own in known]
-    scale = math.prod([own[1] for own in known if own is not None])
+    single = [piece.only for piece in pieces]
+    free = [i for i, only in enumerate(single) if only is None]
+    key = [0 if only is None else only[0] for only in single]
+    scale = math.prod([only[1] for only in single if only is not None])
     numbers = [pieces[i].numbers for i in free]
     options = [pieces[i].keys for i in free]
     count = math.prod(map(len, options))
@@ -390,7 +390,7 @@ def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
         if None in numbers:
             rows = _kron_rows([pieces[i].rows[k] for i, k in zip(free, picked, strict=True)], scale)
         else:
-            values = [own[k] for own, k in zip(numbers, picked, strict=True) if own is not None]
+            values = [each[k] for each, k in zip(numbers, picked, strict=True) if each is not None]
             rows = np.array([[math.prod(values, start=scale)]])
         yield tuple(key), rows
 

@@ -1,17 +1,14 @@
-"""The symmetries of a workload found, and other queries on their components.
+"""A search for the symmetries of a workload, and other queries on their components.
 
-Any queries on the components of given symmetries, which need not be those of the queries.
-
-For a matrix X that the symmetries leave alone trace(G X) and w X wᵀ are the same for all images of G and w,
-so only the mean of these images counts, and on a component that is one matrix: t tᵀ for a query w, with t the
-product of one vector per attribute (``AttributeSymmetry.of_query``), and the sum over a product's queries is
-the product of the factors' sums.
+The symmetries found split the matrices of the workload by components. Any other queries may be put on these
+components too: for a matrix X that the symmetries leave unchanged trace(G X) and w X wᵀ are the same for all
+images of G and w, so only the mean of these images counts, and on a component that is one matrix: t tᵀ for a
+query w, with t the product of one vector per attribute (``AttributeSymmetry.of_query``), and the sum over a
+product's queries is the product of the factors' sums.
 
 In integer rows whole orbits and classes are counted instead of orthonormal coordinates: on an even part the
 basis vector of an orbit O is 1_O, on an odd one 1_C - 1_σ(C), so that a row of integers has integer entries
 over the cells.
-
-Find the symmetries of a workload, and put its matrices together by components.
 """
 
 from __future__ import annotations
@@ -64,7 +61,7 @@ WEIGHTED, PLAIN, UNIT = "weighted", "plain", "unit"
 def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]:
     """Rows (·, d) per component whose Gram matrix is the mean of the workload's there; zero ones left out.
 
-    ``scale``: "weighted" as the workload says, "plain" without weights, or "unit", which leaves no query
+    ``scale``: "weighted" as in the workload, "plain" without weights, or "unit", which leaves no query
     with more than unit length (as ``Workload.unit_root``).
 
     Raises
@@ -93,11 +90,11 @@ def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]
 
 def check_fit(joint: Joint, workload: Workload) -> None:
     """OptionError unless the workload's attributes are those of the symmetries."""
-    known = tuple(len(a.classes) for a in joint.attributes)
-    found = (workload.n,) if workload.products is None else workload.domain.shape
-    if known != found:
+    expected = tuple(len(a.classes) for a in joint.attributes)
+    sizes = (workload.n,) if workload.products is None else workload.domain.shape
+    if expected != sizes:
         raise OptionError(
-            f"the strategy is by component over {_times(known)} cells, the queries have {_times(found)}"
+            f"the strategy is by component over {_times(expected)} cells, the queries have {_times(sizes)}"
         )
 
 
@@ -139,11 +136,11 @@ class _Distinct:
 def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
     """The queries block by block, in the order of the workload; errors as ``mean_roots``."""
     check_fit(joint, workload)
-    return (QueryRows(tuple(own)) for own in made_of(joint, _factors(workload), _of_factor))
+    return (QueryRows(tuple(factors)) for factors in made_of(joint, _factors(workload), _of_factor))
 
 
 def _factors(workload: Workload) -> list[tuple[Factor, ...]]:
-    """Those of each product; a matrix is the one of its own."""
+    """The factors of each product; a matrix is the only factor of its product."""
 
     products = workload.products
     return [(Dense(workload.queries),)] if products is None else [p.factors for p in products]
@@ -152,8 +149,8 @@ def _factors(workload: Workload) -> list[tuple[Factor, ...]]:
 def _of_factor(attribute: AttributeSymmetry, factor: Factor) -> _Distinct:
     if factor.kind == "identity":  # without the n × n identity matrix
         _, first = np.unique(attribute.classes, return_index=True)
-        found = _distinct(attribute, factor.take(first.astype(np.int64)))
-        return replace(found, labels=found.labels[attribute.classes])
+        distinct = _distinct(attribute, factor.take(first.astype(np.int64)))
+        return replace(distinct, labels=distinct.labels[attribute.classes])
     return _distinct(attribute, factor.matrix())
 
 
@@ -172,7 +169,7 @@ LARGEST_ENTRY = 2**31  # of an entry
 def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) -> list[Ints | None]:
     """Per component independent integer rows (k, kept) whose span is that of the workload's queries there.
 
-    None where there are none that are small: the queries are not integers, or their rank is not clear.
+    None where there are no small ones: the queries are not integers, or their rank is not clear.
 
     Raises
     ------
@@ -181,36 +178,36 @@ def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) ->
     """
     check_fit(joint, workload)
     stacks: dict[Key, list[Ints | None]] = {c.key: [] for c in chosen}
-    for own in made_of(joint, _factors(workload), _in_integers):
-        # Most products are not zero on few components, whichever are asked for.
-        found: Iterable[Key] = itertools.product(*own)
-        if math.prod(map(len, own)) > len(stacks):
-            found = (key for key in stacks if all(k in parts for parts, k in zip(own, key, strict=True)))
-        for key in found:
+    for local in made_of(joint, _factors(workload), _in_integers):
+        # Most products are nonzero on few components, whichever are chosen.
+        keys: Iterable[Key] = itertools.product(*local)
+        if math.prod(map(len, local)) > len(stacks):
+            keys = (key for key in stacks if all(k in parts for parts, k in zip(local, key, strict=True)))
+        for key in keys:
             if key in stacks:
-                stacks[key].append(_kron([parts[k] for parts, k in zip(own, key, strict=True)]))
+                stacks[key].append(_kron([parts[k] for parts, k in zip(local, key, strict=True)]))
     return [_chosen(stacks[c.key], c.kept) for c in chosen]
 
 
 def _in_integers(attribute: AttributeSymmetry, factor: Factor) -> dict[int, Ints | None]:
-    """Integer coordinates on each part on which the factor is not zero; None where they are no integers."""
+    """Integer coordinates on each part on which the factor is not zero; None where they are not integers."""
     small = factor.spanning()
     if isinstance(small, Identity):  # without the n × n identity matrix
         return {k: np.eye(part.dim, dtype=np.int64) for k, part in enumerate(attribute.parts)}
     rows = whole_rows(small.matrix())
     if rows is None:
         return dict.fromkeys(range(len(attribute.parts)))
-    found = {k: _coordinates(attribute, part, rows) for k, part in enumerate(attribute.parts)}
-    return {k: own for k, own in found.items() if len(own)}
+    by_part = {k: _coordinates(attribute, part, rows) for k, part in enumerate(attribute.parts)}
+    return {k: part_rows for k, part_rows in by_part.items() if len(part_rows)}
 
 
 def _coordinates(attribute: AttributeSymmetry, part: AttributePart, rows: Ints) -> Ints:
     """Rows (k, size) in the coordinates of a part, scaled to integers; rows of zeros are left out."""
     if part.kind == "rest":
         classes = np.flatnonzero(attribute.orbit_of_class == part.labels[0])
-        own = [rows[:, attribute.classes == c] for c in classes]
-        told = any(bool((columns != columns[:, :1]).any()) for columns in own)
-        return np.ones((int(told), 1), dtype=np.int64)
+        by_class = [rows[:, attribute.classes == c] for c in classes]
+        varies = any(bool((columns != columns[:, :1]).any()) for columns in by_class)
+        return np.ones((int(varies), 1), dtype=np.int64)
     member = np.equal.outer(attribute.classes, np.arange(len(attribute.mirror))).astype(np.int64)
     sums = rows @ member
     if part.kind == "even":
@@ -231,7 +228,7 @@ def _primitive(rows: Ints) -> Ints:
 
 
 def _kron(local: Sequence[Ints | None]) -> Ints | None:
-    """The Kronecker product; None where a part is, or an entry would be too large."""
+    """The Kronecker product; None where a part is None, or an entry would be too large."""
     out = np.ones((1, 1), dtype=np.int64)
     for part in local:
         if part is not None and part.shape == (1, 1) and part[0, 0] == 1:
@@ -258,9 +255,9 @@ def _chosen(stack: Sequence[Ints | None], kept: Ints) -> Ints | None:
     return independent_rows(rows, rank)
 
 
-# Above this many cells the blocks of a workload without symmetry are not looked for.
+# Above this many cells a workload without symmetry is not searched for blocks.
 MOST_CELLS_OF_BLOCKS = 4096
-# What an orthonormal basis may be off by.
+# The allowed error of an orthonormal basis.
 BASIS_TOLERANCE = 1e-8
 
 
@@ -268,10 +265,10 @@ BASIS_TOLERANCE = 1e-8
 class SymmetricWorkload:
     """A workload by components.
 
-    kinds : what was found: "value symmetry", "reflection", "independent blocks".
+    kinds : the symmetries found: "value symmetry", "reflection", "independent blocks".
     cells : the space of the cells; components on which the workload is zero are left out.
-    sources : what a program's givens take (``workload.root``, …), as Split and Level; the Gram matrix, which
-        follows from the root, is left to ``taken``.
+    sources : the sources of a program's givens (``workload.root``, …), as Split and Level; ``taken`` adds the
+        Gram matrix, which follows from the root.
     """
 
     kinds: tuple[str, ...]
@@ -279,38 +276,38 @@ class SymmetricWorkload:
     sources: Mapping[str, Split | Level]
 
     def taken(self, names: Collection[str]) -> dict[str, Split | Level]:
-        """Those of the sources, with ``workload.gram`` among them, that have these names."""
-        found = {name: source for name, source in self.sources.items() if name in names}
+        """The sources with these names, ``workload.gram`` among them."""
+        sources = {name: source for name, source in self.sources.items() if name in names}
         root = self.sources.get("workload.root")
         if isinstance(root, Split) and "workload.gram" in names:
             parts = tuple(part.T @ part for part in root.parts)
-            found["workload.gram"] = Split(root.columns, root.columns, parts)
-        return found
+            sources["workload.gram"] = Split(root.columns, root.columns, parts)
+        return sources
 
     def in_basis(self, basis: Split) -> SymmetricWorkload:
-        """The same with another orthonormal basis of the queries with a target.
+        """The workload with another orthonormal basis of the queries with a target.
 
         Raises
         ------
-        WorkloadError : it is none, or splits otherwise.
+        WorkloadError : it is not a basis of them, or splits otherwise.
         """
-        known, queries = self.sources["workload.basis"], self.sources["workload.representation"]
-        assert isinstance(known, Split) and isinstance(queries, Split)
-        if [part.shape for part in basis.parts] != [part.shape for part in known.parts]:
+        present, queries = self.sources["workload.basis"], self.sources["workload.representation"]
+        assert isinstance(present, Split) and isinstance(queries, Split)
+        if [part.shape for part in basis.parts] != [part.shape for part in present.parts]:
             raise WorkloadError("the basis by component has other sizes than the workload's")
-        pairs = list(zip(known.parts, basis.parts, strict=True))
+        pairs = list(zip(present.parts, basis.parts, strict=True))
         unit = [matrix for old, new in pairs for matrix in (old @ new.T, new)]
         off = max((float(np.abs(m @ m.T - np.eye(len(m))).max()) for m in unit), default=0.0)
         if not off <= BASIS_TOLERANCE:
             raise WorkloadError(f"the basis by component is not one of the workload: it is off by {off:.1e}")
-        # The workload's own rows turned, so that L B is W whatever the given ones are off by.
+        # The workload's present rows rotated, so that L B is W whatever the error of the given ones.
         turns = [polar(new @ old.T)[0] for old, new in pairs]
         left = tuple(q @ turn.T for q, turn in zip(queries.parts, turns, strict=True))
-        right = tuple(turn @ old for turn, old in zip(turns, known.parts, strict=True))
+        right = tuple(turn @ old for turn, old in zip(turns, present.parts, strict=True))
         sources = {
             **self.sources,
             "workload.representation": Split(queries.rows, queries.columns, left),
-            "workload.basis": Split(known.rows, known.columns, right),
+            "workload.basis": Split(present.rows, present.columns, right),
         }
         return replace(self, sources=MappingProxyType(sources))
 
@@ -324,16 +321,16 @@ class SymmetricWorkload:
 def symmetry(workload: Workload, with_targets: bool, largest: float = math.inf) -> SymmetricWorkload | None:
     """The symmetries of a workload that swap values of an attribute, or reverse their order; None if none.
 
-    With a convex program whose solution set they leave alone, some optimal point splits in the same way
-    (the average of its images). Nothing of the number of cells is held.
+    In a convex program whose solution set they leave unchanged, some optimal point splits in the same way
+    (the average of its images). No array is as large as the number of cells.
 
     Parameters
     ----------
-    with_targets : False: what leaves the Gram matrix alone, for total error; ``sources`` has
-        ``workload.root``, weighted. True: what leaves the queries and their targets
-        alone; ``workload.representation`` (queries with a finite target), ``workload.basis`` and
+    with_targets : False: those that leave the Gram matrix unchanged, for total error; ``sources`` has
+        ``workload.root``, weighted. True: those that leave the queries and their targets
+        unchanged; ``workload.representation`` (queries with a finite target), ``workload.basis`` and
         ``workload.targets``, unweighted.
-    largest : a larger component is as good as no symmetry, and is not put together: None.
+    largest : a larger component is no better than no symmetry, and is not computed: None.
 
     Raises
     ------
@@ -341,12 +338,12 @@ def symmetry(workload: Workload, with_targets: bool, largest: float = math.inf) 
     TooLargeError : a component, or their list, that does not fit in memory.
     """
     sizes, terms = terms_of(workload, with_targets)
-    asked = [with_targets and term.has_target for term in terms]
+    has_targets = [with_targets and term.has_target for term in terms]
     columns = zip(*(term.pieces for term in terms), strict=True)
     joint = Joint(
         tuple(
-            _attribute(size, dict.fromkeys(zip(own, asked, strict=True)))
-            for size, own in zip(sizes, columns, strict=True)
+            _attribute(size, dict.fromkeys(zip(pieces, has_targets, strict=True)))
+            for size, pieces in zip(sizes, columns, strict=True)
         )
     )
     if joint.is_trivial and math.prod(sizes) > MOST_CELLS_OF_BLOCKS:
@@ -371,7 +368,7 @@ def _with_targets(
     products, blocks = asked_rows(joint, terms)
     if not products:
         raise no_targets()
-    kinds = _kinds(joint, [own.chosen for own in blocks], largest)
+    kinds = _kinds(joint, [block.chosen for block in blocks], largest)
     if not kinds:
         return None
     others = component_roots(joint, [term for term in terms if not term.has_target])
@@ -387,12 +384,12 @@ def _with_targets(
 
 
 def _is_connected(term: Term) -> bool:
-    """Whether its queries, where they have targets and are of one attribute, leave all cells in one block."""
+    """Whether the queries, where they have targets and are of one attribute, leave all cells in one block."""
     if not term.has_target or len(term.pieces) > 1:
         return False
     (piece,) = term.pieces
-    found = (independent_columns(rows.matrix) for rows in piece.rows())
-    return any(len(blocks) == 1 and len(blocks[0]) == piece.size for blocks in found)
+    splits = (independent_columns(rows.matrix) for rows in piece.rows())
+    return any(len(blocks) == 1 and len(blocks[0]) == piece.size for blocks in splits)
 
 
 def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> AttributeSymmetry:
@@ -404,12 +401,12 @@ def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> AttributeSy
 
 
 def _kinds(joint: Joint, chosen: Sequence[Chosen], largest: float) -> tuple[str, ...]:
-    """What was found; nothing where a component is larger than ``largest``."""
-    if any(len(own.kept) > largest for own in chosen):
+    """The kinds of symmetries; none where a component is larger than ``largest``."""
+    if any(len(one.kept) > largest for one in chosen):
         return ()
     kinds = {
         "value symmetry": any(len(a.mirror) < len(a.classes) for a in joint.attributes),
         "reflection": any(a.is_mirrored for a in joint.attributes),
-        "independent blocks": len({own.key for own in chosen}) < len(chosen),
+        "independent blocks": len({one.key for one in chosen}) < len(chosen),
     }
-    return tuple(kind for kind, is_found in kinds.items() if is_found)
+    return tuple(kind for kind, is_present in kinds.items() if is_present)

@@ -1,22 +1,20 @@
 """Gram matrices and targets of a workload by components.
 
-Total error: the Gram matrix of a workload by components, as roots.
-
-On the component of one part per attribute, the Gram matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (that of Gᵢ⁽ʲ⁾ on
-the part). Only components on which some product is not zero are ever listed. Each comes as a root that is put
-together from the factors' roots by QR, so that small singular values keep their digits.
+For total error the Gram matrix is split, as roots. On the component of one part per attribute, the Gram
+matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (Gᵢ⁽ʲ⁾ on the part). Only components on which some product is not zero
+are ever listed. Each has a root that is computed from the roots of the factors by QR, so that small singular
+values keep their digits.
 
 Basis vectors of a component that its Gram matrix does not connect are in blocks, components of their own:
-flipping the signs of a block's vectors leaves the Gram matrix as it is and the diagonal of any X too, so some
+flipping the signs of a block's vectors changes neither the Gram matrix nor the diagonal of any X, so some
 optimal X has zeros between the blocks.
 
-Accuracy targets: queries, basis and targets of a workload by components.
-
-The group maps queries to queries of the same product (up to sign), so queries have orbits too: one query per
-attribute from an orbit of the factor's queries. On a component, the queries W_o of an orbit have the Gram
-matrix W_oᵀ W_o = t_o t_oᵀ with t_o = ⊗ᵢ tᵢ, one vector per attribute (see ``AttributeSymmetry.of_query``).
-These rows are the workload on the component: Wᵀ diag(q) W has there the matrix Σ_o q_o t_o t_oᵀ for every q
-that is constant on orbits, and the variance of a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
+For accuracy targets queries, basis and targets are split. The group maps queries to queries of the same
+product (up to sign), so queries have orbits too: one query per attribute from an orbit of the factor's
+queries. On a component, the queries W_o of an orbit have the Gram matrix W_oᵀ W_o = t_o t_oᵀ with t_o = ⊗ᵢ
+tᵢ, one vector per attribute (see ``AttributeSymmetry.of_query``). These rows are the workload on the
+component: Wᵀ diag(q) W is Σ_o q_o t_o t_oᵀ there for every q that is constant on orbits, and the variance of
+a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
 """
 
 from __future__ import annotations
@@ -55,14 +53,14 @@ from mmopt.workloads.query_product import Product
 from mmopt.workloads.workload import Workload
 
 MATRICES = 8
-"""Of the size of an attribute, that looking at its links takes at most."""
+"""The most matrices of the size of an attribute in a search for its links."""
 
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
     """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that.
 
     With ``mean`` the symmetries need not be those of the terms: the Gram matrix is then that of the mean of
-    all images of the terms. There may be up to 2 d rows then, of which only sums are wanted: QR costs more.
+    all images of the terms. There may be up to 2 d rows then, of which only sums are needed: QR costs more.
     """
     stacks: dict[Key, list[Array]] = {}
     pieces = [term.pieces for term in terms]
@@ -86,54 +84,54 @@ def _roots(piece: Piece, attribute: AttributeSymmetry, mean: bool) -> dict[int, 
         return dict(enumerate(reflected_ranges(piece.size)))
     root = piece.root()
     given = (root, attribute.sums(root), piece.blocks, mean)
-    found = {k: attribute.root(part, *given) for k, part in enumerate(attribute.parts)}
-    return {k: rows for k, rows in found.items() if len(rows)}
+    by_part = {k: attribute.root(part, *given) for k, part in enumerate(attribute.parts)}
+    return {k: rows for k, rows in by_part.items() if len(rows)}
 
 
 def blocks_of(joint: Joint, terms: Sequence[Term]) -> list[tuple[Chosen, Array]]:
     """The components split further into independent blocks, each with its columns of the root."""
-    found = []
+    out = []
     for key, rows in component_roots(joint, terms).items():
         blocks = independent(rows)
-        if len(blocks) > 1:  # as it seems after rounding
-            asked = np.asarray(rows.any(axis=0), dtype=bool)
-            blocks = connected(_linked(joint, terms, key) & asked & asked[:, None])
-        found += [(Chosen(key, kept), columns_of(rows, kept)) for kept in blocks]
-    return found
+        if len(blocks) > 1:  # perhaps only by rounding
+            touched = np.asarray(rows.any(axis=0), dtype=bool)
+            blocks = connected(_linked(joint, terms, key) & touched & touched[:, None])
+        out += [(Chosen(key, kept), columns_of(rows, kept)) for kept in blocks]
+    return out
 
 
 def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
     """(d, d): False where the Gram matrix of every term on a component is exactly zero."""
-    found = np.zeros((joint.dim(key),) * 2, dtype=bool)
+    linked = np.zeros((joint.dim(key),) * 2, dtype=bool)
     for term in terms:
-        each = [_local(*own) for own in zip(term.pieces, joint.attributes, key, strict=True)]
-        found |= functools.reduce(np.kron, each)
-    return found
+        each = [_local(*one) for one in zip(term.pieces, joint.attributes, key, strict=True)]
+        linked |= functools.reduce(np.kron, each)
+    return linked
 
 
 def is_connected(joint: Joint, terms: Sequence[Term]) -> bool:
-    """Whether the component of what is the same within orbits, the largest, is quickly seen to be one block.
+    """Whether the largest component, constant on orbits, is quickly seen to be one block.
 
-    An attribute's orbits are in one block, whatever those of the others, where some term links them and is
-    zero on none of the others'.
+    The orbits of an attribute are in one block, whatever those of the others, where some term links them and
+    is zero on none of the others.
     """
     pieces = [term.pieces for term in terms]
     linked = set()
-    for own in made_of(joint, pieces, _touches_and_links):
-        missing = [i for i, (touches, _) in enumerate(own) if not touches]
-        linked |= {i for i, (_, links) in enumerate(own) if links and set(missing) <= {i}}
+    for facts in made_of(joint, pieces, _touches_and_links):
+        missing = [i for i, (touches, _) in enumerate(facts) if not touches]
+        linked |= {i for i, (_, links) in enumerate(facts) if links and set(missing) <= {i}}
     return len(linked) == len(joint.attributes)
 
 
 def _touches_and_links(attribute: AttributeSymmetry, piece: Piece) -> tuple[bool, bool]:
-    """Whether a piece is zero on no orbit, and whether it links all of them."""
+    """Whether a piece is nonzero on every orbit, and whether it links all of them."""
     if piece.kind in ("identity", "total"):
         return True, piece.kind == "total" or len(attribute.sizes) == 1
     if not fits_memory((piece.size, piece.size), share=MATRICES):
         return False, False
-    found = _local(piece, attribute, 0)
-    touches = bool(found.diagonal().all())
-    return touches, touches and len(connected(found)) == 1
+    linked = _local(piece, attribute, 0)
+    touches = bool(linked.diagonal().all())
+    return touches, touches and len(connected(linked)) == 1
 
 
 def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> NDArray[np.bool_]:
@@ -143,13 +141,13 @@ def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> NDArray[np.boo
         return np.eye(part.dim, dtype=bool)
     if piece.kind == "total":
         return np.full((part.dim,) * 2, part.kind == "even")
-    # In whole numbers; on a rest the difference of two values, which stands for all.
+    # In whole numbers; on a rest the difference of two values, which represents all.
     basis = np.sign(attribute.basis(part)[:, : part.dim].toarray())
     if piece.is_whole and np.abs(gram := piece.gram()).sum() < EXACT_SUMS:
         return np.asarray(basis.T @ gram @ basis != 0)
     size = np.asarray if part.kind == "rest" else np.abs  # a sum of rounded numbers may be zero by chance
-    touched = [(size(own) @ size(basis) != 0).astype(float) for own in piece.blocks()]
-    return np.asarray(sum(own.T @ own for own in touched) != 0)
+    touched = [(size(block) @ size(basis) != 0).astype(float) for block in piece.blocks()]
+    return np.asarray(sum(block.T @ block for block in touched) != 0)
 
 
 def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
@@ -160,48 +158,48 @@ def root_of(joint: Joint, blocks: Sequence[tuple[Chosen, Array]]) -> Split:
 
 
 def root_rounding(workload: Workload, root: Split) -> tuple[float, float]:
-    """What the rounding E of ``root_of`` is worth: γ with ‖E‖ <= γ ‖W‖ (Frobenius), δ with N(E) <= δ N(W).
+    """Bounds on the rounding E of ``root_of``: γ with ‖E‖ <= γ ‖W‖ (Frobenius), δ with N(E) <= δ N(W).
 
     N² is the least total error, a norm. On an attribute of s values N is at least ‖·‖ / √s, and it is
     multiplicative, so that δ does not grow with the domain. Cells and totals have roots of whole numbers. Any
-    other attribute adds up s cells, and puts to zero what is at most 8 s ε of its row; so are singular values
-    of at most 8 d ε of the largest, in a component of dimension d.
+    other attribute adds up s cells, and sets entries of at most 8 s ε of their row to zero, and singular
+    values of at most 8 d ε of the largest, in a component of dimension d.
     """
     cells = root.columns
     assert isinstance(cells, Cells)
     products, attributes = workload.weighed.products, cells.joint.attributes
     first = workload.root_rounding if products is None else max(p.root_rounding for p in products)
-    found = [first, first * math.sqrt(max(len(a.classes) for a in attributes))]
+    bounds = [first, first * math.sqrt(max(len(a.classes) for a in attributes))]
     for i, a in enumerate(attributes):
         kinds = {"matrix"} if products is None else {p.factors[i].kind for p in products}
         s = len(a.classes)
-        own = 4 * EPS
+        error = 4 * EPS
         if kinds == {"all_range"}:
-            own *= s
+            error *= s
         elif not kinds <= {"identity", "total"}:
-            own += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
-        found = [found[0] + own, found[1] + own * math.sqrt(s if own > 4 * EPS else 1)]
+            error += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
+        bounds = [bounds[0] + error, bounds[1] + error * math.sqrt(s if error > 4 * EPS else 1)]
     d, terms = max(cells.dims), len(workload.blocks)
     joined = _joining(cells, products or ()) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
-    return found[0] + joined, terms * found[1] + joined * math.sqrt(math.prod(cells.joint.shape))
+    return bounds[0] + joined, terms * bounds[1] + joined * math.sqrt(math.prod(cells.joint.shape))
 
 
 def _joining(cells: Cells, products: Sequence[Product]) -> float:
     """γ of the largest QR that makes one root of all terms on a component; a total has one row there."""
     attributes = cells.joint.attributes
-    found = [0.0]
+    bounds = [0.0]
     for dims in {tuple(a.parts[k].dim for a, k in zip(attributes, c.key, strict=True)) for c in cells.chosen}:
         sides = [
             (1 if f.kind == "total" else n for f, n in zip(p.factors, dims, strict=True)) for p in products
         ]
-        found.append(rounding_of_root(sum(map(math.prod, sides)), math.prod(dims)))
-    return max(found)
+        bounds.append(rounding_of_root(sum(map(math.prod, sides)), math.prod(dims)))
+    return max(bounds)
 
 
 def representation_rounding(basis: Split) -> float:
-    """What the rounding of L B is worth beside the queries, relatively, as δ in ``root_rounding``.
+    """A bound on the rounding of L B relative to the queries, as δ in ``root_rounding``.
 
-    Not ‖L B - W‖ as measured, for which there are no rows: what forming orbits' coordinates may come to.
+    Not ‖L B - W‖ as measured, for which there are no rows: a bound for computing the coordinates of orbits.
     """
     cells = basis.columns
     assert isinstance(cells, Cells)
@@ -211,7 +209,7 @@ def representation_rounding(basis: Split) -> float:
 
 
 def revealed(rows: Array) -> Array:
-    """Independent rows of the same Gram matrix; singular values below 8 max(r, d) ε times the largest go.
+    """Independent rows with this Gram matrix; singular values below 8 max(r, d) ε of the largest are dropped.
 
     TimeLimitError as ``require_time``.
     """
@@ -221,7 +219,7 @@ def revealed(rows: Array) -> Array:
     tiny = 8 * max(rows.shape) * EPS
     if rows.shape[0] >= rows.shape[1]:
         rows = qr(rows)
-        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from where rank is lost
+        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from a loss of rank
             return rows
     values, right = svd(rows)
     kept = values > tiny * values[0]
@@ -231,9 +229,9 @@ def revealed(rows: Array) -> Array:
 def independent(root: Array) -> list[Ints]:
     """Columns of a root (r, d) by blocks of RᵀR that are zero between each other, to rounding.
 
-    An entry counts as zero below 8 max(r, d) ε times the lengths of both columns, what a QR of the root is
-    off by, and the root of that in singular values: more than one block is a guess, for ``connected`` to
-    check. Columns of zeros are in no block.
+    An entry counts as zero below 8 max(r, d) ε times the lengths of both columns, the error of a QR of the
+    root, and the root of that in singular values: more than one block is a guess, which ``connected``
+    checks. Columns of zeros are in no block.
     """
     if root.shape[1] == 1:
         return [np.zeros(1, dtype=np.int64)] if root.any() else []
@@ -244,7 +242,7 @@ def independent(root: Array) -> list[Ints]:
 
 
 def connected(linked: NDArray[np.bool_]) -> list[Ints]:
-    """Columns by blocks, from which pairs of them are linked (d, d); none that is not linked to itself."""
+    """Columns by blocks, from the pairs that are linked (d, d); only those linked to themselves."""
     return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
 
 
@@ -261,7 +259,7 @@ def independent_columns(rows: Array) -> list[Ints]:
 
 def _reached(columns: Ints, linked: Callable[[Ints, Ints], np.ndarray]) -> list[Ints]:
     """Connected sets of columns; ``linked(new, old)``: which of ``old`` each of ``new`` is linked to."""
-    found: list[Ints] = []
+    sets: list[Ints] = []
     left = columns
     while len(left):
         block, new, left = [left[:1]], left[:1], left[1:]
@@ -269,11 +267,11 @@ def _reached(columns: Ints, linked: Callable[[Ints, Ints], np.ndarray]) -> list[
             hit = linked(new, left).any(axis=0)
             new, left = left[hit], left[~hit]
             block.append(new)
-        found.append(np.sort(np.concatenate(block)))
-    return found
+        sets.append(np.sort(np.concatenate(block)))
+    return sets
 
 
-# Relative: what a query without a target may lie outside the span of those with one, by rounding.
+# The relative part of a query without a target that may lie outside the span of the others, by rounding.
 SPAN_TOLERANCE = 1e-10
 
 
@@ -286,30 +284,30 @@ def asked_of(
 ) -> dict[str, Split | Level] | None:
     """L (queries with a target × basis rows) and B (basis rows × cells) with L B = the queries; the targets.
 
-    As a program takes them of the workload, from ``asked_rows``; None where they do not determine all others.
+    The sources of a program, from ``asked_rows``; None where they do not determine all other queries.
     ``others`` are the roots of the queries without a target. ``dense`` gives those with one as a matrix, when
-    a basis of the query space is asked for.
+    a basis of the query space is needed.
     """
     lengths = np.concatenate([p.lengths() for p in products])
-    right = tuple(_span(own.rows / lengths[own.numbers, None]) for own in blocks)
-    if not _determined(others, [own.chosen for own in blocks], right):
+    right = tuple(_span(block.rows / lengths[block.numbers, None]) for block in blocks)
+    if not _determined(others, [block.chosen for block in blocks], right):
         return None
     left = tuple(
-        own.rows if len(basis) == own.rows.shape[1] else own.rows @ basis.T
-        for own, basis in zip(blocks, right, strict=True)
+        block.rows if len(basis) == block.rows.shape[1] else block.rows @ basis.T
+        for block, basis in zip(blocks, right, strict=True)
     )
-    cells = joint.space([own.chosen for own in blocks])
+    cells = joint.space([block.chosen for block in blocks])
     sizes = [size for p in products for size in p.sizes()]
     queries = Space(
         cells.multiplicities,
-        tuple(len(own.numbers) for own in blocks),
-        labels=tuple(own.numbers for own in blocks),
+        tuple(len(block.numbers) for block in blocks),
+        labels=tuple(block.numbers for block in blocks),
         sizes=np.array([float(size) for size in sizes]),
         total=sum(sizes),
         orbits=lambda: np.concatenate([p.orbit_of() for p in products]),
     )
     queries = replace(queries, bases=lambda at: _basis(queries, cells, blocks[at].rows, at, dense()))
-    inner = cells.abstract(tuple(len(own) for own in right))
+    inner = cells.abstract(tuple(map(len, right)))
     targets = Level(queries, np.concatenate([p.targets() for p in products]))
     return {
         "workload.representation": Split(queries, inner, left),
@@ -322,10 +320,10 @@ def _determined(others: dict[Key, Array], chosen: Sequence[Chosen], bases: Seque
     """Whether the rows of other queries lie in the span of the basis rows."""
     for key, rows in others.items():
         rest = rows
-        for own, basis in zip(chosen, bases, strict=True):
-            if own.key == key:
+        for component, basis in zip(chosen, bases, strict=True):
+            if component.key == key:
                 rest = rest.copy()
-                rest[:, own.kept] -= rest[:, own.kept] @ basis.T @ basis
+                rest[:, component.kept] -= rest[:, component.kept] @ basis.T @ basis
         if float(np.linalg.norm(rest)) > SPAN_TOLERANCE * float(np.linalg.norm(rows)):
             return False
     return True
@@ -347,8 +345,8 @@ def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> A
     image = (matrix @ cells.basis(at)).reshape(len(matrix), -1, int(space.multiplicities[at]))
     columns = []
     for t, label in zip(rows, space.labels[at], strict=True):
-        own = np.einsum("iac,a->ic", image, t) / float(t @ t)
-        columns.append(np.where((orbit == label)[:, None], own, 0.0))
+        column = np.einsum("iac,a->ic", image, t) / float(t @ t)
+        columns.append(np.where((orbit == label)[:, None], column, 0.0))
     return scipy.sparse.csr_array(np.hstack(columns))
 
 
@@ -356,7 +354,7 @@ def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> A
 class RowOrbits:
     """Orbits of queries on one attribute, which its symmetries map to each other, up to sign.
 
-    ``counts`` (o,): how many queries, ``targets`` and ``lengths`` (o,) what they share, ``local`` their rows
+    ``counts`` (o,): how many queries, ``targets`` and ``lengths`` (o,): common to them, ``local``: their rows
     t (o, dim) on the parts; ``labels`` (m,) the orbit of each query of the piece.
     """
 
@@ -373,19 +371,19 @@ class RowOrbits:
 
 
 def row_orbits(attribute: AttributeSymmetry, piece: Piece) -> RowOrbits:
-    """The orbits of a piece that the symmetries of the attribute leave as it is."""
-    found: list[tuple[Array, Ints, Array]] = []
+    """The orbits of a piece that the symmetries of the attribute leave unchanged."""
+    parts: list[tuple[Array, Ints, Array]] = []
     start = 0
     groups = piece.rows()
     labels = np.empty(sum(len(rows.places) for rows in groups), dtype=np.int64)
     for rows in groups:
-        _, first, own = np.unique(_labels(rows, attribute), return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(_labels(rows, attribute), return_index=True, return_inverse=True)
         require_memory((len(first), piece.size), "matrix of queries up to symmetry")
-        labels[rows.places] = start + own
+        labels[rows.places] = start + inverse
         taken = rows.matrix[first] if rows.factor is None else rows.factor.take(first.astype(np.int64))
-        found.append((taken, np.bincount(own), rows.targets[first]))
+        parts.append((taken, np.bincount(inverse), rows.targets[first]))
         start += len(first)
-    matrix, counts, targets = (np.concatenate(own) for own in zip(*found, strict=True))
+    matrix, counts, targets = (np.concatenate(each) for each in zip(*parts, strict=True))
     local = Local.of(attribute.coordinates(matrix, counts))
     return RowOrbits(counts, targets, np.linalg.norm(matrix, axis=1), local, labels)
 
@@ -403,13 +401,13 @@ def _labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
         other_low, other_high = last - high, last - low
         first = np.minimum(low * factor.size + high, other_low * factor.size + other_high)
         return np.asarray(first)
-    return index  # one total; prefixes and ranges of values that stay where they are
+    return index  # one total; prefixes and ranges of values that stay in place
 
 
 def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
-    """Connected by swaps of neighbours in a class and by the reversal, which generate the group.
+    """Rows connected by swaps of neighbours in a class and by the reversal, which generate the group.
 
-    Queries that stand there several times are mapped copy by copy.
+    Queries that occur several times are mapped copy by copy.
     """
     count = len(rows.matrix)
     places: dict[bytes, list[int]] = {}
@@ -419,16 +417,18 @@ def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
     for same in places.values():
         copy[same] = np.arange(len(same))
     edges = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
-    for own, moved in _images(rows.matrix, attribute):
-        found = keys(moved, rows.targets[own])
-        edges.append((own, np.array([places[k][copy[at]] for at, k in zip(own, found, strict=True)])))
+    for numbers, moved in _images(rows.matrix, attribute):
+        images = keys(moved, rows.targets[numbers])
+        edges.append(
+            (numbers, np.array([places[k][copy[at]] for at, k in zip(numbers, images, strict=True)]))
+        )
     tails, heads = (np.concatenate(ends).astype(np.int64) for ends in zip(*edges, strict=True))
     graph = scipy.sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def _images(matrix: Array, attribute: AttributeSymmetry) -> Iterator[tuple[Ints, Array]]:
-    """The rows that each generator of the group changes, by number, and what becomes of them."""
+    """The numbers of the rows that each generator of the group changes, and the changed rows."""
     for c in range(len(attribute.mirror)):
         values = np.flatnonzero(attribute.classes == c)
         for v, w in itertools.pairwise(values):
@@ -439,7 +439,7 @@ def _images(matrix: Array, attribute: AttributeSymmetry) -> Iterator[tuple[Ints,
 
 @dataclass(frozen=True, eq=False)
 class AskedRows:
-    """On a component the rows t (q, d) of the query orbits ``numbers`` (q,), those that are zero left out."""
+    """On a component the rows t (q, d) of the query orbits ``numbers`` (q,), without those that are zero."""
 
     chosen: Chosen
     rows: Array
@@ -464,7 +464,7 @@ class AskedProduct:
 
     @cached_property
     def _several(self) -> tuple[RowOrbits, ...]:
-        """Those of more than one orbit."""
+        """The factors of more than one orbit."""
         return tuple(o for o in self.orbits if o.size > 1)
 
     def sizes(self) -> list[int]:
@@ -495,21 +495,23 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
     """The products with a target, and their rows on each component, split into independent blocks."""
     products: list[AskedProduct] = []
     stacks: dict[Key, list[tuple[Array, Ints]]] = {}
-    asked = [term for term in terms if term.has_target]
+    with_target = [term for term in terms if term.has_target]
     start = 0
-    for term, local in zip(asked, made_of(joint, [term.pieces for term in asked], row_orbits), strict=True):
+    for term, local in zip(
+        with_target, made_of(joint, [term.pieces for term in with_target], row_orbits), strict=True
+    ):
         products.append(AskedProduct(tuple(local), start, term.target))
         start += products[-1].count
-        for key, rows in combined([own.local for own in local]):
+        for key, rows in combined([orbits.local for orbits in local]):
             stacks.setdefault(key, []).append((rows, products[-1].start + np.arange(len(rows))))
-    found: list[AskedRows] = []
+    components: list[AskedRows] = []
     for key in sorted(stacks):
         whole = np.concatenate([rows for rows, _ in stacks[key]])
-        numbers = np.concatenate([own for _, own in stacks[key]])
+        numbers = np.concatenate([places for _, places in stacks[key]])
         asked_here = np.flatnonzero(whole.any(axis=1))
         whole, numbers = whole[asked_here], numbers[asked_here]
         for kept in independent_columns(whole):
             used = np.flatnonzero(whole[:, kept].any(axis=1))
             rows = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
-            found.append(AskedRows(Chosen(key, kept), rows, numbers[used]))
-    return products, found
+            components.append(AskedRows(Chosen(key, kept), rows, numbers[used]))
+    return products, components

@@ -1,4 +1,4 @@
-"""What is asked: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy.
+"""The queries: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy.
 
 - ``domain.py``: attributes, their cells, and the one order of cells
 - ``encodings.py``: the cell of a table value: by values, or by bins of numbers, days and periods
@@ -9,7 +9,7 @@
   their roots
 - ``python_forms.py``: domains and workloads written in Python, and arrays in files
 - ``frame_labels.py``: labels and entries of data frames, series and arrays
-- ``tidy_columns.py``: what each query says of each attribute, as columns
+- ``tidy_columns.py``: the meaning of each query for each attribute, as columns
 - ``query_labels.py``: readable texts for queries
 """
 

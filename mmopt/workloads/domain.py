@@ -33,14 +33,14 @@ class Attribute(Displayed):
     ----------
     name : the name that queries use.
     labels : one text per cell, in the order of the cells: those of the encoding, the declared ones, then
-        any that hold no value but what ``outside`` or ``missing`` sends there by their label.
+        cells that hold only the values that ``outside`` or ``missing`` sends there by their label.
     column : the column of the table that is read; the attribute's name if empty.
     encoding : how a table value becomes a cell; ``Values(labels)`` if absent or empty.
     groups : named groups of cells, for queries.
     outside : what to do with a table value in no cell: ``"refuse"``, ``"drop"``, or the label of the cell
         that takes it. The two words win over labels of the same spelling.
-    missing : the same for NULL and NaN. By default either is empty: nothing is said. ``mmopt.data`` refuses
-        such rows then, and a privacy claim is made for a table of which they were left out.
+    missing : the same for NULL and NaN. By default either is empty: no rule. ``mmopt.data`` then refuses
+        such rows, and a privacy claim is made for a table without them.
 
     Raises
     ------
@@ -78,9 +78,9 @@ class Attribute(Displayed):
         refuse_repeated(self.labels, lambda label: f"attribute '{self.name}' has the label '{label}' twice")
         if not self.encoding.size:
             object.__setattr__(self, "encoding", Values(self.labels))
-        beside = self.labels[self.declared :]
+        others = self.labels[self.declared :]
         if self.declared > self.size or any(
-            label in ("refuse", "drop") or label not in (self.outside, self.missing) for label in beside
+            label in ("refuse", "drop") or label not in (self.outside, self.missing) for label in others
         ):
             raise WorkloadError(
                 f"attribute '{self.name}' has {self.size} labels, "
@@ -103,7 +103,7 @@ class Attribute(Displayed):
 
     @property
     def declared(self) -> int:
-        """Number of cells that hold table values, the first ones; the others take what has no such cell."""
+        """Number of cells that hold table values, the first ones; the others take other values."""
         return self.encoding.size
 
     @property

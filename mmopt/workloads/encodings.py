@@ -1,10 +1,7 @@
-"""The cell of a table value: by values, or by bins of numbers, days and periods.
+"""The cell of a table value: by values, by bins of numbers or dates, by categories.
 
-Days as numbers since 1970-01-01, and the calendar's periods: their names, ends and neighbours.
-
-A period is named "2020" (a year), "2020-Q1" (a quarter), "2020-03" (a month) or "2020-03-05" (a day).
-
-How a table value becomes a cell of an attribute: by values, by bins of numbers or dates, by categories.
+Days are numbers since 1970-01-01. The periods of the calendar have names: "2020" (a year), "2020-Q1" (a
+quarter), "2020-03" (a month) or "2020-03-05" (a day).
 """
 
 from __future__ import annotations
@@ -171,7 +168,7 @@ class Bins:
         return ["bins of dates" if self.dates else "bins", [describe_number(edge) for edge in self.edges]]
 
     def ends(self, low: int, high: int) -> tuple[float | datetime.date | None, float | datetime.date | None]:
-        """Where cells low to high, both included, begin and end: the end itself is outside; None: open."""
+        """The begin and end of cells low to high, both included: the end itself is outside; None: open."""
         first, end = (
             None if math.isinf(edge) else date_of(edge) if self.dates else edge
             for edge in (self.edges[low], self.edges[high + 1])
@@ -216,12 +213,12 @@ class Categories:
 
 
 def label_of(value: TableValue) -> str:
-    """The text that stands for a table value."""
+    """The text for a table value."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def refuse_repeated(values: Iterable[TableValue], message: Callable[[TableValue], str]) -> None:
-    """WorkloadError with a message about the first value that stands twice."""
+    """WorkloadError with a message about the first value that is there twice."""
     seen: set[TableValue] = set()
     for value in values:
         if value in seen:

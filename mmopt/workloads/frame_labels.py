@@ -1,10 +1,10 @@
 """Labels and entries of data frames, series and arrays. Their libraries are not imported.
 
-A series or an array is taken as a list of labels where each stands once. One that repeats a label is data:
-which labels occur in data is a fact of the data, and confidential, so that none are taken from it. A
-categorical declares its labels (pandas ``CategoricalDtype``, polars ``Enum``), whatever data it holds. That
-they come from a code book, and not from the data as ``astype("category")`` takes them, is for the caller to
-see to.
+A series or an array counts as a list of labels where each occurs once. One that repeats a label is data: the
+labels that occur in data are a fact of the data, and confidential, so that none are read from it. A
+categorical declares its labels (pandas ``CategoricalDtype``, polars ``Enum``), whatever data it holds. The
+caller has to make sure that they come from a code book, and not from the data as with
+``astype("category")``.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def listed(value: Any, most: int) -> Sequence[object] | None:
         _check_length(value, most)
         return value
     declared = getattr(getattr(value, "dtype", value), "categories", None)
-    # polars' Categories, of a Categorical, has no length: it grows with whatever data are read.
+    # polars' Categories, of a Categorical, has no length: it grows with all data that are read.
     if isinstance(declared, Iterable) and isinstance(declared, Sized):
         return list(declared)
     if not hasattr(value, "dtype") or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
@@ -103,15 +103,15 @@ def is_frame(value: object) -> bool:
 
 
 def labelled(matrix: Any) -> tuple[Any, tuple[str, ...], Domain | None]:
-    """A matrix of queries as (entries, names of the queries, domain); no names, None for what has no labels.
+    """A matrix of queries as (entries, names of the queries, domain); no names or None without labels.
 
-    The index of a data frame names the queries, its columns the cells of one attribute, which is called as
-    they are (pandas ``columns.name``), or "cell". An index that only counts 0, 1, … names nothing, and polars
-    has none.
+    The index of a data frame names the queries, its columns the cells of one attribute, which has the name of
+    the columns (pandas ``columns.name``), or "cell". An index that only counts 0, 1, … names nothing, and
+    polars has none.
 
     Raises
     ------
-    WorkloadError : entries that are no numbers, a column label that stands twice, a label of no plain type.
+    WorkloadError : entries that are no numbers, a column label that is there twice, a label of no plain type.
     """
     if not is_frame(matrix):
         return matrix, (), None

@@ -1,11 +1,8 @@
-"""Domains and workloads written in Python, and arrays in files.
+"""Domains and workloads written in Python, and arrays in files (.npy and .csv).
 
-Arrays in files: .npy and .csv.
-
-Domains and workloads written in Python as in a workload file, read by its reader.
-
-What may be written is the reference in ``mmopt/request/__init__.py``. ``mmopt.request`` stands above this
-folder: it is imported when called, because users hold a Domain or a Workload.
+Domains and workloads are written as in a workload file, and read by its reader; the reference is in
+``mmopt/request/__init__.py``. ``mmopt.request`` is above this folder: it is imported when called, because
+users hold a Domain or a Workload.
 """
 
 from __future__ import annotations
@@ -52,7 +49,7 @@ def read_array(path: Path, what: str) -> npt.NDArray[Any]:
 
 
 class DomainForms:
-    """What a Domain is made from, and the queries over it."""
+    """The ways to make a Domain, and the queries over it."""
 
     @staticmethod
     def of(attributes: Mapping[str, object] | None = None, /, **more: object) -> Domain:
@@ -64,9 +61,9 @@ class DomainForms:
             {"range": [0, 60], "width": 5}, {"categories": {…}}, with column, groups, outside, missing if
             wanted), or a list of table values. A tuple, range, array or series will do for a list, if it
             holds each value once: one that repeats values is data, and which values occur in data is
-            confidential. A categorical (pandas, polars ``Enum``) stands for its categories, in their order;
-            where these were taken from the data, as ``astype("category")`` does, they are facts of the data
-            and no differential privacy covers that they become known.
+            confidential. A categorical (pandas, polars ``Enum``) gives its categories, in their order;
+            where these were taken from the data, as ``astype("category")`` does, they are facts of the data,
+            and no differential privacy covers their publication.
 
         Raises
         ------
@@ -88,7 +85,7 @@ class DomainForms:
         Parameters
         ----------
         attributes : names, or one list of them.
-        options : what stands beside an entry of a workload file: name, weight, max_variance, subworkload.
+        options : the further keys of an entry in a workload file: name, weight, max_variance, subworkload.
 
         Raises
         ------
@@ -159,7 +156,7 @@ class DomainForms:
         ----------
         blocks, more : by attribute, a block as in a workload file: "identity", "prefix", {"width_range": 2},
             a group, [["[0, 18)", "[18, 65)"]]. Among ``more`` are the options of ``marginal``; an attribute
-            that is called as one of them is named in ``blocks``.
+            with the name of an option is given in ``blocks``.
 
         Raises
         ------
@@ -182,7 +179,7 @@ class DomainForms:
 
 
 class WorkloadForms:
-    """What a Workload is read from."""
+    """The ways to read a Workload."""
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Workload:
@@ -193,7 +190,7 @@ class WorkloadForms:
 
     @staticmethod
     def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Workload:
-        """The workload of a dictionary with the keys of a workload file; what it asks for privacy is left.
+        """The workload of a dictionary with the keys of a workload file; its privacy is ignored.
 
         Parameters
         ----------
@@ -203,7 +200,7 @@ class WorkloadForms:
         Raises
         ------
         WorkloadError : as for a file, with the place, as ``workload[2].product.age``.
-        PrivacyError : invalid privacy parameters. TooLargeError : what passes a limit.
+        PrivacyError : invalid privacy parameters. TooLargeError : more than a limit allows.
 
         >>> import mmopt
         >>> mmopt.Workload.of(

@@ -1,4 +1,4 @@
-"""Groups of queries of a workload, with weights and targets: what all share, and those given as a matrix.
+"""Groups of queries of a workload, with weights and targets: their common base, and those given as a matrix.
 
 ``query_product`` has those that are Kronecker products.
 """
@@ -56,17 +56,17 @@ class Group(ABC):
 
     def furthest(self, representation: Array, basis: Array) -> float:
         """The largest distance of a row of L B (L (m, k)) from its query, in lengths of the query."""
-        found = [0.0]
+        distances = [0.0]
         for start, rows in self.chunks(1024):
-            own = representation[start : start + len(rows)] @ basis
-            found += list(np.linalg.norm(own - rows, axis=1) / np.linalg.norm(rows, axis=1))
-        return max(found)
+            products = representation[start : start + len(rows)] @ basis
+            distances += list(np.linalg.norm(products - rows, axis=1) / np.linalg.norm(rows, axis=1))
+        return max(distances)
 
     @abstractmethod
-    def spelled_out(self, known: dict[int, str]) -> str:
-        """What determines the queries, weights and targets, as the text that hashes are of.
+    def spelled_out(self, texts: dict[int, str]) -> str:
+        """The queries, weights and targets as the text from which hashes are computed.
 
-        known : texts of parts that several groups share, by identity; those that are new are added.
+        texts : of parts that several groups share, by identity; new ones are added.
         """
 
     def squared_norms(self) -> Array:
@@ -75,7 +75,7 @@ class Group(ABC):
         return self.queries.squared_norms()
 
     def classes(self) -> Ints:
-        """(n,) class of each cell: cells of one class are told apart by no query here; -1: untouched."""
+        """(n,) class of each cell: no query here distinguishes cells of one class; -1: untouched."""
         require_memory((self.n,), f"list of the classes of the cells of {self!r}")
         return self.queries.classes()
 
@@ -106,7 +106,7 @@ class Explicit(Group):
 
     @property
     def dense(self) -> Array | None:
-        """The queries as they stand here, read-only; None where they are sparse."""
+        """The stored queries, read-only; None where they are sparse."""
         return self.queries.values if isinstance(self.queries, Dense) else None
 
     @property
@@ -115,11 +115,11 @@ class Explicit(Group):
         return bool((self.weights == 1.0).all())
 
     def unweighted(self) -> Explicit:
-        """The same queries with weight 1."""
+        """These queries with weight 1."""
         return replace(self, weights=np.ones(self.m))
 
     def normalised(self) -> Explicit:
-        """The same queries, the weight of each divided by its squared L2 norm."""
+        """These queries, the weight of each divided by its squared L2 norm."""
         return replace(self, weights=frozen(self.weights / self.squared_norms()))
 
     def rows(self, start: int, stop: int) -> Array:
@@ -151,7 +151,7 @@ class Explicit(Group):
         return list(self.queries.names[:most]) or [f"query {i}" for i in range(self.m)[:most]]
 
     def title(self, domain: Domain) -> str:
-        """A name for all of them."""
+        """A name for all queries."""
         return "queries"
 
     def describe(self) -> list[object]:
@@ -163,7 +163,7 @@ class Explicit(Group):
             *map(describe_array, (*sparse.arrays, self.weights, self.targets)),
         ]
 
-    def spelled_out(self, known: dict[int, str]) -> str:
+    def spelled_out(self, texts: dict[int, str]) -> str:
         return spelled_out(self.describe())
 
     def __repr__(self) -> str:
@@ -171,7 +171,7 @@ class Explicit(Group):
 
 
 def no_targets() -> WorkloadError:
-    """For a program that asks for accuracy targets."""
+    """The error for a program that needs accuracy targets."""
     return WorkloadError(
         "the program asks for accuracy targets and no query of the workload has one",
         hint="write max_variance beside the queries, or pass targets= to Workload.from_matrix",
@@ -179,7 +179,7 @@ def no_targets() -> WorkloadError:
 
 
 def undetermined(without: int, m: int) -> WorkloadError:
-    """For queries without a target that those with one do not determine: ``without`` of m have none."""
+    """The error for queries without a target that those with one do not determine: ``without`` of m."""
     return WorkloadError(
         "some queries have no target and cannot be derived from those that have one, so their "
         f"variance would have no limit ({without} of {m} queries have none)",

@@ -28,8 +28,8 @@ def range_labels(attribute: Attribute, ranges: Iterable[tuple[int | None, int]])
     for low, high in ranges:
         is_declared = high < encoding.size
         if isinstance(encoding, Bins) and is_declared:
-            known = f"known {name}" if encoding.size < attribute.size else name
-            texts.append(_within(name, encoding, low, high, known))
+            whole = f"known {name}" if encoding.size < attribute.size else name
+            texts.append(_within(name, encoding, low, high, whole))
         elif low == high:
             texts.append(cell_label(attribute, high))
         elif compared and is_declared:
@@ -41,12 +41,12 @@ def range_labels(attribute: Attribute, ranges: Iterable[tuple[int | None, int]])
     return texts
 
 
-def _within(name: str, bins: Bins, low: int | None, high: int, known: str = "") -> str:
-    """From where bin low begins (or from below) to where bin high ends; ``known``: what all are called."""
+def _within(name: str, bins: Bins, low: int | None, high: int, whole: str = "") -> str:
+    """The range from bin low (None: from below) to the end of bin high; ``whole``: a name for all."""
     is_from_below = low is None or bins.edges[low] == -math.inf
     start, end = "" if low is None else bins.edge_text(bins.edges[low]), bins.edge_text(bins.edges[high + 1])
     if bins.edges[high + 1] == math.inf:
-        return f"any {known or name}" if is_from_below else f"{name} >= {start}"
+        return f"any {whole or name}" if is_from_below else f"{name} >= {start}"
     return f"{name} < {end}" if is_from_below else f"{start} <= {name} < {end}"
 
 
@@ -61,6 +61,6 @@ def join(parts: tuple[str, ...]) -> str:
 
 
 def _increasing(values: tuple[object, ...]) -> bool:
-    """Whether all values are numbers in increasing order, so that "<=" says what a range of cells holds."""
+    """Whether all values are numbers in increasing order, so that "<=" describes a range of cells."""
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     return len(numbers) == len(values) and all(a < b for a, b in itertools.pairwise(numbers))

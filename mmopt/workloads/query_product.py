@@ -1,18 +1,14 @@
 """Products of factors, one block on each attribute; their answers from small tables, and their roots.
 
-Query blocks on one attribute, kept implicit.
+A factor is a query block on one attribute, kept implicit. It represents a dense matrix (rows, size): one
+query a row, one cell of the attribute a column. The structured kinds have their Gram matrix, a root of it and
+their products with vectors in closed form. A product, as in a workload file, is the Kronecker product of
+factors, one per attribute; its answers come from tables over the attributes that it depends on, whatever the
+number of cells.
 
-A factor stands for a dense matrix (rows, size): one query a row, one cell of the attribute a column. The
-structured kinds know their Gram matrix, a root of it and their products with vectors in closed form.
-
-A Kronecker product of factors, one per attribute: the queries that a workload file calls a product.
-
-Answers of products from tables over the attributes that each looks at, whatever the number of cells.
-
-Roots, ranks and bases of a list of query blocks, on merged cells.
-
-With E (c, n) the indicator of the classes of cells that no query tells apart, W = W_c E where W_c (m, c) has
-the column of one representative per class. All factorisations below are of c columns.
+Roots, ranks and bases of a list of query blocks are computed on merged cells: with E (c, n) the indicator of
+the classes of cells that no query distinguishes, W = W_c E where W_c (m, c) has the column of one
+representative per class. All factorisations below are of c columns.
 """
 
 from __future__ import annotations
@@ -86,7 +82,7 @@ WorkloadError : not a finite 2-D matrix with a row and a column, an all-zero row
 """
 
 sparse_predicates = Sparse.read
-"""sparse_predicates(matrix, labels=()): the same from a scipy sparse matrix, kept sparse; errors likewise."""
+"""sparse_predicates(matrix, labels=()): ``predicates`` of a scipy sparse matrix, kept sparse; same errors."""
 
 
 def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
@@ -112,7 +108,7 @@ def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
 def padded(block: Factor, size: int) -> Factor:
     """The block over the first of ``size`` cells, none of whose queries counts the others.
 
-    For cells beside the declared ones. WorkloadError for fewer cells than the block has.
+    For cells other than the declared ones. WorkloadError for fewer cells than the block has.
     """
     if size < block.size:
         raise WorkloadError(f"a block over {block.size:,} cells does not fit into {size:,}")
@@ -132,14 +128,14 @@ def union(*factors: Factor) -> Factor:
     return Union(factors)
 
 
-SHOWN_FACTORS = 8  # in full; of more only those that are no totals, by their place
+SHOWN_FACTORS = 8  # in full; of more only those that are not totals, by their place
 LEAST_MISSED = 1e-8
-"""Least probability that an interval may miss: what is computed of the law of an error is off by 1e-9."""
+"""Least probability that an interval may miss: the computed law of an error has an error of 1e-9."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """That an estimate is within so many counts of the truth with at least this probability.
+    """The wish that an estimate is within so many counts of the truth with at least this probability.
 
     Raises
     ------
@@ -181,8 +177,8 @@ class Product(Group):
     weight : multiplies the squared error of these queries; positive. A factor may have further weights, one
         per row (``row_weights``).
     target : largest variance allowed for each of these queries, in squared counts; infinity for none.
-    within : the half width that an interval of each may have, and its confidence; None for none. The target
-        is to be no more than what noise that is normal has then (``Wish.variance``): it is what is optimised.
+    within : the half width that an interval of each may have, and its confidence; None for none. The target,
+        which is optimised, is at most the variance of normal noise with this interval (``Wish.variance``).
     subworkload : the name of a part of the workload that these queries belong to, or None.
     """
 
@@ -208,10 +204,10 @@ class Product(Group):
 
     @cached_property
     def looked_at(self) -> tuple[int, ...]:
-        """The attributes, ascending, that some query tells cells apart by: whose factor is no total."""
-        known = dict(zip(map(id, self.factors), self.factors, strict=True))  # few: most share one total
-        told = {own for own, factor in known.items() if not isinstance(factor.plain, Total)}
-        return tuple([i for i, own in enumerate(map(id, self.factors)) if own in told])
+        """The attributes, ascending, whose cells some query distinguishes: their factor is no total."""
+        distinct = dict(zip(map(id, self.factors), self.factors, strict=True))  # few: most share one total
+        restricting = {key for key, factor in distinct.items() if not isinstance(factor.plain, Total)}
+        return tuple([i for i, key in enumerate(map(id, self.factors)) if key in restricting])
 
     @property
     def weights(self) -> Array:
@@ -219,12 +215,12 @@ class Product(Group):
         require_memory((self.m,), f"list of the weights of {self!r}")
         if not self.has_row_weights:
             return np.full(self.m, self.weight)
-        known = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
-        return self.weight * kron(known)
+        by_factor = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
+        return self.weight * kron(by_factor)
 
     @property
     def has_row_weights(self) -> bool:
-        """Whether some factor gives its rows weights of their own."""
+        """Whether some factor has weights of its rows."""
         return any(factor.row_weights is not None for factor in self.factors)
 
     @property
@@ -233,19 +229,19 @@ class Product(Group):
         return self.weight == 1.0 and not self.has_row_weights
 
     def weighed(self) -> Product:
-        """With every query scaled by the square root of its own weight; ``weight`` stays for all."""
+        """The product with its queries scaled by the roots of their row weights; ``weight`` stays for all."""
         if not self.has_row_weights:
             return self
         return replace(self, factors=tuple(factor.weighed() for factor in self.factors))
 
     def unweighted(self) -> Product:
-        """The same queries with weight 1."""
+        """These queries with weight 1."""
         return replace(self, factors=tuple(factor.plain for factor in self.factors), weight=1.0)
 
     def normalised(self) -> Product:
-        """The same queries, the weight of each divided by its squared L2 norm (see ``Workload.normalised``).
+        """These queries, the weight of each divided by its squared L2 norm (see ``Workload.normalised``).
 
-        The norm of a product is the product of the norms, so each factor has the weights of its own rows.
+        The norm of a product is the product of the norms, so each factor has the weights of its rows.
         """
         scales, factors = zip(*map(unit_rows, self.factors), strict=True)
         return replace(self, factors=factors, weight=self.weight * math.prod(scales))
@@ -303,7 +299,7 @@ class Product(Group):
         return [join(parts) for parts in itertools.islice(itertools.product(*texts), most)]
 
     def title(self, domain: Domain) -> str:
-        """The name, or one made of the factors: "sex, age prefix"; "total" when all are totals."""
+        """The name, or one from the factors: "sex, age prefix"; "total" when all are totals."""
         if self.name is not None:
             return self.name
         words = [
@@ -312,18 +308,18 @@ class Product(Group):
         ]
         return ", ".join(words) or "total"
 
-    def spelled_out(self, known: dict[int, str]) -> str:
-        """Of queries, weight and target: name and wish do not matter."""
+    def spelled_out(self, texts: dict[int, str]) -> str:
+        """The text of queries, weight and target: name and wish do not matter."""
         for factor in {id(factor): factor for factor in self.factors}.values():
-            if id(factor) not in known:
-                known[id(factor)] = spelled_out(factor.describe())
-        factors = ",".join([known[id(factor)] for factor in self.factors])
+            if id(factor) not in texts:
+                texts[id(factor)] = spelled_out(factor.describe())
+        factors = ",".join([texts[id(factor)] for factor in self.factors])
         numbers = (spelled_out(describe_number(number)) for number in (self.weight, self.target))
         return f'["product",[{factors}],{",".join(numbers)}]'
 
     def __repr__(self) -> str:
-        told = [f"{i}: {self.factors[i]!r}" for i in self.looked_at]
-        factors = told if len(self.factors) > SHOWN_FACTORS else map(repr, self.factors)
+        shown = [f"{i}: {self.factors[i]!r}" for i in self.looked_at]
+        factors = shown if len(self.factors) > SHOWN_FACTORS else map(repr, self.factors)
         return f"Product({' ⊗ '.join(factors) or 'totals'}, {whole(self.m)} × {whole(self.n)})"
 
 
@@ -338,7 +334,7 @@ def wishes(blocks: Sequence[Group]) -> list[tuple[slice, Wish]]:
 
 
 def check_products(domain: Domain, products: Sequence[Product]) -> None:
-    """WorkloadError unless there is a product, each fits the domain, and no name stands twice."""
+    """WorkloadError unless there is a product, each fits the domain, and no name is used twice."""
     if not products:
         raise WorkloadError("the workload has no queries, expected at least one product")
     shape = domain.shape
@@ -362,27 +358,27 @@ def check_products(domain: Domain, products: Sequence[Product]) -> None:
 
 
 def with_shared_factors(products: Sequence[Product]) -> tuple[Product, ...]:
-    """The same products, equal factors as one object: what is asked of it is then computed once."""
+    """These products, with equal factors as one object: its derived values are then computed once."""
     first: dict[Implicit, Implicit] = {}
-    known: dict[int, Implicit] = {}
-    found = []
+    representatives: dict[int, Implicit] = {}
+    out = []
     shared: set[int] = set()
     for product in products:
         if shared.issuperset(map(id, product.factors)):  # most, where there are many
-            found.append(product)
+            out.append(product)
             continue
         for factor in product.factors:
-            if id(factor) not in known:
-                known[id(factor)] = first.setdefault(factor, factor)
-                shared.add(id(known[id(factor)]))
-        factors = tuple([known[id(factor)] for factor in product.factors])
+            if id(factor) not in representatives:
+                representatives[id(factor)] = first.setdefault(factor, factor)
+                shared.add(id(representatives[id(factor)]))
+        factors = tuple([representatives[id(factor)] for factor in product.factors])
         is_shared = all(map(operator.is_, factors, product.factors))
-        found.append(product if is_shared else replace(product, factors=factors))
-    return tuple(found)
+        out.append(product if is_shared else replace(product, factors=factors))
+    return tuple(out)
 
 
 def answers_of_product(product: Product, table: Callable[[tuple[int, ...]], Array]) -> Array:
-    """The unweighted answers (m,) of a product: the data are asked for by ``product.looked_at`` alone.
+    """The unweighted answers (m,) of a product: only the table over ``product.looked_at`` is needed.
 
     table : the sums of the data vector over all attributes but these, an array of these attributes' sizes.
     """
@@ -400,7 +396,7 @@ TOO_LARGE_HINT = "work with the workload's factors, or with fewer cells"
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Query blocks on classes of cells that none of their queries tells apart, numbered by their first cell.
+    """Query blocks on classes of cells that no query distinguishes, numbered by their first cell.
 
     ``classes`` (n,) with -1 for untouched cells; ``first`` (c,) and ``sizes`` (c,): first cell and number of
     cells of each class.
@@ -415,8 +411,8 @@ class Merged:
     def of(blocks: Sequence[Block]) -> Merged:
         """The classes of these blocks."""
         classes = refine([block.classes() for block in blocks])
-        found, first, sizes = np.unique(classes, return_index=True, return_counts=True)
-        touched = found >= 0
+        labels, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+        touched = labels >= 0
         return Merged(blocks, classes, first[touched], sizes[touched])
 
     @property
@@ -435,8 +431,8 @@ class Merged:
     def root(self, weighted: bool) -> Array:
         """R (r, c) with RᵀR = W_cᵀ W_c, r <= min(m, c), by QR.
 
-        Weighted as the workload says; otherwise scaled so that no query counts for more than a unit vector
-        (each row of a matrix to norm 1, each product to largest norm 1), which leaves the row space as it is.
+        Weighted as in the workload; otherwise scaled so that no query counts for more than a unit vector
+        (each row of a matrix to norm 1, each product to largest norm 1), which does not change the row space.
         """
         rows = min(sum(block.m for block in self.blocks), 2 * self.count)
         require_memory((rows, self.count), "root of the Gram matrix", TOO_LARGE_HINT)
@@ -451,15 +447,15 @@ class Merged:
             else:
                 scales = block.weights if weighted else 1.0 / block.squared_norms()
                 for start, rows in block.chunks(max(1024, self.count)):
-                    own = scales[start : start + len(rows)]
+                    chunk_scales = scales[start : start + len(rows)]
                     is_whole = np.array_equal(self.first, np.arange(rows.shape[1]))
                     rows = rows if is_whole else rows[:, self.first]
-                    yield rows if (own == 1.0).all() else np.sqrt(own)[:, None] * rows
+                    yield rows if (chunk_scales == 1.0).all() else np.sqrt(chunk_scales)[:, None] * rows
 
     def basis(self) -> Array:
         """Orthonormal rows (k, n) that span the queries; the scaled indicators of independent classes.
 
-        In coordinates where class C stands for the unit vector 1_C/√|C|. The rank k counts the singular
+        In coordinates where class C is the unit vector 1_C/√|C|. The rank k counts the singular
         values above 8 max(r, c) ε times the largest, of queries scaled to at most unit norm.
         """
         roots = np.sqrt(self.sizes)
@@ -468,8 +464,8 @@ class Merged:
             return owned(self.expand(np.eye(self.count) / roots))
         values, rows = svd(scaled)
         rank = int(counted(values, scaled.shape).sum())
-        found = np.eye(self.count) if rank == self.count else fix_signs(rows[:rank])
-        return owned(self.expand(found / roots))
+        spanning = np.eye(self.count) if rank == self.count else fix_signs(rows[:rank])
+        return owned(self.expand(spanning / roots))
 
     def integer_basis(self, rank: int) -> Ints | None:
         """``Workload.integer_basis``: indicators of the classes, or integer queries by QR with pivoting."""
@@ -485,13 +481,13 @@ class Merged:
 
         A query that is one number times a row of -1, 0 and 1 counts as that row.
         """
-        found: list[Array] = []
+        candidates: list[Array] = []
         for block in self.blocks:
             small = block.queries.spanning()
             require_memory(small.shape, "matrix of independent queries")
-            found.append(small.matrix()[:, self.first])
-        require_memory((sum(map(len, found)), self.count), "matrix of independent queries")
-        rows = whole_rows(np.vstack(found))
+            candidates.append(small.matrix()[:, self.first])
+        require_memory((sum(map(len, candidates)), self.count), "matrix of independent queries")
+        rows = whole_rows(np.vstack(candidates))
         if rows is None:
             return None
         _, first = np.unique(rows, axis=0, return_index=True)
@@ -534,8 +530,8 @@ def whole_rows(rows: Array) -> Ints | None:
 
 
 def independent_rows(rows: Ints, rank: int) -> Ints | None:
-    """``rank`` independent rows, chosen by QR with pivoting; None if the rank it finds is another one."""
+    """``rank`` independent rows, chosen by QR with pivoting; None if it finds another rank."""
     triangle, pivots = scipy.linalg.qr(rows.T.astype(np.float64), mode="r", pivoting=True)
     diagonal = np.abs(np.diag(triangle))
-    found = int(counted(diagonal, rows.shape).sum())
-    return rows[np.sort(pivots[:rank])] if found == rank else None
+    reached = int(counted(diagonal, rows.shape).sum())
+    return rows[np.sort(pivots[:rank])] if reached == rank else None

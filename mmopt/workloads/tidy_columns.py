@@ -1,10 +1,7 @@
-"""What each query says of each attribute, as columns.
+"""The meaning of each query for each attribute, as columns next to its label.
 
-What each query says of each attribute, as columns beside its label.
-
-From the factors of the products: what a row of a factor says is found once, however many queries it is in.
-
-What the queries need to know of each attribute of a row: where its column need not be read at all.
+It comes from the factors of the products: the meaning of a row of a factor is computed once, however many
+queries have it. ``attribute_uses`` tells which attributes the queries need: other columns need not be read.
 """
 
 from __future__ import annotations
@@ -31,13 +28,13 @@ from mmopt.workloads.workload import Workload
 
 Column = npt.NDArray[Any]
 
-_ENTRIES = 2**20  # of a factor's rows that are looked at together
-_NAMED = 3  # cells that are named of a set without a name
-_SIZE_OF_ROW, _SIZE_OF_ATTRIBUTE = 32, 3  # of the memory of a query's texts and figures, in doubles
+_ENTRIES = 2**20  # of a factor's rows that are computed together
+_NAMED = 3  # cells that are listed for a set without a name
+_SIZE_OF_ROW, _SIZE_OF_ATTRIBUTE = 32, 3  # the memory of a query's texts and figures, in doubles
 
 
-class _Said(NamedTuple):
-    """Of each row of a factor: its text (None: all cells), first and last cell of its run (-1: none)."""
+class _RowMeanings(NamedTuple):
+    """For each row of a factor its text (None: all cells), and first and last cell of its run (-1: none)."""
 
     texts: Column
     low: Ints
@@ -54,7 +51,7 @@ def require_table(workload: Workload) -> None:
 
 
 def query_columns(workload: Workload, taken: Collection[str]) -> dict[str, Column]:
-    """Which query a row is about: query (its group) and label, then ``tidy_columns``.
+    """Columns that describe the query of each row: query (its group) and label, then ``tidy_columns``.
 
     Raises as ``require_table``.
     """
@@ -68,35 +65,35 @@ def query_columns(workload: Workload, taken: Collection[str]) -> dict[str, Colum
 
 
 def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, Column]:
-    """By name, columns (m,) of what the queries of products say of the attributes, in the domain's order.
+    """By name, columns (m,) of the meaning of the queries of products, in the order of the attributes.
 
     An attribute that some query restricts has one column of texts under its name: a value ("Female"), a
     range ("[18, 25)"), the name of a group; None where the query counts all cells. One of bins has two more,
     ``NAME_low`` and ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or
-    dates where the edges are; NaN or NaT where the range is open there, where the cells are not one run of
-    bins, and where they are all.
+    dates where the edges are dates; NaN or NaT where the range is open there, where the cells are not one run
+    of bins, and where all cells are counted.
 
-    Names differ, also without regard to capitals, from each other and from those that are ``taken``: one that
-    does not gets an underscore behind it, that of an end before that of an attribute.
+    Names differ, even without regard to capitals, from each other and from those that are ``taken``: any
+    other gets an underscore at its end, the name of an end before that of an attribute.
 
-    Queries given as a matrix say nothing of attributes: where there are some, there are no columns.
+    Queries given as a matrix have no meaning by attributes: where there are some, there are no columns.
     """
     products = workload.products
     if products is None:
         return {}
-    said: dict[tuple[int, str], _Said] = {}
-    restricted: list[tuple[Attribute, _Said]] = []
+    meanings: dict[tuple[int, str], _RowMeanings] = {}
+    restricted: list[tuple[Attribute, _RowMeanings]] = []
     for axis, attribute in enumerate(workload.domain.attributes):
         parts = []
         for product in products:
             factor = product.factors[axis]
             key = id(factor), attribute.name  # equal factors are one object
-            if key not in said:
-                said[key] = _said(factor.plain, attribute)
+            if key not in meanings:
+                meanings[key] = _row_meanings(factor.plain, attribute)
             rows = [f.rows for f in product.factors]
             before, behind = math.prod(rows[:axis]), math.prod(rows[axis + 1 :])
-            parts.append([np.tile(np.repeat(column, behind), before) for column in said[key]])
-        each = _Said(*map(np.concatenate, zip(*parts, strict=True)))
+            parts.append([np.tile(np.repeat(column, behind), before) for column in meanings[key]])
+        each = _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
         if any(text is not None for text in each.texts):
             restricted.append((attribute, each))
     used = {name.casefold() for name in taken}
@@ -119,7 +116,7 @@ def _free(name: str, used: set[str]) -> str:
 
 
 def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]:
-    """The ends of the ranges of values of the cells low to high; NaN or NaT as ``tidy_columns`` says."""
+    """The ends of the ranges of values of the cells low to high; NaN or NaT as in ``tidy_columns``."""
     is_range = (low >= 0) & (high < bins.size) & (high - low + 1 < size)
     edges = np.array(bins.edges, dtype=float)
     edges[np.isinf(edges)] = np.nan
@@ -128,16 +125,16 @@ def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]
     return first, end
 
 
-def _said(factor: Implicit, attribute: Attribute) -> _Said:
+def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
     if isinstance(factor, Stack):
-        parts = (_said(block.plain, attribute) for block in factor.blocks)
-        return _Said(*map(np.concatenate, zip(*parts, strict=True)))
-    if isinstance(factor, Padded):  # its cells are the first ones, and none of its queries counts them all
-        return _said(factor.inner.plain, attribute)
+        parts = (_row_meanings(block.plain, attribute) for block in factor.blocks)
+        return _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
+    if isinstance(factor, Padded):  # its cells are the first ones, and no query counts all cells
+        return _row_meanings(factor.inner.plain, attribute)
     if isinstance(factor, Ranges):
         low, high = factor.ends(np.arange(factor.rows))
         texts = [_range_text(attribute, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-        return _Said(_objects(texts), low, high)
+        return _RowMeanings(_objects(texts), low, high)
     if isinstance(factor, Sparse):
         return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
     step = max(1, _ENTRIES // factor.size)
@@ -145,7 +142,7 @@ def _said(factor: Implicit, attribute: Attribute) -> _Said:
 
 
 class _Sets(NamedTuple):
-    """Of rows (r,): first and last cell that is not 0, how many are not, whether all those are 1; a few."""
+    """Sets in rows (r,): first and last cell that is not 0, how many are not, whether these are 1; a few."""
 
     low: Ints
     high: Ints
@@ -176,8 +173,8 @@ def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
     )
 
 
-def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Said:
-    """The name that was given to a set of cells, else what is in it; of what is none, its label."""
+def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _RowMeanings:
+    """The name that was given to a set of cells, else its cells; for any other row its label."""
     low, high, held, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
     few = [cells for chunk in chunks for cells in chunk.few]
     is_run = is_set & (held == high - low + 1)
@@ -196,7 +193,7 @@ def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Sa
             texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
         else:
             texts.append(labels[row])
-    return _Said(_objects(texts), np.where(is_run, low, -1), np.where(is_run, high, -1))
+    return _RowMeanings(_objects(texts), np.where(is_run, low, -1), np.where(is_run, high, -1))
 
 
 def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
@@ -224,18 +221,18 @@ Use = Literal["queries", "filter", "none"]
 
 
 def attribute_uses(workload: Workload) -> dict[str, Use]:
-    """For each attribute what its column is read for.
+    """The use of the column of each attribute.
 
-    "queries": some query tells its cells apart. "filter": none does, and a rule drops rows, so that the
+    "queries": some query distinguishes its cells. "filter": none does, and a rule drops rows, so that the
     column decides whether a row counts. "none": none does, and every row counts, whatever the column holds:
-    each query sums over all cells of the attribute, so all rows may be counted in its first cell. Those of a
-    workload that is given as a matrix are all for queries.
+    each query sums over all cells of the attribute, so all rows may be counted in its first cell. In a
+    workload that is given as a matrix every column is for queries.
     """
     products = workload.products
-    told = None if products is None else {axis for product in products for axis in product.looked_at}
+    looked_at = None if products is None else {axis for product in products for axis in product.looked_at}
     uses: dict[str, Use] = {}
     for axis, attribute in enumerate(workload.domain.attributes):
-        if told is None or axis in told:
+        if looked_at is None or axis in looked_at:
             uses[attribute.name] = "queries"
         else:
             uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"

@@ -1,12 +1,8 @@
-"""``Workload``: queries, weights, targets; sums and variants of workloads.
+"""``Workload``: queries, weights, targets; sums and variants of workloads. Never privacy.
 
-``+`` of workloads over one domain, and what is said of two that have no sum.
-
-The workload: the queries asked, their weights and targets. Never privacy.
-
-All derived arrays are computed once, when first asked for, and are read-only.
-
-Workloads made from another one: its parts by name, other weights for them, other rows for a basis.
+``+`` adds workloads over one domain, and explains why two have no sum. All derived arrays are computed once,
+when first needed, and are read-only. A workload can be made from another one: its parts by name, other
+weights for them, other rows for a basis.
 """
 
 from __future__ import annotations
@@ -46,12 +42,12 @@ from mmopt.workloads.query_product import (
 
 
 class Summand:
-    """What can be added to another of its kind: a Workload."""
+    """The sum of two workloads."""
 
     __array_ufunc__ = None  # else numpy would add a workload to each entry of an array
 
     def __add__(self, other: object) -> Workload:
-        """The queries of both, those of the first one first; ``sum`` adds up a list.
+        """The queries of both, the first workload first; ``sum`` adds up a list.
 
         The sum of products keeps them. With a matrix on either side it is one matrix, of at most the memory
         limit; labels of queries stay, names of groups do not.
@@ -60,7 +56,7 @@ class Summand:
         ------
         TooLargeError : products that do not fit in memory as a matrix.
         WorkloadError : no Workload, one over another domain (the attribute that differs is named), a name
-            that stands in both, or a normalised one and a plain one.
+            in both, or a normalised one and a plain one.
 
         >>> import mmopt
         >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
@@ -121,7 +117,7 @@ def _stacked(blocks: Sequence[Block], domain: Domain) -> Explicit:
 
 
 def _check_domains(first: Domain, second: Domain) -> None:
-    """WorkloadError that says in which attribute two domains differ."""
+    """WorkloadError with the attribute in which two domains differ."""
     if first.describe() == second.describe():
         return
     for name in (*first.names, *second.names):
@@ -186,7 +182,7 @@ class Workload(WorkloadForms, Summand, Tabular):
         ------
         WorkloadError : not 2-D, empty, NaN or infinite entries, a query of zeros, a target or weight that is
             not positive, or of the wrong length, or a series of them labelled otherwise than the queries; a
-            column of a frame that stands twice. Columns of zeros are fine.
+            column of a frame that is there twice. Columns of zeros are fine.
         """
         entries, names, domain = labelled(matrix)
         check_labels(names, targets=targets, weights=weights)
@@ -235,7 +231,7 @@ class Workload(WorkloadForms, Summand, Tabular):
 
     @property
     def given_queries(self) -> Array | None:
-        """``queries`` where they are there already, from a dense matrix; else None."""
+        """``queries`` where a dense matrix has them already; else None."""
         block = self.blocks[0]
         return block.dense if len(self.blocks) == 1 and isinstance(block, Explicit) else None
 
@@ -305,7 +301,7 @@ class Workload(WorkloadForms, Summand, Tabular):
 
     @property
     def cell_classes(self) -> Ints:
-        """(n,) class of each cell, numbered by first cell; no query tells the cells of a class apart.
+        """(n,) class of each cell, numbered by first cell; no query distinguishes the cells of a class.
 
         -1 for a cell that no query touches. Two classes may still have equal columns when a predicate has
         weights other than 0 and 1 (see ``Product.classes``).
@@ -325,7 +321,7 @@ class Workload(WorkloadForms, Summand, Tabular):
     def root_rounding(self) -> float:
         """γ such that R, as rounded, is Qᵀ (W + E) with Q orthonormal and ‖E‖ <= γ ‖W‖ (Frobenius).
 
-        0 where R is the rows of W as they are.
+        0 where R is the unchanged rows of W.
         """
         held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
         each = max(block.root_rounding for block in self.blocks)
@@ -333,7 +329,7 @@ class Workload(WorkloadForms, Summand, Tabular):
 
     @property
     def unweighted(self) -> Workload:
-        """The same queries with all weights 1; this workload itself where that is so."""
+        """These queries with all weights 1; the workload itself where they are 1."""
         return self if all(block.is_plain for block in self.blocks) else self._unweighted
 
     @cached_property
@@ -342,17 +338,17 @@ class Workload(WorkloadForms, Summand, Tabular):
 
     @cached_property
     def weighed(self) -> Workload:
-        """The same W, of scaled queries: no row has a weight of its own. For total error only."""
+        """A workload with the same W from scaled queries: no row has a weight. For total error only."""
         products = self.products
         if products is None or not any(p.has_row_weights for p in products):
             return self
         return Workload(self.domain, with_shared_factors([p.weighed() for p in products]))
 
     def normalised(self) -> Workload:
-        """The same queries, optimised for as if each were divided by its L2 norm.
+        """These queries, weighted as if each were divided by its L2 norm.
 
         The weight of a query becomes weight / ‖w‖²; answers, targets, variances and the (unweighted) rmse
-        stay its own. A heuristic for low relative error: long queries count many rows (Li and Miklau, PVLDB
+        do not change. A heuristic for low relative error: long queries count many rows (Li and Miklau, PVLDB
         2012, section 3.4). Exact for products, whose norms are products. Queries of zeros are refused anyway.
         """
         if self.is_normalised:
@@ -431,8 +427,8 @@ class Workload(WorkloadForms, Summand, Tabular):
         Names of queries and of groups do not matter. Equal matrices described differently (a prefix product
         and the same rows as a matrix) differ.
         """
-        known: dict[int, str] = {}
-        blocks = (f"{',' if at else ''}{block.spelled_out(known)}" for at, block in enumerate(self.blocks))
+        texts: dict[int, str] = {}
+        blocks = (f"{',' if at else ''}{block.spelled_out(texts)}" for at, block in enumerate(self.blocks))
         return digest(itertools.chain([f"[{spelled_out(self.domain.describe())},["], blocks, ["]]"]))
 
     def __eq__(self, other: object) -> bool:
@@ -451,14 +447,14 @@ class Workload(WorkloadForms, Summand, Tabular):
         return f"Workload({self.m:,} queries over {whole(self.n)} cells, {kind}{with_targets})"
 
 
-# Relative: what a basis may be off by, of which only the turn from the workload's own is taken, and what
-# orthonormality and the spectrum of eigenqueries may be off by, which are taken as they are.
+# Relative errors allowed: of a basis, of which only the rotation from the workload's basis is used, and of
+# orthonormality and the spectrum of eigenqueries, which are used unchanged.
 MOST_OFF = {"basis": 1e-8, "eigenqueries": 1e-12}
 _KIND = {"basis": "an orthonormal basis", "eigenqueries": "an orthonormal set of eigenvectors"}
 
 
 def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
-    """The same workload with its ``basis`` or ``eigenqueries`` replaced.
+    """The workload with its ``basis`` or ``eigenqueries`` replaced.
 
     Rows that a workload does not determine uniquely, an orthonormal basis of the queries' row space, and
     eigenvectors of a repeated eigenvalue, come out differently on another machine. A result that was computed
@@ -479,25 +475,25 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
     for name, rows in bases.items():
         if name not in MOST_OFF:
             raise WorkloadError(f"a workload has no rows '{name}' to replace", hint=suggest(name, MOST_OFF))
-        known = getattr(workload, name)
-        fits = rows.shape == known.shape and bool(np.isfinite(rows).all())
+        current = getattr(workload, name)
+        fits = rows.shape == current.shape and bool(np.isfinite(rows).all())
         off = _off(workload, name, rows) if fits else float("inf")
         if not off <= MOST_OFF[name]:
             raise WorkloadError(
                 f"'{name}' of shape {rows.shape} is not {_KIND[name]} of the workload "
-                f"(shape {known.shape}): it is off by {off:.1e}"
+                f"(shape {current.shape}): it is off by {off:.1e}"
             )
-        if name == "basis":  # L B is W for the workload's own rows turned, whatever the given ones are off by
-            rows = known if workload.rank == workload.n else polar(rows @ known.T)[0] @ known
-        own = frozen(np.array(rows, dtype=np.float64))
+        if name == "basis":  # L B is W for the workload's rows rotated, whatever the error of the given ones
+            rows = current if workload.rank == workload.n else polar(rows @ current.T)[0] @ current
+        replacement = frozen(np.array(rows, dtype=np.float64))
         kept["basis" if name == "basis" else "_spectrum"] = (
-            own if name == "basis" else (workload.eigenvalues, own)
+            replacement if name == "basis" else (workload.eigenvalues, replacement)
         )
     return changed
 
 
 def _off(workload: Workload, name: str, rows: Array) -> float:
-    """How far rows are from being a basis or eigenvectors, relatively."""
+    """The relative error of rows as a basis or eigenvectors."""
     skewed = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
     if name == "basis":
         root = workload.unit_root
@@ -546,15 +542,15 @@ def weighted(workload: Workload, factors: Mapping[str, float]) -> Workload:
 
 
 def _products(workload: Workload, name: str) -> tuple[Product, ...]:
-    known = subworkloads(workload)
-    if name in known:
+    names = subworkloads(workload)
+    if name in names:
         assert workload.products is not None
         return workload.products
-    if not known:
+    if not names:
         raise OptionError(
             f"there is no sub-workload '{name}': the workload has none",
             hint="write 'subworkload: NAME' beside the workload entries that belong to it",
         )
     raise OptionError(
-        f"there is no sub-workload '{name}', the workload has {', '.join(known)}", hint=suggest(name, known)
+        f"there is no sub-workload '{name}', the workload has {', '.join(names)}", hint=suggest(name, names)
     )

@@ -1,9 +1,9 @@
-"""Every function and operator of the language: a row of a table each, and what rows name. No trees.
+"""Every function and operator of the language: a row of a table for each, and what the rows name. No trees.
 
 - ``table_of_atoms.py``: the table of atoms: operators, functions, and the atoms of data and results
 - ``atom.py``: a row of the table of atoms, and the cones of powers
 - ``function_atoms.py``: the atoms written as functions
-- ``argument_types.py``: what is known of an expression: dimensions, shape, sign, curvature
+- ``argument_types.py``: the type of an expression: dimensions, shape, sign, curvature
 - ``rules.py``: rules of shape, sign and curvature: entry by entry, and of matrices
 - ``atom_gradients.py``: derivatives, backwards
 - ``minorants.py``: affine functions below the atoms, with proof

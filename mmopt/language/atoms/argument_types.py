@@ -1,4 +1,4 @@
-"""What is known of an expression before any number is: dimensions, shape, sign, curvature, definiteness.
+"""The type of an expression, before any number is known: dimensions, shape, sign, curvature, definiteness.
 
 Dimensions are symbolic: polynomials in n, m, k, p … with whole coefficients.
 """
@@ -69,11 +69,11 @@ class Dim:
 
     @property
     def name(self) -> str:
-        """The symbol that it is, alone; "" for anything longer, and for a number."""
+        """The symbol, where the dimension is one symbol alone; "" for anything longer, and for a number."""
         return next((name for name in self.symbols if self == Dim.of(name)), "")
 
     def value(self, sizes: Mapping[str, int]) -> int:
-        """The number, given each symbol's; ``KeyError`` names a missing one."""
+        """The number, given the number of each symbol; ``KeyError`` names a missing one."""
         return sum(
             coefficient * math.prod(sizes[name] for name in monomial) for monomial, coefficient in self.terms
         )
@@ -129,7 +129,7 @@ class RuleError(Exception):
 class Type:
     """The type of an expression.
 
-    ``dims`` is () for a scalar, (n,) for a vector and (r, c) for a matrix. ``is_row`` tells a row
+    ``dims`` is () for a scalar, (n,) for a vector and (r, c) for a matrix. ``is_row`` distinguishes a row
     vector (``W[j, :]``, ``v.T``) from a column. ``sign`` is +1 (nonnegative), -1 or 0 (unknown).
     ``loewner`` says that a curved matrix expression is curved in the order of psd matrices, not
     entry by entry. ``psd`` says that a matrix is known to be symmetric positive semidefinite.
@@ -163,7 +163,7 @@ class Type:
 
     @property
     def block_shape(self) -> tuple[Dim, Dim]:
-        """Rows and columns when it stands in a block matrix."""
+        """Rows and columns in a block matrix."""
         one = Dim.of(1)
         if self.is_row:
             return one, self.dims[0]
@@ -180,22 +180,22 @@ class Type:
         return f"a matrix ({self.dims[0]}, {self.dims[1]})"
 
     def broken(self, why: str) -> Type:
-        """The same shape, with the curvature lost for the reason given (the first is kept)."""
+        """This type with the curvature lost, for the reason given; an earlier reason is kept."""
         curvature = Curvature.UNKNOWN
         return replace(self, curvature=curvature, loewner=False, psd=False, why=self.why or why)
 
 
 SCALAR = Type()
 
-# A number of rows that only the numbers tell: of factor(X), say, which has as many as X has rank.
+# A number of rows that depends on the numbers: factor(X), for example, has as many as X has rank.
 UNKNOWN = Dim.of("?rows")
 
 
-def column(dim: Dim, **known: Any) -> Type:
+def column(dim: Dim, **fields: Any) -> Type:
     """A column vector."""
-    return Type(dims=(dim,), **known)
+    return Type(dims=(dim,), **fields)
 
 
-def matrix(rows: Dim, columns: Dim, **known: Any) -> Type:
+def matrix(rows: Dim, columns: Dim, **fields: Any) -> Type:
     """A matrix."""
-    return Type(dims=(rows, columns), **known)
+    return Type(dims=(rows, columns), **fields)

@@ -1,13 +1,10 @@
-"""A row of the table of atoms, and the cones of powers.
+"""A row of the table of atoms: all that the compiler knows of an atom; and the cones of powers.
 
-What is known of an atom: one row of the table of atoms.
-
-Powers of what is chosen as cones: a few second-order cones for simple exponents, else one power cone.
-
-``t <= x**p`` for a fraction p is a geometric mean, and that a tree of means of two: with p = a / b and 2^k
-the least power of two that is at least b, of the weights (a, b - a, 2^k - b) / 2^k, where the third stands
-for t itself (Alizadeh & Goldfarb 2003, Second-order cone programming, section 2.3). cvxpy halves the
-weights in the same way, so that the cones counted here are those that it hands over.
+A power of what is chosen becomes a few second-order cones where its exponent is simple, else one power cone.
+``t <= x**p`` for a fraction p is a geometric mean, and that is a tree of means of two: with p = a / b and 2^k
+the least power of two that is at least b, it has the weights (a, b - a, 2^k - b) / 2^k, where the third is
+the weight of t itself (Alizadeh & Goldfarb 2003, Second-order cone programming, section 2.3). cvxpy halves
+the weights in the same way, so that the cones counted here are those that it passes on.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from mmopt.numerics.balls import Ball
 
 @dataclass(frozen=True)
 class PrintedForm:
-    """How an atom is printed: {0}, {1} stand for its arguments.
+    """How an atom is printed: {0}, {1} are its arguments.
 
     ``binds`` is the strength with which the form holds together: sums 1, quotients and entry-by-entry
     products 2, products 3, fractions 4, what is written after or before its argument 8, what is
@@ -51,9 +48,9 @@ class Atom:
     do (a sum), or that they have to be free of units, as the value then is (``unitless``, a logarithm). A
     program with an atom that says none of these is solved as given, unscaled.
 
-    ``equivariance`` is the word for how the atom goes with a change of the axes of its arguments (cells
-    permuted or repeated, queries permuted, a basis rotated), with block diagonal ones and with Kronecker
-    products; ``compiler/invariant_expressions.py`` knows what each word means. "": with none of them.
+    ``equivariance`` is the word for how the atom commutes with a change of the axes of its arguments (cells
+    permuted or repeated, queries permuted, a basis rotated), with block diagonal arguments and with Kronecker
+    products; ``compiler/invariant_expressions.py`` defines each word. "": with none of them.
     ``even``: entry by entry, whatever the sign of an entry.
 
     ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives
@@ -69,11 +66,11 @@ class Atom:
     ``by_component`` takes a number system, the atom's name and arguments that split into components (see
     ``component_forms``); absent for atoms without such a form. ``on_entry`` takes a number system and
     vectors, and does to their entries what the atom does to matrices of one entry; with ``positive`` it is
-    asked for positive ones only.
+    called for positive ones only.
 
-    ``plainly`` names the arguments, by number, that the form with error bounds takes as plain values: what is
-    chosen by numbers is chosen by those that a let has. ``guess`` is the name, which no program can use, by
-    which values may hold what that form takes as a guess of the same name.
+    ``plainly`` lists the arguments, by number, that the form with error bounds takes as plain values: where
+    numbers choose, the plain numbers of the let choose. ``guess`` is a name that no program can use: under it
+    values may hold what the form with error bounds takes as its argument of that name, a guess.
 
     ``cones`` says what cvxpy makes of the atom on what is chosen, as (kind, size, count, unknowns added),
     from the shape of the argument that is chosen, the number of entries of the value, and the exponent of

@@ -21,7 +21,7 @@ from scipy.special import logsumexp as log_sum_exp, softmax
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import eigh
 
-# The derivative of a square root at 0 is infinite; a large number stands for it.
+# The derivative of a square root at 0 is infinite; a large number takes its place.
 LEAST_ROOT = 1e-100
 
 
@@ -31,7 +31,7 @@ def _fit(bar: Any, a: Any) -> Any:
 
 
 def _spread(reduced: Any, a: Any, axis: int | None) -> Any:
-    """What was reduced along an axis, beside every entry that went into it."""
+    """A value reduced along an axis, repeated for every entry that it was computed from."""
     return reduced if axis is None else np.expand_dims(reduced, axis)
 
 
@@ -100,8 +100,8 @@ def root(a: Array, value: Array, bar: Array) -> tuple[Array]:
     roots = np.sqrt(np.clip(values, 0.0, None))
     sums = np.add.outer(roots, roots)
     inside = vectors.T @ ((bar + bar.T) / 2) @ vectors
-    known = sums > len(a) * np.finfo(float).eps * sums.max(initial=0.0)
-    return (vectors @ np.where(known, inside / np.where(known, sums, 1.0), 0.0) @ vectors.T,)
+    positive = sums > len(a) * np.finfo(float).eps * sums.max(initial=0.0)
+    return (vectors @ np.where(positive, inside / np.where(positive, sums, 1.0), 0.0) @ vectors.T,)
 
 
 def nuclear(a: Array, value: Any, bar: Any) -> tuple[Array]:
@@ -175,7 +175,7 @@ def larger(sign: int) -> Callable[..., tuple[Any, Any]]:
 
 
 def length(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
-    """Of the root of a sum of squares; 0 where that is 0."""
+    """The gradient of the root of a sum of squares; 0 where that is 0."""
     return (_spread(bar / np.where(np.asarray(value) > 0, value, 1.0), a, axis) * a,)
 
 
@@ -193,7 +193,7 @@ def logdet(a: Array, value: Any, bar: Any) -> tuple[Array]:
 
 
 def extreme_eigenvalue(at: int) -> Callable[..., tuple[Array]]:
-    """Of the largest (-1) or smallest (0) eigenvalue, by one of its eigenvectors."""
+    """The gradient of the largest (-1) or smallest (0) eigenvalue, from one of its eigenvectors."""
 
     def rule(a: Array, value: Any, bar: Any) -> tuple[Array]:
         vector = eigh(a)[1][:, at]

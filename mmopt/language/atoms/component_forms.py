@@ -1,31 +1,27 @@
-"""The atoms on values that split into components, and on cells that are not listed.
-
-What the atoms do to values that split into components, in either number system.
+"""The atoms on values that split into components, and on cells that are not listed; in either number system.
 
 Each form is exact: it gives the components, or the levels, of what the dense form gives on the dense
 value, or the same number. The reasons are those of ``numerics.split_arrays``: matrices that commute with a
 group are multiplied, inverted and rooted component by component, a component counts as often as its
 multiplicity, and a vector that is constant on orbits is as good as its levels. Components that are left out
 are zero, which ``inv`` reads as the inverse on what is kept (the closed convex extension: nothing outside is
-ever asked for).
+ever needed).
 
-A form takes the number system, the atom's name and its arguments, and gives None where it has none for them.
-An atom without a form is refused by name.
+A form takes the number system, the atom's name and its arguments, and gives None for arguments that it cannot
+treat. An atom without a form is refused by name.
 
-Parts of one row and one column go all together: what an atom does to a matrix, it does to a part of one entry
-as to a number (``Atom.on_entry``). They are stacked into a vector and go through an entrywise atom, in either
-number system; thousands of them would else be as many small matrices. Inverses and roots are taken so only of
-what is positive beyond doubt (``Atom.positive``): all else goes through the atom itself, part by part.
+Parts of one row and one column are treated together: to a part of one entry an atom does what it does to a
+number (``Atom.on_entry``). They are stacked into a vector, which goes through an entrywise atom, in either
+number system; otherwise thousands of them would be as many small matrices. Inverses and roots are taken in
+this way only of what is positive beyond doubt (``Atom.positive``): all else goes through the atom itself,
+part by part.
 
-What the atoms do to values over cells that are not listed (``numerics.split_arrays``), in either system.
-
-Sums of matrices, multiples and the transpose are those of the parts. A product that runs over the cells has
-a value around the inverse of a matrix on them, as R B inv(X) Bᵀ Rᵀ, or with the root of a measure; the number
-of cells enters neither. All other products, and traces, norms and inverses of matrices over the cells, have
-none.
-
-Of a diagonal only its largest entry is known, from above. Which is enough for ``max(diag(X))``, for
-``diag(X) <= 1``, and to scale X in a repair.
+Over cells that are not listed (``numerics.split_arrays``) sums of matrices, multiples and the transpose are
+those of the parts. A product that runs over the cells has a value around the inverse of a matrix on them, as
+R B inv(X) Bᵀ Rᵀ, or with the root of a measure; neither depends on the number of cells. All other products,
+and traces, norms and inverses of matrices over the cells, have none. Of a diagonal only an upper bound on its
+largest entry is computed, which is enough for ``max(diag(X))``, for ``diag(X) <= 1``, and to scale X in a
+repair.
 """
 
 from __future__ import annotations
@@ -69,7 +65,7 @@ def each(numbers: Any, atom: str, *args: Any) -> Parts:
 
 
 def vector(numbers: Any, atom: str, parts: Parts, **options: int) -> tuple[Any, list[int]]:
-    """The atom's numbers on the parts in one vector, and the order in which the parts stand there."""
+    """The atom's numbers on the parts in one vector, and the order of the parts in it."""
     small, stacked = _stacked(numbers, atom, [parts], [parts])
     return _in_a_row(numbers, small, stacked, len(parts), lambda at: numbers.call(atom, parts[at], **options))
 
@@ -85,7 +81,7 @@ def solved(numbers: Any, left: Parts | None, matrix: Parts, right: Parts | None)
 
 
 def solved_diagonals(numbers: Any, left: Parts, matrix: Parts, right: Parts) -> tuple[Any, list[int]]:
-    """The diagonals of ``left @ inv(matrix) @ right`` in one vector, and the order of the parts there."""
+    """The diagonals of ``left @ inv(matrix) @ right`` in one vector, and the order of the parts in it."""
     small, stacked = _quotients(numbers, left, matrix, right)
 
     def one(at: int) -> Any:
@@ -104,7 +100,7 @@ def _stacked(numbers: Any, atom: str, args: Sequence[Any], tuples: Sequence[Part
 
 
 def _quotients(numbers: Any, left: Parts | None, matrix: Parts, right: Parts | None) -> tuple[list[int], Any]:
-    """The parts of ``left @ inv(matrix) @ right`` that are numbers, and what they come to in one vector."""
+    """The parts of ``left @ inv(matrix) @ right`` that are numbers, and their values in one vector."""
     sides = [side for side in (left, right) if side is not None]
     small = _small(numbers, "inv", [matrix, *sides])
     if not small:
@@ -118,8 +114,8 @@ def _quotients(numbers: Any, left: Parts | None, matrix: Parts, right: Parts | N
 def _in_place(
     numbers: Any, small: Sequence[int], stacked: Any, count: int, one: Callable[[int], Any]
 ) -> Parts:
-    known = dict(zip(small, numbers.cut(stacked, [1] * len(small)), strict=True)) if small else {}
-    return tuple(known[at] if at in known else _in_time(one, at) for at in range(count))
+    entries = dict(zip(small, numbers.cut(stacked, [1] * len(small)), strict=True)) if small else {}
+    return tuple(entries[at] if at in entries else _in_time(one, at) for at in range(count))
 
 
 def _in_a_row(
@@ -131,7 +127,7 @@ def _in_a_row(
 
 
 def _in_time(one: Callable[[int], Any], at: int) -> Any:
-    """What it is on a part, of which one alone may take seconds; TimeLimitError as ``require_time``."""
+    """The value on a part, which alone may take seconds; TimeLimitError as ``require_time``."""
     require_time()
     return one(at)
 
@@ -160,7 +156,7 @@ def same(one: Space, other: Space, atom: str) -> None:
 
 
 def by_component(numbers: Any, atom: str, *args: Any) -> Split | None:
-    """The atom component by component, for matrices; a number stands for itself in every component."""
+    """The atom component by component, for matrices; a number is the same in every component."""
     first = next((a for a in args if isinstance(a, Split)), None)
     if first is None or not all(isinstance(a, Split) or _is_number(a) for a in args):
         return None
@@ -224,7 +220,7 @@ def turned(numbers: Any, atom: str, a: Any) -> Split | None:
 
 
 def factor(numbers: Any, atom: str, a: Any) -> Split | None:
-    """A factor of a matrix, component by component; its own rows are not told apart."""
+    """A factor of a matrix, component by component; its rows have no orbits."""
     if not isinstance(a, Split):
         return None
     parts = each(numbers, atom, a.parts)
@@ -232,7 +228,7 @@ def factor(numbers: Any, atom: str, a: Any) -> Split | None:
 
 
 def weighted(numbers: Any, atom: str, a: Any, guess: Sequence[Any] = ()) -> Any:
-    """The number of each part of a matrix, as often as the part stands there; a guess for each part."""
+    """The atom's numbers on the parts of a matrix, summed as often as each part occurs; a guess per part."""
     if not isinstance(a, Split):
         return None
     if len(guess) == len(a.parts):
@@ -244,7 +240,7 @@ def weighted(numbers: Any, atom: str, a: Any, guess: Sequence[Any] = ()) -> Any:
 
 
 def total(numbers: Any, atom: str, a: Any) -> Any:
-    """Each level as often as its orbit has coordinates."""
+    """The sum of the levels, each as often as its orbit has coordinates."""
     if not isinstance(a, Level):
         return None
     return numbers.call("sum", numbers.call("mul", numbers.count(_sizes(a.space)), a.values))
@@ -256,7 +252,7 @@ def extreme(numbers: Any, atom: str, a: Any) -> Any:
 
 
 def soft_max(numbers: Any, atom: str, a: Any) -> Any:
-    """The soft maximum of the levels, each raised by the logarithm of how often it stands there."""
+    """The soft maximum of the levels, each raised by the logarithm of how often it occurs."""
     if not isinstance(a, Level):
         return None
     sizes = numbers.call("log", numbers.count(_sizes(a.space)))
@@ -276,21 +272,21 @@ def diag(numbers: Any, atom: str, a: Split | Level) -> Split | Level:
 def on_basis(numbers: Any, a: Level) -> Any:
     """The level of each basis vector: a column for each component."""
     orbits = labels(a.space)
-    return numbers.cut(a.values[np.concatenate(orbits)], [len(own) for own in orbits])
+    return numbers.cut(a.values[np.concatenate(orbits)], [len(component) for component in orbits])
 
 
 def spread(numbers: Any, space: Space, entries: Any, order: Sequence[int]) -> Level:
     """The diagonal of a matrix from the diagonals of its parts, one after the other in this order."""
-    known = labels(space)
-    orbits = np.concatenate([known[at] for at in order])
-    copies = np.repeat(space.multiplicities[order], [len(known[at]) for at in order])
+    by_component_orbits = labels(space)
+    orbits = np.concatenate([by_component_orbits[at] for at in order])
+    copies = np.repeat(space.multiplicities[order], [len(by_component_orbits[at]) for at in order])
     sizes = _sizes(space)
     sums = numbers.grouped(numbers.call("mul", numbers.count(copies), entries), orbits, len(sizes))
     return Level(space, numbers.call("div", sums, numbers.count(sizes)))
 
 
 def labels(space: Space) -> tuple[Any, ...]:
-    """The orbits of each component's basis vectors; ProgramError where they are not told apart."""
+    """The orbits of each component's basis vectors; ProgramError where there are none."""
     if space.labels is None:
         raise ProgramError("the rows of a root are not told apart: they have no diagonal by orbits")
     return space.labels
@@ -303,7 +299,7 @@ def _sizes(space: Space) -> Any:
 
 
 def form(numbers: Any, atom: str, *args: Any, **_: Any) -> Any:
-    """The atom on values of which one is over such cells; None where it has no form for them."""
+    """The atom on values, one of them over cells that are not listed; None where it has no form for them."""
     unlisted = [a for a in args if isinstance(a, Unlisted)]
     if unlisted:
         return _on_vectors(numbers, atom, args) if len(unlisted) == 1 else None
@@ -355,7 +351,7 @@ def _on_vectors(numbers: Any, atom: str, args: tuple[Any, ...]) -> Any:
         case "sub", (_, Profile() as a) if not isinstance(a.largest, Ball):
             return Beside(a.space)
         case "diag", (Beside(space=space),):
-            # What a repair would put on the diagonal beside X, up to 1: a function of the cells that is no
+            # What a repair would add to the diagonal of X, up to 1: a function of the cells that is no
             # combination of the queries' products, so that X would leave the span. Nothing is added: X keeps
             # its lines as it is. No figure that is claimed passes here, as these are evaluated as balls.
             return Split(space, space, tuple(np.zeros((d, d)) for d in space.dims))
@@ -370,14 +366,14 @@ def _on_vectors(numbers: Any, atom: str, args: tuple[Any, ...]) -> Any:
 
 
 def _is_positive(value: Any) -> bool:
-    """Whether it is a number that is proved to be above zero."""
+    """Whether a value is a number that is proved to be above zero."""
     if is_structured(value) or np.shape(value):
         return False
     return bool((value.lower if isinstance(value, Ball) else value) > 0)
 
 
 def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split | WeighedQueries:
-    """Queries R B times diag(√d): R J, up to a rotation of its columns, which are not told apart.
+    """Queries R B times diag(√d): R J, up to a rotation of its columns, which have no orbits.
 
     The exact root of the moments is J (I + F) with ‖F‖ <= e, which moves a row of R J by e times its length.
     """

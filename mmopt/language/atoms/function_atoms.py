@@ -1,11 +1,7 @@
-"""The atoms written as functions.
+"""The atoms that are written as functions and may be optimised: norms, eigenvalues, entropies and others.
 
-The atoms that are written as functions and may stand in what is optimised.
-
-The norms, eigenvalues and entropies, and the larger of two: written as functions, they may be optimised.
-
-``norm(x)``, ``norm(x, 1)``, ``norm(x, inf)`` and ``norm(X, fro)`` are a row each, as ``max(a, b)`` is one
-beside ``max(a)``; the names of such rows have a space, and no program can use them as they are.
+``norm(x)``, ``norm(x, 1)``, ``norm(x, inf)`` and ``norm(X, fro)`` have a row each, and so have ``max(a, b)``
+and ``max(a)``; the names of such rows have a space in them, so that no program can use them directly.
 """
 
 from __future__ import annotations
@@ -303,7 +299,7 @@ def _squares(a: Ball, axis: int | None = None) -> Ball:
 
 
 def _symmetric(cp: Any, a: Any) -> Any:
-    """What the check knows to be symmetric; cvxpy would add an equality for each pair of entries."""
+    """A matrix that the check knows to be symmetric; cvxpy would add an equality for each pair of entries."""
     return a if a.is_symmetric() else cp.atoms.affine.wraps.symmetric_wrap(a)
 
 

@@ -1,6 +1,4 @@
-"""Affine functions below the atoms, with proof.
-
-Affine functions below the atoms, with proof: what the Lagrangian of a program is read with.
+"""Affine functions below the atoms, with proof: the Lagrangian of a program is bounded with them.
 
 Let ``bar`` be the derivative of some number by the value of an atom f: of any sign where f is affine, >= 0
 where it is convex, <= 0 where it is concave, and psd or its negative where f is curved in the order of psd
@@ -10,16 +8,13 @@ is chosen, an array p of its shape with
     <bar, f(x)> >= c + <p, x>  for every argument x for which f is defined,
 
 both as balls that contain what belongs to the true ``bar`` in the ball that came in. Where an argument is
-itself curved, p has the sign (is psd or its negative) that its curvature asks for.
+itself curved, p has the sign (is psd or its negative) that its curvature needs.
 
 A convex f is above its tangents, whose points are any floats; a norm is above every linear function whose
-coefficients the dual norm bounds by 1, and max above every average. Which of them is *best* is told by
-``Near``, of any origin; nothing of it is trusted. Those of matrices are in
-``minorants.py``.
+coefficients the dual norm bounds by 1, and max above every average. Which of them is *best* is guessed from
+``Near``, which may come from anywhere: nothing in it is trusted but the signs.
 
-Affine functions below inverses, roots and the nuclear norm, with proof (what that is: ``minorants.py``).
-
-For K of any origin, and Y positive definite:
+Below inverses, roots and the nuclear norm, for K of any origin, and Y positive definite:
 
 - inv(F) - (K + Kᵀ - Kᵀ F K) = (K - F⁻¹)ᵀ F (K - F⁻¹) is psd, so <G, inv(F)> >= 2 <G, K> - <K G Kᵀ, F>
   for psd G.
@@ -28,7 +23,7 @@ For K of any origin, and Y positive definite:
   Y M + M Y = G: for symmetric R = G - (Y M + M Y), M is off by at most ‖R‖ / (2 λ(Y)), λ the least
   eigenvalue.
 
-Affine functions below the norms, eigenvalues and entropies, with proof (what that is: ``minorants.py``).
+Below the norms, eigenvalues and entropies:
 
 - A norm is above <z, x> for every z whose dual norm is at most 1 (Boyd & Vandenberghe, A.1.6); the largest
   eigenvalue above <Z, X> for every psd Z of trace 1, the smallest below it.
@@ -51,7 +46,7 @@ from mmopt.numerics import ball_functions, ball_inverse, balls, matrix_functions
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import Ball, exact
 
-# c and, for each argument, p; None for one that is constant and of which c has taken care.
+# c and, for each argument, p; None for a constant argument, whose part is in c.
 Minorant = tuple[Ball, tuple[Ball | None, ...]]
 NOTHING = exact(0.0)
 LARGEST_EXPONENT = 700.0  # exp of more overflows
@@ -60,9 +55,9 @@ LEAST_POINT = 1e-150  # of a tangent where only positive numbers are allowed; it
 
 @dataclass(frozen=True)
 class Near:
-    """Where a minorant should be good: about the arguments at the optimum, and about what p should be there.
+    """Where a minorant should be good: the arguments near the optimum, and roughly what p should be there.
 
-    points : one a argument, arrays or numbers. slopes : the same for p, None where nothing is known.
+    points : one per argument, arrays or numbers. slopes : guesses of p, None where there is none.
     signs : of the arguments, as their types say: +1 (nonnegative), -1 or 0. These alone have to be right.
     """
 
@@ -72,12 +67,12 @@ class Near:
 
 
 def fitted(bar: Ball, point: Any) -> Ball:
-    """``bar`` for an argument: what is beside a number that was spread over an array is summed up."""
+    """``bar`` for an argument: summed up for a number that was spread over an array."""
     return bar if np.ndim(point) or not bar.mid.ndim else balls.total(bar)
 
 
 def spread(bar: Ball, axis: int | None) -> Ball:
-    """What was reduced along an axis, beside every entry that went into it."""
+    """A value reduced along an axis, repeated for every entry that it was computed from."""
     return bar if axis is None else Ball(np.expand_dims(bar.mid, axis), np.expand_dims(bar.rad, axis))
 
 
@@ -91,10 +86,10 @@ def inner(a: Ball, b: Ball) -> Ball:
 
 
 def by_slopes(bar: Ball, slopes: Ball) -> Ball:
-    """``bar`` times slopes, where those that are 0 leave nothing, not even what is too small for a float."""
-    found = balls.mul(bar, slopes)
+    """``bar`` times slopes; a slope of exactly 0 gives exactly 0, without the radius of an underflow."""
+    product = balls.mul(bar, slopes)
     nothing = (slopes.mid == 0.0) & (slopes.rad == 0.0)
-    return Ball(found.mid, np.where(nothing, 0.0, found.rad))
+    return Ball(product.mid, np.where(nothing, 0.0, product.rad))
 
 
 # -- affine atoms: the adjoint
@@ -160,19 +155,19 @@ def diag(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 
 def slope_of(bar: Ball, near: Near, at: int = 0) -> Array:
-    """About the derivative of f by an argument that belongs to the slope told; no number where none is."""
-    told = near.slopes[at]
-    if told is None:
+    """Roughly the derivative of f by an argument, from the slope in ``near``; nan where there is none."""
+    slope = near.slopes[at]
+    if slope is None:
         return np.full(np.shape(near.points[at]), np.nan)
     with np.errstate(all="ignore"):
-        return np.asarray(told / np.where(np.abs(bar.mid) > 0, bar.mid, np.nan), dtype=float)
+        return np.asarray(slope / np.where(np.abs(bar.mid) > 0, bar.mid, np.nan), dtype=float)
 
 
-def _points(found: Any, near: Near, least: float = -np.inf, most: float = np.inf, at: int = 0) -> Array:
-    """Points for tangents: those found where they are finite, else the argument's; within bounds."""
+def _points(candidates: Any, near: Near, least: float = -np.inf, most: float = np.inf, at: int = 0) -> Array:
+    """Points for tangents: the candidates, or where they are not finite the argument's; within bounds."""
     points = np.asarray(near.points[at], dtype=float)
     points = np.where(np.isfinite(points), points, 1.0)
-    return np.clip(np.where(np.isfinite(found), found, points), least, most)
+    return np.clip(np.where(np.isfinite(candidates), candidates, points), least, most)
 
 
 def tangent(bar: Ball, at: Array, value: Ball, slope: Ball) -> Minorant:
@@ -217,9 +212,9 @@ def power(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
         return NOTHING, (bar, None)
     slopes = slope_of(bar, near) / p
     is_even = b.is_exact and p % 2 == 0 and p > 0
-    found = np.sign(slopes) * np.abs(slopes) ** (1.0 / (p - 1.0)) if is_even else slopes ** (1.0 / (p - 1.0))
+    roots = np.sign(slopes) * np.abs(slopes) ** (1.0 / (p - 1.0)) if is_even else slopes ** (1.0 / (p - 1.0))
     least = -np.inf if is_even and near.signs[0] <= 0 else 0.0 if p > 1 else LEAST_POINT
-    at = _points(found, near, least, 0.0 if near.signs[0] < 0 else np.inf)
+    at = _points(roots, near, least, 0.0 if near.signs[0] < 0 else np.inf)
     value = balls.power(exact(at), b)
     slope = balls.mul(b, balls.div(value, exact(np.where(at == 0.0, 1.0, at))))  # at 0 the value is 0
     constant, (pulled,) = tangent(bar, at, value, slope)
@@ -233,9 +228,9 @@ def div(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
         return NOTHING, (fitted(balls.div(bar, b), near.points[0]), None)
     assert a is not None
     weights = fitted(balls.mul(bar, a), near.points[1])
-    told = near.slopes[1]
-    found = np.sqrt(weights.mid / -told) if told is not None else np.full(weights.mid.shape, np.nan)
-    at = exact(_points(np.where(found > 0, found, np.nan), near, LEAST_POINT, at=1))
+    slope = near.slopes[1]
+    candidates = np.sqrt(weights.mid / -slope) if slope is not None else np.full(weights.mid.shape, np.nan)
+    at = exact(_points(np.where(candidates > 0, candidates, np.nan), near, LEAST_POINT, at=1))
     pulled = balls.div(balls.div(weights, at), at)
     return balls.total(balls.mul(exact(2.0), balls.div(weights, at))), (None, balls.neg(pulled))
 
@@ -246,16 +241,16 @@ def div(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
 def _shares(
     bar: Ball, near: Near, fallback: Callable[[Array], Array], axis: int | None
 ) -> tuple[Array, Ball]:
-    """Numbers >= 0 near the slopes told, and these over their sums along the axis."""
-    told, point = near.slopes[0], np.asarray(near.points[0], dtype=float)
+    """Numbers >= 0 near the slopes guessed, and these over their sums along the axis."""
+    slope, point = near.slopes[0], np.asarray(near.points[0], dtype=float)
     by = np.where(spread(bar, axis).mid < 0, -1.0, 1.0)
-    shares = np.zeros(point.shape) if told is None else np.maximum(by * np.nan_to_num(told), 0.0)
+    shares = np.zeros(point.shape) if slope is None else np.maximum(by * np.nan_to_num(slope), 0.0)
     sums = shares.sum(axis=axis, keepdims=True)
     with np.errstate(all="ignore"):
         shares = np.where((sums > 0) & np.isfinite(sums), shares, fallback(np.nan_to_num(point)))
     sums = balls.total(exact(shares), axis=axis)
-    found = balls.div(exact(shares), spread(sums, axis))
-    return shares, Ball(found.mid, np.where(shares == 0.0, 0.0, found.rad))
+    ratios = balls.div(exact(shares), spread(sums, axis))
+    return shares, Ball(ratios.mid, np.where(shares == 0.0, 0.0, ratios.rad))
 
 
 def extreme(sign: int) -> Callable[..., Minorant]:
@@ -321,21 +316,21 @@ def _psd_root(matrix: Array) -> tuple[Array, Array]:
     return (inside * roots) @ inside.T, (inside / roots) @ inside.T
 
 
-def _symmetric(told: Any) -> Array | None:
-    """The symmetric part of a slope; None where it is not there."""
-    if told is None or not np.isfinite(told).all():
+def _symmetric(slope: Any) -> Array | None:
+    """The symmetric part of a slope; None where there is none."""
+    if slope is None or not np.isfinite(slope).all():
         return None
-    return np.asarray((told + told.T) / 2)
+    return np.asarray((slope + slope.T) / 2)
 
 
 def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    """2 <G, K> - <K G Kᵀ, F>, with K such that K G Kᵀ is the slope told, else K the inverse of the point."""
-    told = _symmetric(near.slopes[0])
+    """2 <G, K> - <K G Kᵀ, F>, with K such that K G Kᵀ is the slope guessed, else the inverse of the point."""
+    slope = _symmetric(near.slopes[0])
     k = matrix_functions.inv(matrix_functions.psd_floor(np.nan_to_num(near.points[0])))
     k = np.where(np.isfinite(k), k, 0.0)
-    if told is not None and told.any() and np.isfinite(bar.mid).all():
+    if slope is not None and slope.any() and np.isfinite(bar.mid).all():
         half, back = _psd_root(bar.mid)
-        other, _ = _psd_root(-told)
+        other, _ = _psd_root(-slope)
         u, _, vt = np.linalg.svd(other @ half)
         k = other @ (u @ vt) @ back
     by = exact(k)
@@ -353,11 +348,11 @@ def _between(matrix: Array, right: Array) -> Array:
 
 
 def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    """<G, Y> / 2 + <M, F>, with Y such that M is the slope told, else Y the root of the point."""
-    told, point = _symmetric(near.slopes[0]), matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
+    """<G, Y> / 2 + <M, F>, with Y such that M is the slope guessed, else Y the root of the point."""
+    slope, point = _symmetric(near.slopes[0]), matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
     tried = [matrix_functions.root(point), np.eye(len(point))]
-    if told is not None and told.any() and np.isfinite(bar.mid).all():
-        tried.insert(0, _between(-told, -bar.mid))
+    if slope is not None and slope.any() and np.isfinite(bar.mid).all():
+        tried.insert(0, _between(-slope, -bar.mid))
     for y in tried:
         y = (y + y.T) / 2
         least = ball_functions.smallest_eigenvalue(exact(y))
@@ -372,10 +367,10 @@ def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 LARGEST_RATIO = 1e150
 
 
-def _split(p: Ball, near: Near, at: int, known: Ball | None) -> tuple[Ball, Ball | None]:
-    """What an argument adds to the constant, where it is one, and its p, where it is chosen."""
-    if known is not None:
-        return balls.total(balls.mul(p, known)), None
+def _split(p: Ball, near: Near, at: int, value: Ball | None) -> tuple[Ball, Ball | None]:
+    """The share of an argument in the constant c, where it is constant, and its p, where it is chosen."""
+    if value is not None:
+        return balls.total(balls.mul(p, value)), None
     return NOTHING, fitted(p, near.points[at])
 
 
@@ -385,8 +380,8 @@ def _both(one: Ball, two: Ball, near: Near, a: Ball | None, b: Ball | None) -> M
 
 
 @np.errstate(all="ignore")
-def _told(bar: Ball, near: Near, at: int) -> Array:
-    """The slope of an argument that lies as the value does, else nothing."""
+def _slope_in_shape(bar: Ball, near: Near, at: int) -> Array:
+    """``slope_of`` for an argument of the shape of the value, else nan in that shape."""
     if np.shape(near.points[at]) != bar.mid.shape:
         return np.full(bar.mid.shape, np.nan)
     return slope_of(bar, near, at)
@@ -398,8 +393,8 @@ def larger(sign: int) -> Callable[..., Minorant]:
     @np.errstate(all="ignore")
     def rule(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
         one, two = (np.asarray(p, dtype=float) for p in near.points)
-        share = _told(bar, near, 0)
-        share = np.where(np.isfinite(share), share, 1.0 - _told(bar, near, 1))
+        share = _slope_in_shape(bar, near, 0)
+        share = np.where(np.isfinite(share), share, 1.0 - _slope_in_shape(bar, near, 1))
         by_points = (1.0 + sign * np.sign(np.nan_to_num(one) - np.nan_to_num(two))) / 2
         share = np.clip(np.where(np.isfinite(share), share, by_points), 0.0, 1.0)
         rest = balls.sub(exact(1.0), exact(share))
@@ -419,11 +414,11 @@ def _within(z: Array, size: Callable[[Ball, int | None], Ball], axis: int | None
 def _of_dual(
     bar: Ball, near: Near, axis: int | None, fallback: Array, size: Callable[[Ball, int | None], Ball]
 ) -> Minorant:
-    told = near.slopes[0]
+    slope = near.slopes[0]
     wide = np.broadcast_to(spread(bar, axis).mid, np.shape(near.points[0]))
-    z = np.full(wide.shape, np.nan) if told is None else told / np.where(np.abs(wide) > 0, wide, np.nan)
-    known = np.isfinite(z).all(axis=axis, keepdims=True)
-    z = np.where(known, z, fallback)
+    z = np.full(wide.shape, np.nan) if slope is None else slope / np.where(np.abs(wide) > 0, wide, np.nan)
+    is_finite = np.isfinite(z).all(axis=axis, keepdims=True)
+    z = np.where(is_finite, z, fallback)
     z = np.maximum(z, 0.0) if near.signs[0] > 0 else np.minimum(z, 0.0) if near.signs[0] < 0 else z
     p = balls.mul(spread(bar, axis), _within(z, size, axis))
     return NOTHING, (Ball(np.where(z == 0, 0.0, p.mid), np.where(z == 0, 0.0, p.rad)),)
@@ -483,10 +478,10 @@ def eigenvalue(at: int) -> Callable[..., Minorant]:
 
 @np.errstate(all="ignore")
 def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    told = slope_of(bar, near)
-    n = len(told)
+    slope = slope_of(bar, near)
+    n = len(slope)
     point = matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
-    for tried in (told, matrix_functions.inv(point), np.eye(n)):
+    for tried in (slope, matrix_functions.inv(point), np.eye(n)):
         k = exact((tried + tried.T) / 2)
         volume = ball_inverse.log_determinant(k)
         if np.isfinite(volume.rad):
@@ -500,7 +495,7 @@ def huber(bar: Ball, near: Near, a: Ball | None, limit: Ball | None) -> Minorant
     assert limit is not None  # the check refuses one that is chosen
     most = 2.0 * max(float(limit.lower), 0.0)
     point = 2.0 * np.nan_to_num(np.asarray(near.points[0], dtype=float))
-    slopes = _told(bar, near, 0)
+    slopes = _slope_in_shape(bar, near, 0)
     s = np.clip(np.where(np.isfinite(slopes), slopes, point), -most, most)
     s = np.maximum(s, 0.0) if near.signs[0] > 0 else np.minimum(s, 0.0) if near.signs[0] < 0 else s
     square = balls.mul(exact(0.25), balls.mul(exact(s), exact(s)))
@@ -510,8 +505,8 @@ def huber(bar: Ball, near: Near, a: Ball | None, limit: Ball | None) -> Minorant
 @np.errstate(all="ignore")
 def entropy(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     point = np.nan_to_num(np.asarray(near.points[0], dtype=float), nan=1.0)
-    found = np.exp(np.clip(-slope_of(bar, near) - 1.0, -LARGEST_EXPONENT / 2, LARGEST_EXPONENT / 2))
-    at = np.clip(np.where(np.isfinite(found), found, point), LEAST_POINT, LARGEST_RATIO)
+    candidates = np.exp(np.clip(-slope_of(bar, near) - 1.0, -LARGEST_EXPONENT / 2, LARGEST_EXPONENT / 2))
+    at = np.clip(np.where(np.isfinite(candidates), candidates, point), LEAST_POINT, LARGEST_RATIO)
     slope = balls.neg(balls.add(ball_functions.log(exact(at)), exact(1.0)))
     return tangent(bar, at, ball_functions.entropy(exact(at)), slope)
 
@@ -519,8 +514,8 @@ def entropy(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 @np.errstate(all="ignore")
 def rel_entropy(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     one, two = (np.asarray(p, dtype=float) for p in near.points)
-    ratio = -_told(bar, near, 1)
-    by_first = np.exp(_told(bar, near, 0) - 1.0)
+    ratio = -_slope_in_shape(bar, near, 1)
+    by_first = np.exp(_slope_in_shape(bar, near, 0) - 1.0)
     for other in (by_first, one / two, np.ones(bar.mid.shape)):
         ratio = np.where(np.isfinite(ratio) & (ratio > 0), ratio, other)
     t = exact(np.clip(ratio, LEAST_POINT, LARGEST_RATIO))

@@ -1,14 +1,9 @@
-"""Rules of shape, sign and curvature: entry by entry, and of matrices.
+"""Rules of the atoms: shape, sign and curvature of the value, from those of the arguments.
 
-Rules of the operators and of entry-by-entry atoms: shape, sign and curvature of what comes out.
-
-They are those of disciplined convex programming (Grant, Boyd & Ye 2006).
-
-Rules of the atoms on matrices: shape, sign and curvature of what comes out.
-
-In the Loewner order they are Boyd & Vandenberghe, Convex Optimization, section 3.6: the inverse is
-matrix convex and decreasing, the square root matrix concave and increasing; the trace and the diagonal
-keep either.
+Those of the operators and of atoms entry by entry are the rules of disciplined convex programming (Grant,
+Boyd & Ye 2006). Those of matrices in the Loewner order are in Boyd & Vandenberghe, Convex Optimization,
+section 3.6: the inverse is matrix convex and decreasing, the square root matrix concave and increasing;
+the trace and the diagonal keep either.
 """
 
 from __future__ import annotations
@@ -33,7 +28,7 @@ Rule = Callable[[Sequence[Type], Options], Type]
 
 
 def _broadcast(a: Type, b: Type, sign: int) -> Type:
-    """The shape of two arguments that go together entry by entry."""
+    """The type of two arguments combined entry by entry."""
     if not (a.is_scalar or b.is_scalar or (a.dims == b.dims and (a.is_row == b.is_row or a.is_matrix))):
         hint = "turn one of them with .T" if a.dims == b.dims else ""
         raise RuleError(f"{a.shape} does not fit {b.shape}", hint)
@@ -43,7 +38,7 @@ def _broadcast(a: Type, b: Type, sign: int) -> Type:
 
 
 def with_curvature(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
-    """A value of the curvature that it has of what is chosen, where that holds; else why it is lost."""
+    """``out`` as it is for a constant ``a``, else ``bent`` where that ``holds``, else broken for ``why``."""
     if a.is_constant:
         return out
     return replace(out, curvature=bent, loewner=loewner) if holds else out.broken(a.why or why)
@@ -217,7 +212,7 @@ def reduction(bent: Curvature | None) -> Rule:
 
 
 def soft_max(args: Sequence[Type], options: Options) -> Type:
-    """As max, but above the largest entry: what is negative may come out positive."""
+    """The rule of max, but the value is above the largest entry: negative entries may give a positive one."""
     out = reduction(Curvature.CONVEX)(args, options)
     return replace(out, sign=max(out.sign, 0))
 
@@ -287,10 +282,10 @@ def trace(args: Sequence[Type], options: Options) -> Type:
 def diag(args: Sequence[Type], options: Options) -> Type:
     (a,) = args
     if a.is_vector:
-        known = matrix(a.dims[0], a.dims[0], sign=a.sign, psd=a.sign > 0, symmetric=True, why=a.why)
+        out = matrix(a.dims[0], a.dims[0], sign=a.sign, psd=a.sign > 0, symmetric=True, why=a.why)
         # Diagonal matrices are ordered by their entries, so both kinds of curvature agree.
         curved = a.curvature in (Curvature.CONVEX, Curvature.CONCAVE)
-        return replace(known, curvature=a.curvature, loewner=curved)
+        return replace(out, curvature=a.curvature, loewner=curved)
     n = _square(a, "diag")
     return column(n, sign=1 if a.psd else a.sign, curvature=a.curvature, why=a.why)
 
@@ -384,11 +379,11 @@ def logdet(args: Sequence[Type], options: Options) -> Type:
     return with_curvature(SCALAR, a, Curvature.CONCAVE, holds, why)
 
 
-def _given(what: str, known: Callable[..., Type]) -> Rule:
-    """A rule for what is given only, and how it is called where it is of what is chosen."""
+def _given(what: str, type_of: Callable[..., Type]) -> Rule:
+    """A rule for what is given only; of what is chosen the curvature is lost, and ``what`` names the atom."""
 
     def rule(args: Sequence[Type], options: Options) -> Type:
-        out = known(*args)
+        out = type_of(*args)
         return out if all(a.is_constant for a in args) else out.broken(f"{what} what is chosen")
 
     return rule
@@ -429,14 +424,14 @@ def _support(a: Type) -> Type:
 
 
 def groups(kind: str) -> Rule:
-    """Rows of 0 and 1 that say which entries of a vector belong together."""
+    """A rule for rows of 0 and 1 that mark which entries of a vector belong together."""
 
-    def known(a: Type, b: Type) -> Type:
+    def type_of(a: Type, b: Type) -> Type:
         if not a.is_vector or not b.is_scalar:
             raise RuleError(f"{kind} takes a vector and a number, not {a.shape} and {b.shape}")
         return matrix(UNKNOWN, a.dims[0], sign=1)
 
-    return _given("groups of", known)
+    return _given("groups of", type_of)
 
 
 def _toeplitz(a: Type) -> Type:

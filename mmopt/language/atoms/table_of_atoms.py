@@ -1,18 +1,13 @@
-"""The table of atoms: operators, functions, and the atoms of data and results.
+"""The table of atoms: every function and operator of the language, one row each.
 
-The atoms that are written as operators.
-
-The atoms that prepare data, read results, or are constants: not for what a convex program optimises.
-
-Those that choose (rows, groups, a basis) choose in plain floats: what is chosen so is what a program means.
-
-The table of atoms: every function and operator of the language, one row each.
-
-A row says all there is to say of an atom: how many arguments, its rule (shape, sign, curvature), its
+A row has all there is to say of an atom: how many arguments, its rule (shape, sign, curvature), its
 numpy form, its form with error bounds (``ball``; absent for atoms that only prepare data), its cvxpy
 form (absent where the lowering treats the atom itself, or where it only prepares data), its gradient, how
-it is printed, and one sentence. Adding an atom is adding a row: in ``function_atoms.py``, in
-``table_of_atoms.py`` (for data and results only) or, an operator, in ``table_of_atoms.py``.
+it is printed, and one sentence. Adding an atom is adding a row: here for an operator, or for an atom that is
+for data and results only; in ``function_atoms.py`` for all others.
+
+The atoms that prepare data, read results, or are constants are not for what a convex program optimises.
+Those that choose (rows, groups, a basis) choose in plain floats: the program means what is chosen so.
 """
 
 from __future__ import annotations

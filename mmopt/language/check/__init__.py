@@ -1,4 +1,4 @@
-"""What is known of a program before any number: names, dimensions, shapes, curvature. Nothing is evaluated.
+"""A program checked before any number is known: names, dimensions, shapes, curvature. Nothing is evaluated.
 
 - ``whole_program.py``: ``check``: a whole program, in the order of its text
 - ``relation_checks.py``: checks of names, relations, ranks and objectives, with advice on curvature

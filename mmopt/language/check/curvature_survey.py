@@ -1,7 +1,7 @@
 """A program line by line: every node with its type and, in words, the rule that gives its curvature.
 
-The rules in words are read off the atoms' own rules: an atom is asked what it makes of an affine
-argument, so that what is printed is what is checked. Lines are surveyed whether or not they are convex.
+The words follow from the rules of the atoms themselves: each is applied to an affine argument, so that what
+is printed is what is checked. Lines are surveyed whether or not they are convex.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class TypedNode:
     """
 
     expr: Expr
-    known: Type
+    type: Type
     rule: str
     parts: tuple[TypedNode, ...] = ()
 
 
 @dataclass(frozen=True)
 class LineSurvey:
-    """The objective (``constraint`` is None) or a constraint: its sides, and what each of them has to be.
+    """The objective (``constraint`` is None) or a constraint: its sides, and the curvature that each needs.
 
     ``fault`` is the error that the check would raise, and ``blamed`` the node that it points at.
     """
@@ -92,24 +92,24 @@ def survey(program: Program) -> Survey:
     for c in program.constraints:
         sides = tuple(describe(checked, e, c.family) for e in (c.relation.left, c.relation.right))
         lines.append((c, sides, SIDES[c.relation.op]))
-    found = [(line, faults.get(line[0].name if line[0] else "")) for line in lines]
-    return Survey(checked, tuple(LineSurvey(*line, fault, _blamed(line[1], fault)) for line, fault in found))
+    faulty = [(line, faults.get(line[0].name if line[0] else "")) for line in lines]
+    return Survey(checked, tuple(LineSurvey(*line, fault, _blamed(line[1], fault)) for line, fault in faulty))
 
 
 def _blamed(sides: tuple[TypedNode, ...], fault: ProgramError | None) -> TypedNode | None:
-    """The node at which the error points: of several at one place the innermost that is neither."""
+    """The node at which the error points: of several the innermost that is neither convex nor concave."""
     where = fault.where if fault else None
     if where is None:
         return None
     place = (where.line, where.column, where.width)
-    found = [
+    nodes = [
         node
         for side in sides
         for node in _walk(side)
         if (node.expr.span.line, node.expr.span.column, node.expr.span.width) == place
     ]
-    broken = [node for node in found if node.known.curvature is Curvature.UNKNOWN]
-    return broken[-1] if broken else found[0] if found else None
+    broken = [node for node in nodes if node.type.curvature is Curvature.UNKNOWN]
+    return broken[-1] if broken else nodes[0] if nodes else None
 
 
 def _walk(node: TypedNode) -> Iterator[TypedNode]:
@@ -131,17 +131,17 @@ def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Type
 
 
 def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
-    known = infer(expr, scope)
+    inferred = infer(expr, scope)
     if isinstance(expr, Entries):
         indices = dict.fromkeys((f.index for f in expr.families), "an index of these entries")
         part = _describe(expr.body, scope.among(expr), {**roles, **indices})
-        return TypedNode(expr, known, part.rule if known.is_constant else "its entries are", (part,))
-    parts = tuple(_describe(e, scope, roles) for e in _parts(expr, known, scope))
-    return TypedNode(expr, known, _rule(expr, known, parts, roles, scope), parts)
+        return TypedNode(expr, inferred, part.rule if inferred.is_constant else "its entries are", (part,))
+    parts = tuple(_describe(e, scope, roles) for e in _parts(expr, inferred, scope))
+    return TypedNode(expr, inferred, _rule(expr, inferred, parts, roles, scope), parts)
 
 
-def _parts(expr: Expr, known: Type, scope: Scope) -> Sequence[Expr]:
-    settled = known.curvature is not Curvature.UNKNOWN
+def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
+    settled = inferred.curvature is not Curvature.UNKNOWN
     match expr:
         case Index(base=base):
             return [base]
@@ -162,20 +162,22 @@ def _is_broken(expr: Expr, scope: Scope) -> bool:
     return infer(expr, scope).curvature is Curvature.UNKNOWN
 
 
-def _rule(expr: Expr, known: Type, parts: Sequence[TypedNode], roles: Mapping[str, str], scope: Scope) -> str:
+def _rule(
+    expr: Expr, inferred: Type, parts: Sequence[TypedNode], roles: Mapping[str, str], scope: Scope
+) -> str:
     if isinstance(expr, Number):
         return "a number"
     if isinstance(expr, Name):
         return roles.get(expr.id, "a dimension")
-    if known.is_constant:
+    if inferred.is_constant:
         return "nothing in it is chosen"
-    if known.curvature is Curvature.UNKNOWN:
-        broken = any(p.known.curvature is Curvature.UNKNOWN for p in parts)
-        return "a part of it is neither convex nor concave" if broken else known.why
-    if known.curvature.is_affine:
+    if inferred.curvature is Curvature.UNKNOWN:
+        broken = any(p.type.curvature is Curvature.UNKNOWN for p in parts)
+        return "a part of it is neither convex nor concave" if broken else inferred.why
+    if inferred.curvature.is_affine:
         return _affine(expr)
     assert isinstance(expr, Apply)  # entries and blocks of something curved are affine or neither
-    return _curved(expr, known, parts, scope)
+    return _curved(expr, inferred, parts, scope)
 
 
 def _affine(expr: Expr) -> str:
@@ -191,38 +193,38 @@ def _affine(expr: Expr) -> str:
     return f"{_called(expr)} is linear" if isinstance(expr, Apply) else ""
 
 
-def _curved(expr: Apply, known: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
-    whole = f"{known.curvature.value}{f' {ORDER}' if known.loewner else ''}"
-    moving = [p for p in parts if not p.known.is_constant]
+def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
+    whole = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
+    moving = [p for p in parts if not p.type.is_constant]
     if expr.atom in ("add", "sub"):
-        kinds = [p.known.curvature.value for p in parts]
+        kinds = [p.type.curvature.value for p in parts]
         if expr.atom == "sub":
             return f"something {kinds[0]} less something {kinds[1]}"
         return (
             f"a sum of {kinds[0]} parts" if len(set(kinds)) == 1 else f"a sum of {' and '.join(kinds)} parts"
         )
-    if expr.atom == "matmul" and moving[0].known.loewner:
+    if expr.atom == "matmul" and moving[0].type.loewner:
         return f"Mᵀ F M keeps the curvature that F has {ORDER}"
     if expr.atom == "trace" and _is_broken(expr.args[0], scope):
         return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
-    inner = moving[0].known
-    types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.known for p in parts]
+    inner = moving[0].type
+    types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
     at = next(i for i, t in enumerate(types) if not t.is_constant)
     bent = _of_affine(expr, types, at)
     if inner.curvature.is_affine:
         return f"{_called(expr)} is {whole}, its argument is affine"
     if bent is not None and bent.is_affine:
-        kept = known.curvature is inner.curvature
+        kept = inferred.curvature is inner.curvature
         if expr.atom in ("mul", "matmul", "div"):
             return f"times a constant {'≥ 0 keeps' if kept else '≤ 0 turns'} the curvature"
-        as_whole = f" {ORDER}" if inner.loewner and not known.loewner else ""
+        as_whole = f" {ORDER}" if inner.loewner and not inferred.loewner else ""
         return f"{_called(expr)} {'keeps' if kept else 'turns'} the curvature{as_whole}"
     moves = "increasing" if inner.curvature is bent else "decreasing"
     return f"{_called(expr)} is {whole} and {moves}, its argument is {inner.curvature.value}"
 
 
 def _of_affine(expr: Apply, types: Sequence[Type], at: int) -> Curvature | None:
-    """What the atom makes of an affine argument; None when its rule refuses one."""
+    """The curvature of the atom on an affine argument; None where its rule refuses one."""
     args = list(types)
     args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
     options: Options = dict(expr.options)

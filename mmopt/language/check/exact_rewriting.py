@@ -14,7 +14,7 @@ from functools import reduce
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
-# Entry by entry: the result lies as its arguments do.
+# Entry by entry: the result has the layout of its arguments.
 ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
 TOGETHER = ENTRYWISE | {"entrywise max", "entrywise min", "huber", "pow", "rel_entropy"}
 # (f(A, B)).T = f(A.T, B.T)
@@ -48,7 +48,7 @@ def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False)
 
 
 def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
-    """For ``M[index, :]`` or ``M[:, index]``, with any number of .T: M and which way it runs."""
+    """M of ``M[index, :]`` or ``M[:, index]``, with any number of .T, and what the index counts."""
     while isinstance(expr, Apply) and expr.atom == "transpose":
         expr = expr.args[0]
     if isinstance(expr, Index) and len(expr.items) == 2 and not mentions(expr.base, index):
@@ -90,7 +90,7 @@ def shared(expr: Expr, index: str) -> Iterator[Expr]:
 
 
 def taken_together(expr: Expr, indices: frozenset[str]) -> bool:
-    """Whether the numbers of all indices are found at once, entry by entry, with vectors for the indices."""
+    """Whether all indices can be computed at once, entry by entry, with vectors in place of the indices."""
     if not any(mentions(expr, index) for index in indices):
         return True
     match expr:
@@ -109,8 +109,8 @@ def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
     if any(mentions(f, index) for f in inner) or len(factors) < 2:
         return None
 
-    def as_rows(found: tuple[Expr, str]) -> Expr:
-        return found[0] if found[1] == "rows" else transpose(found[0])
+    def as_rows(sliced: tuple[Expr, str]) -> Expr:
+        return sliced[0] if sliced[1] == "rows" else transpose(sliced[0])
 
     if first and last:
         left, right = as_rows(first), as_rows(last)

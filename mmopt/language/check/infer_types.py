@@ -1,11 +1,8 @@
-"""The type of every expression and of its entries.
+"""The type of every expression: a visitor over the tree that applies the rules of the atoms.
 
-The type of what is taken by index: ``X[i, j]``, and the array of such numbers for all i and j.
-
-The type of every expression: a visitor over the tree with the atoms' rules.
-
-Two forms are recognised as a whole, because node by node they look like products of curved
-things: the congruence ``M.T @ F @ M`` and the trace of a curved matrix against a psd one.
+An index gives the type of ``X[i, j]``, and that of the array of such numbers for all i and j. Two forms are
+recognised as a whole, because node by node they look like products of curved matrices: the congruence
+``M.T @ F @ M`` and the trace of a curved matrix against a psd one.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ from mmopt.language.syntax.syntax_tree import (
 )
 
 MOST_SHIFTED = 9  # ``i + 9``
-# What zeros in place of entries that are left out do not change: those that are 0 at 0, and sums and sizes.
+# Atoms that zeros in place of entries left out do not change: those that are 0 at 0, and sums and sizes.
 KEEPS_ZEROS = (
     "add",
     "sub",
@@ -79,15 +76,15 @@ def index_type(expr: Index, base: Type, scope: Scope) -> Type:
     if len(kept) == len(base.dims):
         return base
     sign = 1 if base.psd and expr.items[0] == expr.items[-1] else base.sign
-    known = replace(base, psd=False, symmetric=False, sign=sign)
-    out = replace(known, dims=tuple(kept), is_row=bool(kept) and expr.items[0] is not None)
+    entry = replace(base, psd=False, symmetric=False, sign=sign)
+    out = replace(entry, dims=tuple(kept), is_row=bool(kept) and expr.items[0] is not None)
     if base.loewner:
         return out.broken("an entry of a matrix that is curved as a whole (its diagonal is diag(F))")
     return out
 
 
 def _item(item: Expr, dim: Dim, scope: Scope) -> None:
-    """An index is a whole number, the index of a family, or a sum of such: ``i + 1``."""
+    """Check an index: a whole number, the index of a family, or a sum of such: ``i + 1``."""
     if isinstance(item, Name) and scope.indices is not None and item.id in scope.indices:
         if scope.indices[item.id] != dim and not scope.masked and not _fits(item, dim, scope):
             scope.source.fail(
@@ -121,7 +118,7 @@ def _item(item: Expr, dim: Dim, scope: Scope) -> None:
 
 
 def _shorter(item: Expr, dim: Dim, scope: Scope) -> str:
-    """A run of the index that stays within the entries; where that begins too late, of one moved up."""
+    """A range of the index that stays within the entries; where it begins too late, of an index moved up."""
     for name, over in (scope.indices or {}).items():
         for c in range(1, MOST_SHIFTED + 1):
             less = replace(scope, indices={**(scope.indices or {}), name: over - Dim.of(c)})
@@ -150,10 +147,10 @@ def _whole(item: Expr, scope: Scope) -> Dim | None:
 
 def _fits(item: Expr, dim: Dim, scope: Scope) -> bool:
     """Whether an index is proved to be at least 0 and below a dimension, whatever the dimensions are."""
-    known = _whole(item, scope)
-    assert known is not None
+    polynomial = _whole(item, scope)
+    assert polynomial is not None
     lowest, highest = Dim.of(0), Dim.of(0)
-    for symbols, times in known.terms:
+    for symbols, times in polynomial.terms:
         ends = [Dim(((symbols, times),))]
         if len(symbols) == 1 and scope.indices and symbols[0] in scope.indices:
             last = (scope.indices[symbols[0]] - Dim.of(1)) * Dim.of(times)
@@ -185,9 +182,9 @@ def check_family(family: Family, scope: Scope, *, twice: bool) -> None:
         )
 
 
-def check_number_of_indices(side: Expr, known: Type, scope: Scope) -> None:
-    """A side of a condition is a number that is given."""
-    if not (known.is_scalar and known.is_constant):
+def check_number_of_indices(side: Expr, inferred: Type, scope: Scope) -> None:
+    """Check that a side of a condition is a number that is given."""
+    if not (inferred.is_scalar and inferred.is_constant):
         scope.source.fail(
             side.span,
             "a condition on indices compares numbers that are given",
@@ -213,7 +210,7 @@ def _listed(expr: Entries) -> str:
 
 
 def refuse_zeros(expr: Apply, inner: Entries, scope: Scope) -> None:
-    """Entries that a condition leaves out are zeros, which some atoms would take for entries."""
+    """Refuse an atom on entries that a condition leaves out: it would take the zeros there for entries."""
     if inner.where and expr.atom not in KEEPS_ZEROS:
         scope.source.fail(
             inner.span,
@@ -229,8 +226,8 @@ OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__
 class Scope:
     """Names with their types, the dimensions, and the text for messages.
 
-    ``indices`` says over which dimension each index runs; without it (None) any number may stand as an
-    index. ``hints`` tells of a name that is not defined why it is not.
+    ``indices`` says over which dimension each index runs; without it (None) any number may be an
+    index. ``hints`` explains, of a name that is not defined, why it is not.
     """
 
     source: Source
@@ -239,25 +236,25 @@ class Scope:
     indices: Mapping[str, Dim] | None = None
     hints: Mapping[str, str] = field(default_factory=dict)
     masked: bool = False  # whether a condition keeps some of the indices out
-    # A type is asked for again and again (a congruence asks for those of its factors).
-    found: dict[Expr, Type] = field(default_factory=dict, compare=False, repr=False)
+    # A type is needed again and again (a congruence needs those of its factors).
+    inferred: dict[Expr, Type] = field(default_factory=dict, compare=False, repr=False)
 
     def with_types(self, **types: Type) -> Scope:
-        return replace(self, types={**self.types, **types}, found={})
+        return replace(self, types={**self.types, **types}, inferred={})
 
     def with_index(self, index: str, dim: Dim) -> Scope:
         """The scope inside ``for index in dim``."""
-        known = self.with_types(**{index: replace(SCALAR, sign=1)})
-        return replace(known, indices={**(self.indices or {}), index: dim})
+        widened = self.with_types(**{index: replace(SCALAR, sign=1)})
+        return replace(widened, indices={**(self.indices or {}), index: dim})
 
     def among(self, entries: Entries) -> Scope:
         """The scope inside the clauses of entries."""
         names = [family.index for family in entries.families]
         for at, family in enumerate(entries.families):
             check_family(family, self, twice=family.index in names[:at])
-        known = self.with_types(**{name: replace(SCALAR, sign=1) for name in names})
+        widened = self.with_types(**{name: replace(SCALAR, sign=1) for name in names})
         runs = {family.index: family.dim for family in entries.families}
-        return replace(known, indices={**(self.indices or {}), **runs}, masked=bool(entries.where))
+        return replace(widened, indices={**(self.indices or {}), **runs}, masked=bool(entries.where))
 
     def inside(self, family: Family | None) -> Scope:
         """The scope inside the clause of a family, where there is one."""
@@ -266,9 +263,9 @@ class Scope:
 
 def infer(expr: Expr, scope: Scope) -> Type:
     """The type of an expression; a :class:`~mmopt.errors.ProgramError` shows where it does not fit."""
-    if expr not in scope.found:
-        scope.found[expr] = _infer(expr, scope)
-    return scope.found[expr]
+    if expr not in scope.inferred:
+        scope.inferred[expr] = _infer(expr, scope)
+    return scope.inferred[expr]
 
 
 def _infer(expr: Expr, scope: Scope) -> Type:
@@ -329,7 +326,7 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         whole = replace(plain, sign=1, why=hint if args[0].curvature.is_affine else plain.why)
     elif expr.atom == "add" and _transposed(expr.args[0], expr.args[1], scope):
         whole = replace(plain, symmetric=plain.is_matrix)
-    if UNKNOWN in whole.dims:  # two such numbers are the same only for the same expression
+    if UNKNOWN in whole.dims:  # two such dimensions are equal only for the same expression
         if index := min(names_in(expr) & (scope.indices or {}).keys(), default=""):
             message = f"how many rows '{to_source(expr)}' has may differ from one '{index}' to the next"
             scope.source.fail(expr.span, message, "take the index out of it")
@@ -339,7 +336,7 @@ def _apply(expr: Apply, scope: Scope) -> Type:
 
 
 def scoped(expr: Expr, scope: Scope) -> Iterator[tuple[Expr, Scope]]:
-    """The expression and every part that has a type, each with the names that are known there."""
+    """The expression and every part that has a type, each with the names that are defined there."""
     yield expr, scope
     if isinstance(expr, Entries):
         yield from scoped(expr.body, scope.among(expr))
@@ -349,7 +346,7 @@ def scoped(expr: Expr, scope: Scope) -> Iterator[tuple[Expr, Scope]]:
 
 
 def dimension(expr: Expr, scope: Scope) -> Dim:
-    """The dimension that an expression such as ``2*n`` stands for."""
+    """The dimension that an expression such as ``2*n`` means."""
     with placed(scope.source.locate(expr.span)):
         return _dimension(expr, scope)
 
@@ -375,8 +372,8 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
 
 def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:
     def symmetric(e: Expr) -> bool:
-        known = infer(e, scope)
-        return known.symmetric or known.is_scalar
+        inferred = infer(e, scope)
+        return inferred.symmetric or inferred.is_scalar
 
     return normal(expr, symmetric, flip=flip)
 
@@ -418,25 +415,25 @@ def _congruence(expr: Apply, plain: Type, scope: Scope) -> Type:
         return plain
     psd = is_gram(factors, scope)
     sign = 1 if psd and plain.is_scalar else plain.sign
-    known = replace(plain, psd=psd and plain.is_matrix, symmetric=plain.is_matrix, sign=sign)
-    found = _curved(factors, scope)
-    if found is None:
-        return known  # constant, or of no known curvature: symmetric (and psd) by its form all the same
-    at, curved = found
+    out = replace(plain, psd=psd and plain.is_matrix, symmetric=plain.is_matrix, sign=sign)
+    curved_factor = _curved(factors, scope)
+    if curved_factor is None:
+        return out  # constant, or of unknown curvature: still symmetric (and psd) by its form
+    at, curved = curved_factor
     if curved.curvature.is_affine:
-        return replace(known, curvature=curved.curvature)
+        return replace(out, curvature=curved.curvature)
     if at * 2 + 1 != len(factors) or not curved.loewner:
-        return known
-    return replace(known, curvature=curved.curvature, loewner=known.is_matrix, why="")
+        return out
+    return replace(out, curvature=curved.curvature, loewner=out.is_matrix, why="")
 
 
 def _trace(expr: Apply, plain: Type, scope: Scope) -> Type:
     """``trace(P @ F)`` with P psd keeps the curvature of F in the Loewner order."""
     factors = chain(_normal(expr.args[0], scope))
-    found = _curved(factors, scope)
-    if found is None or len(factors) == 1:
+    curved_factor = _curved(factors, scope)
+    if curved_factor is None or len(factors) == 1:
         return plain
-    at, curved = found
+    at, curved = curved_factor
     if curved.curvature.is_affine or not curved.loewner:
         return plain
     if not is_gram(factors[at + 1 :] + factors[:at], scope):
@@ -457,10 +454,10 @@ def _block(expr: Block, scope: Scope) -> Type:
     rows = [[infer(e, scope) for e in r] for r in expr.rows]
     heights = _sides(rows)
     widths = _sides([list(c) for c in zip(*rows, strict=True)], 1)
-    for known, side in ((heights, 0), (widths, 1)):
+    for lengths, side in ((heights, 0), (widths, 1)):
         for i, types in enumerate(rows):
             for j, t in enumerate(types):
-                fits = known[(i, j)[side]]
+                fits = lengths[(i, j)[side]]
                 if t.block_shape[side] != fits:
                     what = ("row", "column")[side] + (" fits" if fits.is_one else "s fit")
                     scope.source.fail(

@@ -1,10 +1,9 @@
 """Checks of names, relations, ranks and objectives, with advice on curvature.
 
-The names of a program with their types, as they come into being, and where givens come from.
-
-What to write instead of an expression that is not curved as its place asks: hints, "" for none.
-
-Checks of a relation, a rank or an objective: shapes, curvature or gradients, and texts where they fail.
+``Names`` collects the names of a program with their types in the order of its text; givens come from
+``SOURCES``. A relation, a rank or an objective is checked for its shapes, and for its curvature or gradients.
+Where an expression does not have the curvature that its place needs, a hint says what to write instead; ""
+where there is none.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from mmopt.language.syntax.syntax_tree import (
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import has_full_rank
 
-# name -> what it is. The binder computes them.
+# name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
     {
         "workload.matrix": "the queries, one a row, scaled by the square root of their weight",
@@ -73,7 +72,7 @@ AXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "workload.eigenvalues": ("eigenvalue",),
     }
 )
-# The sources that are psd by what they are.
+# The sources that are psd by their meaning.
 PSD_SOURCES = frozenset({"workload.gram"})
 
 
@@ -91,7 +90,7 @@ def declared_type(d: Declaration, curvature: Curvature) -> Type:
 
 @dataclass
 class Names:
-    """The names known so far; ``fail`` and all checks raise :class:`~mmopt.errors.ProgramError`."""
+    """The names defined so far; ``fail`` and all checks raise :class:`~mmopt.errors.ProgramError`."""
 
     source: Source
     types: dict[str, Type] = field(default_factory=dict)
@@ -105,11 +104,11 @@ class Names:
         return infer(expr, self.scope())
 
     def number(self, expr: Expr, what: str, hint: str = "", **more: Type) -> Type:
-        """The type of what has to be a number; ``more`` are names that are known here only."""
-        known = infer(expr, self.scope().with_types(**more))
-        if not known.is_scalar:
-            self.source.fail(expr.span, f"{what}, this is {known.shape}", hint)
-        return known
+        """The type of an expression that has to be a number; ``more`` are names that only it has."""
+        inferred = infer(expr, self.scope().with_types(**more))
+        if not inferred.is_scalar:
+            self.source.fail(expr.span, f"{what}, this is {inferred.shape}", hint)
+        return inferred
 
     def new(self, name: str, span: Span) -> None:
         """Refuse a name that has a meaning already."""
@@ -119,12 +118,12 @@ class Names:
             self.source.fail(span, f"'{name}' is defined twice", "give one of them another name")
 
     def compute(self, a: Assignment) -> None:
-        """Define what an assignment says under a new name."""
+        """Define the new name on the left side of an assignment."""
         self.new(a.name, a.span)
         self.types[a.name] = self.assign(a)
 
     def declare(self, d: Declaration, curvature: Curvature) -> None:
-        """Define what a declaration states; its dimensions have to be known."""
+        """Define the name that a declaration states; its dimensions have to be known."""
         for dim, span in zip(d.dims, d.dim_spans, strict=True):
             self.dims_known(dim, span)
         if d.kind in ("psd", "symmetric") and d.dims[0] != d.dims[1]:
@@ -146,30 +145,30 @@ class Names:
 
     def assign(self, a: Assignment) -> Type:
         """The type of an assignment's right side, checked against what its left side states."""
-        known = self.infer(a.expr)
-        if known.is_vector and known.is_row:
+        inferred = self.infer(a.expr)
+        if inferred.is_vector and inferred.is_row:
             self.source.fail(
                 a.expr.span,
-                f"'{a.name}' would be {known.shape}; a named vector is a column",
+                f"'{a.name}' would be {inferred.shape}; a named vector is a column",
                 f"name the column and write {a.name}.T where a row is meant",
             )
-        return self._stated(a, a.declared, known) if a.declared else known
+        return self._stated(a, a.declared, inferred) if a.declared else inferred
 
-    def _stated(self, a: Assignment, d: Declaration, known: Type) -> Type:
-        stated = declared_type(d, known.curvature)
-        if len(stated.dims) != len(known.dims):
-            self.source.fail(a.span, f"'{a.name}' is declared {stated.shape} and is {known.shape}")
-        for s, k, span in zip(stated.dims, known.dims, d.dim_spans, strict=True):
+    def _stated(self, a: Assignment, d: Declaration, inferred: Type) -> Type:
+        stated = declared_type(d, inferred.curvature)
+        if len(stated.dims) != len(inferred.dims):
+            self.source.fail(a.span, f"'{a.name}' is declared {stated.shape} and is {inferred.shape}")
+        for s, k, span in zip(stated.dims, inferred.dims, d.dim_spans, strict=True):
             if any(name.startswith("?") for name in k.symbols):
-                self._names_a_size(s, k, span)
+                self._names_a_size(s, span)
             else:
                 self.dims_known(s, span)
                 if s != k:
-                    self.source.fail(span, f"'{a.name}' is declared {stated.shape} and is {known.shape}")
+                    self.source.fail(span, f"'{a.name}' is declared {stated.shape} and is {inferred.shape}")
         wrong = (
-            (stated.psd and not known.psd, "psd"),
-            (stated.symmetric and not known.symmetric, "symmetric"),
-            (stated.sign and known.sign != stated.sign, ">= 0"),
+            (stated.psd and not inferred.psd, "psd"),
+            (stated.symmetric and not inferred.symmetric, "symmetric"),
+            (stated.sign and inferred.sign != stated.sign, ">= 0"),
         )
         for missing, word in wrong:
             if missing:
@@ -178,10 +177,10 @@ class Names:
                     f"'{a.name}' is declared {word}, which does not follow from its expression",
                     "declare it without, or write it so that it shows (W.T @ W is psd)",
                 )
-        return replace(known, dims=stated.dims)
+        return replace(inferred, dims=stated.dims)
 
-    def _names_a_size(self, stated: Dim, known: Dim, span: Span) -> None:
-        """A size that only the numbers tell gets a name of its own."""
+    def _names_a_size(self, stated: Dim, span: Span) -> None:
+        """Give a new name to a size that depends on the numbers."""
         if not stated.name or stated.name in self.dims:
             self.source.fail(
                 span,
@@ -204,8 +203,8 @@ def turned_relation(relation: Relation, left: Type, right: Type) -> str:
         op = "<=" if (bent.curvature is Curvature.CONVEX) == (bent is left) else ">="
         op = {"<=": "<<", ">=": ">>"}[op] if bent.loewner else op
         line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
-        said = f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
-        return said if other.curvature.is_affine else ""
+        hint = f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
+        return hint if other.curvature.is_affine else ""
     if relation.op not in FLIPPED or Curvature.UNKNOWN in (left.curvature, right.curvature):
         return ""
     is_small_left = FLIPPED[relation.op] in ("<=", "<<")
@@ -218,15 +217,15 @@ def turned_relation(relation: Relation, left: Type, right: Type) -> str:
     return f"what is concave can be kept above a limit, not below one; is this meant: {line}"
 
 
-def turned_objective(known: Type) -> str:
-    """What to do with an objective of the other curvature."""
-    if known.curvature is Curvature.CONCAVE:
+def turned_objective(inferred: Type) -> str:
+    """A hint for an objective of the other curvature."""
+    if inferred.curvature is Curvature.CONCAVE:
         return "what is concave has a largest value: maximize it, or minimize something convex"
     return "what is convex has a least value: minimize it, or maximize something concave"
 
 
 def advice(culprit: Expr, scope: Scope) -> str:
-    """What may be meant by an expression that is neither convex nor concave."""
+    """A hint at the meaning of an expression that is neither convex nor concave."""
     match culprit:
         case Apply(atom="sqrt", args=(inner,)):
             return _of_root(inner, scope)
@@ -256,9 +255,9 @@ def advice(culprit: Expr, scope: Scope) -> str:
 
 
 def _of_root(inner: Expr, scope: Scope) -> str:
-    known = infer(inner, scope)
+    inferred = infer(inner, scope)
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
-    if known.curvature is Curvature.CONVEX or squares:
+    if inferred.curvature is Curvature.CONVEX or squares:
         return (
             "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
             "squares is norm(x), which is convex; as an objective, minimize what is under the root"
@@ -267,8 +266,8 @@ def _of_root(inner: Expr, scope: Scope) -> str:
 
 
 def _of_power(base: Expr, scope: Scope) -> str:
-    known = infer(base, scope)
-    if known.sign <= 0 and not known.loewner and known.curvature is not Curvature.UNKNOWN:
+    inferred = infer(base, scope)
+    if inferred.sign <= 0 and not inferred.loewner and inferred.curvature is not Curvature.UNKNOWN:
         return f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
     return ""
 
@@ -287,14 +286,14 @@ def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
         matrix, x = form
         name = to_source(matrix)
         product = Apply("matmul", (Apply("root", (matrix,), matrix.span), x), x.span)
-        said = f"a quadratic form is written norm({to_source(product)})**2"
-        return said if infer(matrix, scope).psd else f"{said}, where {name} is psd: declare it so"
+        hint = f"a quadratic form is written norm({to_source(product)})**2"
+        return hint if infer(matrix, scope).psd else f"{hint}, where {name} is psd: declare it so"
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
     if left == plain:
-        known = infer(left, scope)
-        if known.is_vector and known.curvature.is_affine:
+        inferred = infer(left, scope)
+        if inferred.is_vector and inferred.curvature.is_affine:
             return f"a sum of squares is written sum({_squared(plain)})"
-        if known.is_matrix and known.curvature.is_affine:
+        if inferred.is_matrix and inferred.curvature.is_affine:
             return f"the sum of all squares of entries is sum({_squared(plain)})"
     both = [infer(e, scope) for e in (left, right)]
     if left != right and all(t.is_scalar and t.curvature is Curvature.AFFINE for t in both):
@@ -303,10 +302,10 @@ def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
     return ""
 
 
-def _kind(known: Type) -> str:
+def _kind(inferred: Type) -> str:
     """The kind of a declaration with its dimensions: ``vector[n]``."""
-    name = ("scalar", "vector", "matrix")[len(known.dims)]
-    return f"{name}[{', '.join(map(str, known.dims))}]" if known.dims else name
+    name = ("scalar", "vector", "matrix")[len(inferred.dims)]
+    return f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
 
 
 def _of_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
@@ -315,8 +314,8 @@ def _of_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
         left, right = Apply("matmul", (right.args[1], right.args[0]), right.span), left
     if not (isinstance(left, Apply) and left.atom == "matmul" and left.args[0] in (right, transpose(right))):
         return None
-    known, x = infer(left.args[1], scope), infer(right, scope)
-    is_form = known.is_constant and known.is_matrix and x.is_vector and x.curvature.is_affine
+    middle, x = infer(left.args[1], scope), infer(right, scope)
+    is_form = middle.is_constant and middle.is_matrix and x.is_vector and x.curvature.is_affine
     return (left.args[1], right) if is_form else None
 
 
@@ -378,15 +377,15 @@ def _symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
     scope.source.fail(e.span, message, hint)
 
 
-def check_relation(c: Constraint, known: tuple[Type, Type], scope: Scope) -> None:
-    """Check the curvature of both sides of a convex constraint; the smaller side is looked at first."""
+def check_relation(c: Constraint, types: tuple[Type, Type], scope: Scope) -> None:
+    """Check the curvature of both sides of a convex constraint, the smaller side first."""
     r = c.relation
-    sides = zip(SIDES[r.op], known, (r.left, r.right), strict=True)
+    sides = zip(SIDES[r.op], types, (r.left, r.right), strict=True)
     for word, t, e in sorted(sides, key=lambda side: side[0] == "concave"):
         what = f"the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
         wanted = f"'{c.name}': {BOTH_AFFINE if word == 'affine' else what}"
         if not suits(t, word):
-            refuse_curvature(e, t, wanted, scope, turned_relation(r, *known))
+            refuse_curvature(e, t, wanted, scope, turned_relation(r, *types))
         if not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>")):
             as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
             by_entry = "entry by entry, not as a whole (compare with <= or >=)"
@@ -395,17 +394,17 @@ def check_relation(c: Constraint, known: tuple[Type, Type], scope: Scope) -> Non
             )
 
 
-def suits(known: Type, word: str) -> bool:
-    """Whether an expression is convex, concave or affine, as the word says."""
-    curvature = known.curvature
+def suits(inferred: Type, word: str) -> bool:
+    """Whether an expression is convex, concave or affine: the one that ``word`` names."""
+    curvature = inferred.curvature
     return {"convex": curvature.is_convex, "concave": curvature.is_concave}.get(word, curvature.is_affine)
 
 
 def is_logarithm(expr: Expr | None, given: Set[str]) -> bool:
-    """Whether an objective is a logarithm by its form: a term of it, up to factors, or a sum of some.
+    """Whether an objective is a logarithm by its form: one of its terms is, up to factors.
 
     Other units of what is chosen then add a constant to it; the logarithm of what is ``given`` is a number
-    like others. A soft maximum is none: it is near the largest of its arguments.
+    like any other. A soft maximum is no logarithm: it is near the largest of its arguments.
     """
     match expr:
         case Apply(atom="add" | "sub" | "mul" | "matmul" | "div", args=args):
@@ -419,35 +418,35 @@ def is_logarithm(expr: Expr | None, given: Set[str]) -> bool:
     return False
 
 
-def refuse_curvature(expr: Expr, known: Type, what: str, scope: Scope, turned: str = "") -> NoReturn:
-    """Raise for an expression of the wrong curvature, at the smallest part of it that is to blame.
+def refuse_curvature(expr: Expr, inferred: Type, what: str, scope: Scope, turned: str = "") -> NoReturn:
+    """Raise for an expression of the wrong curvature, at the smallest part that is to blame.
 
     ``turned``: what to do where the curvature is the opposite one.
     """
-    if known.curvature is not Curvature.UNKNOWN:
-        scope.source.fail(expr.span, f"{what}, and it is {known.curvature.value}", turned or RULES)
-    culprit, inner = _culprit(expr, known, scope)
-    scope.source.fail(culprit.span, f"{what}, and here is {known.why}", advice(culprit, inner) or RULES)
+    if inferred.curvature is not Curvature.UNKNOWN:
+        scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or RULES)
+    culprit, inner = _culprit(expr, inferred, scope)
+    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or RULES)
 
 
-def _culprit(expr: Expr, known: Type, scope: Scope) -> tuple[Expr, Scope]:
-    """The first part that breaks the curvature for this reason while nothing inside it does; names there."""
+def _culprit(expr: Expr, inferred: Type, scope: Scope) -> tuple[Expr, Scope]:
+    """The first part that breaks the curvature for this reason while nothing inside does; and its scope."""
 
     if isinstance(expr, Entries):
-        return _culprit(expr.body, known, scope.among(expr))
+        return _culprit(expr.body, inferred, scope.among(expr))
 
     def broken(e: Expr) -> bool:
         is_leaf = isinstance(e, Name | Number)
-        return not is_leaf and (t := infer(e, scope)).curvature is Curvature.UNKNOWN and t.why == known.why
+        return not is_leaf and (t := infer(e, scope)).curvature is Curvature.UNKNOWN and t.why == inferred.why
 
     skip = {
         id(a) for e in walk(expr) if isinstance(e, Apply) and ATOMS[e.atom].takes_dim for a in walk(e.args[0])
     }
-    # What stands inside the clauses of entries has indices that are not known outside.
+    # Inside the clauses of entries are indices that are not defined outside.
     skip |= {id(a) for e in walk(expr) if isinstance(e, Entries) for c in children(e) for a in walk(c)}
     able = (e for e in walk(expr) if id(e) not in skip and broken(e))
-    found = next((e for e in able if isinstance(e, Entries) or not any(map(broken, children(e)))), expr)
-    return _culprit(found, known, scope) if isinstance(found, Entries) else (found, scope)
+    culprit = next((e for e in able if isinstance(e, Entries) or not any(map(broken, children(e)))), expr)
+    return _culprit(culprit, inferred, scope) if isinstance(culprit, Entries) else (culprit, scope)
 
 
 def check_smooth(expr: Expr, scope: Scope) -> None:
@@ -470,7 +469,7 @@ def check_smooth(expr: Expr, scope: Scope) -> None:
 
 
 def check_smooth_line(c: Constraint, scope: Scope) -> None:
-    """The same for both sides of a constraint, which compares entries (a psd matrix is declared so)."""
+    """``check_smooth`` for both sides of a line, which compares entries (a psd matrix is declared so)."""
     if c.relation.op in (">>", "<<"):
         scope.source.fail(
             c.relation.span,
@@ -513,8 +512,8 @@ def check_rank(program: Program, scope: Scope) -> None:
     if relation.op != "==" or lines[0].family:
         program.source.fail(relation.span, "a rank is given by '==' to one number", RANK_HINT)
     (inner,) = relation.left.args
-    known, right = infer(inner, scope), infer(relation.right, scope)
-    if not (known.is_matrix and known.symmetric and known.curvature.is_affine):
+    inside, right = infer(inner, scope), infer(relation.right, scope)
+    if not (inside.is_matrix and inside.symmetric and inside.curvature.is_affine):
         program.source.fail(
             inner.span,
             "the matrix whose rank is given has to be symmetric and affine in what is chosen",

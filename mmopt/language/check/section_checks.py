@@ -1,8 +1,7 @@
-"""Checks of the sections on solutions and of procedures.
+"""Checks of procedures, and of the sections on solutions.
 
-Checks of the steps of a procedure: the programs that they solve, and what comes back.
-
-Checks of what is evaluated with the numbers of a solution: starts, repair, value, meaning, certificate.
+A procedure has steps: the programs that they solve are checked, and the results that come back. The sections
+on solutions (starts, repair, value, meaning, certificate) are evaluated with the numbers of a solution.
 """
 
 from __future__ import annotations
@@ -44,22 +43,22 @@ def cells(program: Program) -> Dim | None:
 
 def solved_programs(steps: Sequence[Step]) -> list[str]:
     """The programs that the steps solve, in order, those inside blocks too."""
-    found: list[str] = []
+    programs: list[str] = []
     for step in steps:
         if isinstance(step, SubProgram):
-            found.append(step.program)
+            programs.append(step.program)
         elif isinstance(step, Repeat):
-            found += solved_programs(step.steps)
-    return found
+            programs += solved_programs(step.steps)
+    return programs
 
 
 def alternates(steps: Sequence[Step]) -> bool:
-    """Whether a block alternates: the end is then a local optimum, which depends on the way there."""
+    """Whether a block alternates: the end is then a local optimum, which depends on the start."""
     return any(isinstance(step, Repeat) and (step.settles or alternates(step.steps)) for step in steps)
 
 
 def check_steps(program: Program, names: Names) -> None:
-    """Define every name that the steps bring; mistakes are :class:`~mmopt.errors.ProgramError`."""
+    """Define every name that the steps introduce; mistakes are :class:`~mmopt.errors.ProgramError`."""
     _Steps(program, names, frozenset(names.types)).each(program.steps)
 
 
@@ -94,7 +93,7 @@ class _Steps:
 
     def repeat(self, loop: Repeat) -> None:
         self.names.number(loop.times, "a number of times is a number")
-        if loop.until is not None:  # looked at before each round, so its names are known before the block
+        if loop.until is not None:  # checked before each round, so its names are defined before the block
             for side in (loop.until.left, loop.until.right):
                 self.names.number(side, "'until' compares two numbers")
         self.each(loop.steps)
@@ -106,7 +105,7 @@ class _Steps:
             )
 
     def solve(self, step: SubProgram) -> None:
-        """``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
+        """Check ``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
         source = self.program.source
         before = self.solved.get(step.name)
         if before is None:
@@ -130,31 +129,31 @@ class _Steps:
 
     def arguments(self, step: SubProgram, solved: Program) -> dict[str, Type]:
         source = self.program.source
-        known_as = {d.name: d for d in _inputs(solved)}
-        dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in known_as.values()}
-        found: dict[str, Type] = {}
+        inputs = {d.name: d for d in _inputs(solved)}
+        dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in inputs.values()}
+        types: dict[str, Type] = {}
         for name, argument in step.arguments:
             if name == START_ARGUMENT:
                 self.start(argument, solved)
                 continue
-            known = self.names.infer(argument)
+            inferred = self.names.infer(argument)
             if name not in dims:
                 source.fail(argument.span, f"'{step.program}' has no given '{name}'", suggest(name, dims))
-            if len(known.dims) != len(dims[name]):
-                kind = known_as[name].kind if name in known_as else "scalar"
+            if len(inferred.dims) != len(dims[name]):
+                kind = inputs[name].kind if name in inputs else "scalar"
                 source.fail(
                     argument.span,
-                    f"the given '{name}' of '{step.program}' is a {kind}, this is {known.shape}",
+                    f"the given '{name}' of '{step.program}' is a {kind}, this is {inferred.shape}",
                 )
-            found[name] = known
+            types[name] = inferred
         for d in solved.givens:
-            if not d.source and d.name not in found:
+            if not d.source and d.name not in types:
                 source.fail(
                     step.program_span,
                     f"'{step.program}' needs the given '{d.name}'",
                     f"write: solve({step.program}, {d.name}=…)",
                 )
-        return found
+        return types
 
     def start(self, argument: Expr, solved: Program) -> None:
         span = argument.span
@@ -168,20 +167,20 @@ class _Steps:
             )
 
     def results(self, name: str, solved: Program, arguments: Mapping[str, Type]) -> dict[str, Type]:
-        """``name.strategy``, ``name.objective``, and by their names what it chooses and its multipliers."""
+        """The types of ``name.strategy``, ``name.objective``, and by name its variables and multipliers."""
         sizes = self.sizes(solved, arguments)
 
         def here(d: Declaration) -> Type:
             dims = tuple(_translate(dim, sizes, f"?{name}.") for dim in d.dims)
             return declared_type(replace(d, dims=dims), Curvature.CONSTANT)
 
-        found = {f"{name}.{m.key}": here(m.declaration) for m in solved.multipliers}
-        found |= {f"{name}.{d.name}": here(d) for d in solved.choose}
+        types = {f"{name}.{m.key}": here(m.declaration) for m in solved.multipliers}
+        types |= {f"{name}.{d.name}": here(d) for d in solved.choose}
         # Its strategy has as many rows as the program needs, and a column per cell.
         columns = cells(self.program) or Dim.of("?cells")
-        found[f"{name}.strategy"] = matrix(Dim.of(f"?rows({name}.strategy)"), columns)
-        found[f"{name}.objective"] = SCALAR
-        return found
+        types[f"{name}.strategy"] = matrix(Dim.of(f"?rows({name}.strategy)"), columns)
+        types[f"{name}.objective"] = SCALAR
+        return types
 
     def sizes(self, solved: Program, arguments: Mapping[str, Type]) -> dict[str, Dim]:
         """The dimensions of the solved program in those of this one, as far as they are known."""
@@ -196,7 +195,7 @@ class _Steps:
 
 
 def _inputs(program: Program) -> list[Declaration]:
-    """What can be passed to a program and has a declared shape."""
+    """The names that can be passed to a program and have a declared shape."""
     return [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
 
 
@@ -210,20 +209,20 @@ def _translate(dim: Dim, sizes: Mapping[str, Dim], unknown: str) -> Dim:
     return total
 
 
-# Programs whose lower bound is computed beside every solution, for whatever strategy.
+# Programs whose lower bound is computed with every solution, for any strategy.
 PROGRAMS_THAT_BOUND = ("l2_strategy",)
 
 
 def check_closing(program: Program, names: Names, derived: frozenset[str] = frozenset()) -> Scope:
-    """Check the sections after the constraints; every name of the program with its type comes back.
+    """Check the sections after the constraints; returns every name of the program with its type.
 
     ``derived`` are the lets of what is chosen.
     """
-    for name, known in names.types.items():
-        names.types[name] = replace(known, curvature=Curvature.CONSTANT, loewner=False, why="")
+    for name, inferred in names.types.items():
+        names.types[name] = replace(inferred, curvature=Curvature.CONSTANT, loewner=False, why="")
     before = set(names.types)
     check_steps(program, names)
-    derived |= set(names.types) - before  # what steps bring is no more given than what is chosen
+    derived |= set(names.types) - before  # results of steps are not given, no more than what is chosen
     if not program.choose:
         names.number(program.objective, "an objective is a number")
     _starts(program, names)
@@ -251,7 +250,7 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
 
 
 def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
-    """An assignment to what is chosen, of its shape."""
+    """Check an assignment: to a chosen variable, and of its shape."""
     chosen = [d.name for d in program.choose]
     if a.name not in chosen:
         program.source.fail(
@@ -267,7 +266,7 @@ def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
 
 
 def _starts(program: Program, names: Names) -> None:
-    """Starts use what is given."""
+    """Check starts: they use what is given."""
     types = dict(names.types)
     chosen = {d.name for d in program.choose}
     for position, start in enumerate(program.starts):
@@ -288,14 +287,14 @@ def _starts(program: Program, names: Names) -> None:
 
 
 def _adoption(program: Program, names: Names) -> None:
-    """What is chosen, from a strategy with a column per cell; later assignments may use earlier ones."""
+    """Check the chosen variables from a strategy with a column per cell; later ones may use earlier ones."""
     if program.adoption is None:
         return
     d = program.adoption.strategy
     types, dims = dict(names.types), set(names.dims)
     if d.kind != "matrix" or d.sign or d.source:
         program.source.fail(d.span, "a strategy is a plain matrix", f"write: {d.name}: matrix[p, n]")
-    names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is known
+    names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is defined
     names.declare(d, Curvature.CONSTANT)
     columns = cells(program)
     if columns is not None and d.dims[1] != columns:
@@ -305,17 +304,17 @@ def _adoption(program: Program, names: Names) -> None:
     for a in program.adoption.values:
         _set(program, a, names, "point from a strategy")
     # In order: a repair may set what 'from strategy' does not, before anything uses it.
-    known: set[str] = set()
+    assigned: set[str] = set()
     chosen = {c.name for c in program.choose}
     uses = [(a.name, names_in(a.expr)) for a in (*program.adoption.values, *program.repair)]
     for name, used in [*uses, ("", chosen)]:
-        left = sorted((used & chosen) - known)
+        left = sorted((used & chosen) - assigned)
         if left:
             program.source.fail(
                 dict(program.spans)["from strategy"],
                 f"'{left[0]}' is left without a value by 'from strategy', and no repair sets it",
             )
-        known.add(name)
+        assigned.add(name)
     names.types, names.dims = types, dims
 
 
@@ -323,14 +322,14 @@ def _meaning(program: Program, names: Names) -> None:
     m = program.meaning
     if m.kind == "none":
         return
-    known = names.infer(m.expr)
-    if not known.is_matrix:
-        program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {known.shape}")
+    inferred = names.infer(m.expr)
+    if not inferred.is_matrix:
+        program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {inferred.shape}")
     columns = cells(program)
     if m.kind == "strategy":
-        if columns is not None and known.dims[1] != columns:
+        if columns is not None and inferred.dims[1] != columns:
             program.source.fail(
-                m.expr.span, f"a strategy has a column per cell ({columns}), this is {known.shape}"
+                m.expr.span, f"a strategy has a column per cell ({columns}), this is {inferred.shape}"
             )
         return
     if m.basis not in names.types:
@@ -340,16 +339,16 @@ def _meaning(program: Program, names: Names) -> None:
             suggest(m.basis, [d.name for d in program.givens]),
         )
     basis = names.types[m.basis]
-    if known.dims[0] != known.dims[1] or not basis.is_matrix or basis.dims[0] != known.dims[0]:
+    if inferred.dims[0] != inferred.dims[1] or not basis.is_matrix or basis.dims[0] != inferred.dims[0]:
         program.source.fail(
             m.expr.span,
-            f"a covariance on '{m.basis}' has a row and a column per row of it: this is {known.shape}, "
+            f"a covariance on '{m.basis}' has a row and a column per row of it: this is {inferred.shape}, "
             + f"'{m.basis}' is {basis.shape}",
         )
 
 
 def _certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
-    """Multipliers, each with its start; then the bound, which uses them and what is given."""
+    """Check the multipliers, each with its start; then the bound, which uses them and what is given."""
     if program.certificate is None:
         return
     constraints = {c.name: c for c in program.constraints}
@@ -379,10 +378,10 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
                 m.start.span, f"'{m.start.id}' is a constraint", f"write: from dual({m.start.id})"
             )
         if m.start is not None:
-            known = infer(m.start, replace(names.scope(), types=all_types, found={}))
+            start = infer(m.start, replace(names.scope(), types=all_types, inferred={}))
             stated = declared_type(d, Curvature.CONSTANT)
-            if known.dims != stated.dims:
-                message = f"'{d.name}' is declared {stated.shape}, its start is {known.shape}"
+            if start.dims != stated.dims:
+                message = f"'{d.name}' is declared {stated.shape}, its start is {start.shape}"
                 names.source.fail(m.start.span, message)
     for name in chosen | derived:
         names.types.pop(name, None)
@@ -394,7 +393,7 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
 
 
 def _sign_fits(m: Multiplier, c: Constraint | None, program: Program) -> None:
-    """Of an inequality a multiplier is >= 0, of one of matrices psd, of an equality free (or has a start)."""
+    """Check the sign: of an inequality >= 0, of one of matrices psd, of an equality free (or a start)."""
     d, op = m.declaration, c.relation.op if c else ""
     is_matrix = op in (">>", "<<")
     if is_matrix and m.block is None and d.kind != "psd":
@@ -413,7 +412,7 @@ def _sign_fits(m: Multiplier, c: Constraint | None, program: Program) -> None:
 
 
 def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
-    """``dual(name)`` has the entries of a line; ``dual(name)[i, i]`` is diagonal block i of a psd line."""
+    """Check sizes: ``dual(name)`` has the entries of a line, ``dual(name)[i, i]`` of a psd line block i."""
     d, relation = m.declaration, c.relation
     span = m.span or d.span
     scope = names.scope().inside(c.family)
@@ -426,14 +425,14 @@ def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
         if m.block >= len(rows):
             names.source.fail(span, f"'{c.name}' has {len(rows)} diagonal blocks, counted from 0")
         what, place, stated = f"block ({m.block}, {m.block}) of '{c.name}'", span, d.dims
-        known = infer(rows[m.block][m.block], scope)
-        if known.is_matrix and c.family:
+        block = infer(rows[m.block][m.block], scope)
+        if block.is_matrix and c.family:
             names.source.fail(
                 span,
-                f"{what} is {known.shape}, one for each '{c.family.index}'",
+                f"{what} is {block.shape}, one for each '{c.family.index}'",
                 "only blocks of one number have a multiplier in a family",
             )
-        dims += known.dims
+        dims += block.dims
     elif isinstance(relation.left, Block) and relation.op == ">>":
         names.source.fail(
             span,

@@ -43,19 +43,19 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
 )
 
-MAX_NODES = 20_000  # of one expression, when every let is put in
+MAX_NODES = 20_000  # of one expression, with every let substituted
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A program whose shapes and curvature hold, with the types found.
+    """A program whose shapes and curvature hold, with its types.
 
-    ``program`` is the one that is compiled and evaluated: with every ``let`` of what is chosen put into
-    the lines that use it; ``written`` is the one of the file. ``lines`` has the givens, parameters, lets
+    ``program`` is the one that is compiled and evaluated: every ``let`` of what is chosen is substituted
+    in the lines that use it; ``written`` is the one of the file. ``lines`` has the givens, parameters, lets
     and what is chosen as objective and constraints see them; ``constraints`` the types of both sides by
     name; ``scope`` every name of the program, those of steps and multipliers too, as values: constant.
     ``is_logarithmic``: the objective is a logarithm of what is chosen (``is_logarithm``).
-    It is asked for by identity: what follows from a program alone is remembered for it.
+    Equality is identity: what follows from a program alone is cached for it.
     """
 
     program: Program
@@ -89,7 +89,7 @@ def check(program: Program, faults: dict[str, ProgramError] | None = None) -> Ch
     return _checked(text, file) if is_as_read else _check(program, faults)
 
 
-# As for reading: many small solves of one program check it once.
+# Cached, like parsing: many small solves of one program check it once.
 @lru_cache(maxsize=128)
 def _checked(text: str, file: str) -> Checked:
     return _check(Program.parse(text, file), None)
@@ -128,9 +128,9 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
             with _noted(faults, c.name):
                 check_relation(c, constraints[c.name], scope)
     types = dict(names.types)
-    fixed = names.dims | {name for name, known in types.items() if known.is_constant}
+    fixed = names.dims | {name for name, inferred in types.items() if inferred.is_constant}
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
-    lines = replace(scope, types=types, found={})
+    lines = replace(scope, types=types, inferred={})
     is_logarithmic = is_logarithm(program.objective, fixed)
     return Checked(program, written, lines, objective, constraints, scope, is_logarithmic)
 
@@ -177,22 +177,22 @@ def _parameter(p: Assignment, names: Names) -> None:
         names.new(p.name, p.span)
         names.dims.add(p.name)
         return
-    known = names.assign(p)
-    if not known.is_scalar and p.declared is None:
+    default = names.assign(p)
+    if not default.is_scalar and p.declared is None:
         names.source.fail(
             p.span,
-            f"a parameter is a number unless declared, this is {known.shape}",
-            f"write its kind: {p.name}: {'vector[n]' if known.is_vector else 'matrix[m, n]'} = …",
+            f"a parameter is a number unless declared, this is {default.shape}",
+            f"write its kind: {p.name}: {'vector[n]' if default.is_vector else 'matrix[m, n]'} = …",
         )
-    # Its default may have signs and forms that another value, which the caller passes, has not.
+    # Its default may have signs and forms that another value, passed by the caller, does not have.
     # A number without a kind keeps the sign: ``bind`` refuses a value of another.
-    stated = declared_type(p.declared, known.curvature) if p.declared else known
+    stated = declared_type(p.declared, default.curvature) if p.declared else default
     names.new(p.name, p.span)
     names.types[p.name] = stated
 
 
 def _inside(c: Constraint, names: Names) -> Scope:
-    """The names inside a constraint; its family has a known dimension and an index of its own."""
+    """The names inside a constraint; its family has a known dimension and a new index."""
     if c.family:
         names.dims_known(c.family.dim, c.family.span)
         if c.family.index in names.types or c.family.index in names.dims:
@@ -217,17 +217,17 @@ def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
 
 def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
     if program.klass == "procedure":
-        return None  # a procedure's is known after its steps
-    known = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
+        return None  # that of a procedure is checked after its steps
+    inferred = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
     if program.klass == "smooth":
         check_smooth(program.objective, names.scope())
-        return known
+        return inferred
     wanted = "convex" if program.sense == "minimize" else "concave"
-    if not suits(known, wanted):
+    if not suits(inferred, wanted):
         what = f"the objective of '{program.sense}' has to be {wanted}"
         with _noted(faults, ""):
-            refuse_curvature(program.objective, known, what, names.scope(), turned_objective(known))
-    return known
+            refuse_curvature(program.objective, inferred, what, names.scope(), turned_objective(inferred))
+    return inferred
 
 
 def split_lets(program: Program) -> tuple[tuple[Assignment, ...], tuple[Assignment, ...]]:
@@ -282,17 +282,17 @@ def expand(program: Program) -> Program:
     )
 
 
-def _measured(expr: Expr, known: Mapping[str, tuple[int, int]], program: Program) -> tuple[int, int]:
-    """How many operations an expression has, and how many inside each other, when every 'let' is put in.
+def _measured(expr: Expr, sizes: Mapping[str, tuple[int, int]], program: Program) -> tuple[int, int]:
+    """The number of operations of an expression, and their depth, with every 'let' substituted.
 
-    Names of lets have those of ``known``; nothing is put in for it.
+    ``sizes`` has both for the name of every let, so that nothing has to be substituted.
     """
     if isinstance(expr, Name):
-        return known.get(expr.id, (1, 1))
-    inside = [_measured(child, known, program) for child in children(expr)]
+        return sizes.get(expr.id, (1, 1))
+    inside = [_measured(child, sizes, program) for child in children(expr)]
     nodes, depth = 1 + sum(n for n, _ in inside), 1 + max((d for _, d in inside), default=0)
-    for found, limit, words in ((nodes, MAX_NODES, ""), (depth, MAX_NESTING, " inside each other")):
-        if found > limit:
+    for count, limit, words in ((nodes, MAX_NODES, ""), (depth, MAX_NESTING, " inside each other")):
+        if count > limit:
             program.source.fail(
                 expr.span,
                 f"more than {limit} operations{words} when every 'let' is put in",

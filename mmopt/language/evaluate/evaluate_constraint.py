@@ -1,19 +1,14 @@
-"""The violation of a constraint at a point: its size, place and unit.
+"""The violation of a constraint at a point: by how much it is missed, where, and in which units.
 
-The size of what a line is made of: for each entry the sum of the absolute values of its terms.
-
-An entry is a sum of numbers, of chosen entries times numbers, and of atoms of these; an atom is one term, as
+The unit is the size of the terms of a line: for each entry the sum of the absolute values of its terms. An
+entry is a sum of numbers, of chosen entries times numbers, and of atoms of these; an atom is one term, and so
 is a product of what is chosen, or around an inverse. The sizes are an expression of the language, evaluated
-as any other is. Where like terms may cancel (a name stands twice, or sums are summed) they are joined: what
-multiplies a term is then a derivative.
+like any other. Where like terms may cancel (a name occurs twice, or sums are summed) they are joined: the
+factor of a term is then a derivative.
 
-Where an atom has no finite value at a point, though the line may not use that entry.
-
-The domain of an atom is part of the program, for each of its entries: so solvers take it, and so the bounds
-that are derived from the lines. Numpy gives a number for ``sqrt(x)[0]`` all the same where ``x[1]`` is
-negative.
-
-By how much a point misses a constraint, where, and in which units.
+A point is also refused where an atom has no finite value, even if the line does not use that entry: the
+domain of an atom is part of the program, for each of its entries. Solvers, and the bounds that are derived
+from the lines, take it so; but numpy gives a number for ``sqrt(x)[0]`` even where ``x[1]`` is negative.
 """
 
 from __future__ import annotations
@@ -73,35 +68,35 @@ def sizes_of_terms(
 ) -> Array:
     """The sizes of entries of dense numbers, where ``at`` is not 0; ``chosen`` names what is not given."""
     leaves = list(_leaves(expr, chosen))
-    known = dict.fromkeys(leaves)
-    if len(known) == len(leaves) and _sums(expr, chosen) < 2:
-        rest = rewrite(expr, lambda e: applied("mul", Number(0.0, e.span), e) if e in known else None)
+    distinct = dict.fromkeys(leaves)
+    if len(distinct) == len(leaves) and _sums(expr, chosen) < 2:
+        rest = rewrite(expr, lambda e: applied("mul", Number(0.0, e.span), e) if e in distinct else None)
         sizes = evaluate(_absolute(expr, chosen), env, memo) + np.abs(evaluate(rest, env, memo))
         return np.broadcast_to(sizes, np.shape(at))
-    found = np.zeros(np.shape(at))
-    for entry, terms in _joined(expr, env, known, at, memo):
-        found[entry] = sum(float(np.abs(term).sum()) for term in terms)
-    return found
+    sizes_at = np.zeros(np.shape(at))
+    for entry, terms in _joined(expr, env, distinct, at, memo):
+        sizes_at[entry] = sum(float(np.abs(term).sum()) for term in terms)
+    return sizes_at
 
 
 def sum_of_joined(
     expr: Expr, env: Env, chosen: frozenset[str], at: Array, memo: Memo | None = None
 ) -> Array | None:
-    """The values of entries where ``at`` is not 0, like terms joined; None where no term stands twice."""
+    """The values of entries where ``at`` is not 0, like terms joined; None where no term occurs twice."""
     leaves = list(_leaves(expr, chosen))
-    known = dict.fromkeys(leaves)
-    if len(known) == len(leaves):
+    distinct = dict.fromkeys(leaves)
+    if len(distinct) == len(leaves):
         return None
-    found = np.zeros(np.shape(at))
-    for entry, terms in _joined(expr, env, known, at, memo):
-        found[entry] = sum(float(term.sum()) for term in terms)
-    return found
+    sums = np.zeros(np.shape(at))
+    for entry, terms in _joined(expr, env, distinct, at, memo):
+        sums[entry] = sum(float(term.sum()) for term in terms)
+    return sums
 
 
 def _joined(
     expr: Expr, env: Env, leaves: Mapping[Expr, None], at: Array, memo: Memo | None
 ) -> Iterator[tuple[tuple[int, ...], list[Array]]]:
-    """For each entry where ``at`` is not 0: what is added, and each of the terms times what multiplies it."""
+    """For each entry where ``at`` is not 0: the numbers added, and each of the terms times its factor."""
     names = {leaf: Name(f"term {number}", leaf.span) for number, leaf in enumerate(leaves)}
     values = {name.id: np.asarray(evaluate(leaf, env, memo), dtype=float) for leaf, name in names.items()}
     tape = Tape(rewrite(expr, names.get), {**env, **values}, list(values))
@@ -120,7 +115,7 @@ def has_atoms(expr: Expr, chosen: frozenset[str]) -> bool:
 
 
 def applied(atom: str, *args: Expr) -> Expr:
-    """What the atom does to expressions, as an expression."""
+    """The atom applied to expressions, as an expression."""
     return Apply(atom, args, args[0].span)
 
 
@@ -131,16 +126,16 @@ def _is_term(e: Expr, chosen: frozenset[str]) -> bool:
             return bool(names_in(b) & chosen) and (atom == "div" or bool(names_in(a) & chosen))
         case Apply(atom=atom, args=args) if atom in THROUGH:
             factors = chain(args[0] if atom in ("diag", "trace") else e)
-            own = [f for f in factors if names_in(f) & chosen]
-            is_inverse = isinstance(own[0], Apply) and own[0].atom == "inv"
-            return len(factors) > 1 and (is_inverse or len(own) > 1)
+            moving = [f for f in factors if names_in(f) & chosen]
+            is_inverse = isinstance(moving[0], Apply) and moving[0].atom == "inv"
+            return len(factors) > 1 and (is_inverse or len(moving) > 1)
         case Entries(body=body):
             return not all(isinstance(leaf, Name) for leaf in _leaves(body, chosen))
     return not isinstance(e, Index | Block)
 
 
 def _leaves(e: Expr, chosen: frozenset[str]) -> Iterator[Expr]:
-    """The terms, but for what they are multiplied by."""
+    """The terms, without their factors."""
     if not names_in(e) & chosen:
         return
     if _is_term(e, chosen):
@@ -151,7 +146,7 @@ def _leaves(e: Expr, chosen: frozenset[str]) -> Iterator[Expr]:
 
 
 def _sums(e: Expr, chosen: frozenset[str]) -> int:
-    """How often what is summed is summed again, on the way to a term; ``A @ X @ B`` is one sum."""
+    """The number of sums inside each other, on the way to a term; ``A @ X @ B`` is one sum."""
     if not names_in(e) & chosen or _is_term(e, chosen):
         return 0
     factors = chain(e) if isinstance(e, Apply) and e.atom == "matmul" else children(e)
@@ -159,7 +154,7 @@ def _sums(e: Expr, chosen: frozenset[str]) -> int:
 
 
 def _absolute(expr: Expr, chosen: frozenset[str]) -> Expr:
-    """The sum of the sizes of the terms, numbers that are added left out."""
+    """The sum of the sizes of the terms, without the numbers that are added."""
 
     def change(e: Expr) -> Expr | None:
         if not names_in(e) & chosen:
@@ -182,12 +177,12 @@ def _absolute(expr: Expr, chosen: frozenset[str]) -> Expr:
     return rewrite(expr, change)
 
 
-# An atom in a line, and the entry of its value; with values that split the entry of a part.
+# An atom in a line, and the entry of its value; the entry of a part where values split.
 Undefined = tuple[Apply, tuple[int, ...]]
 
 
 def undefined(expr: Expr, env: Env, chosen: Set[str]) -> Undefined | None:
-    """The first atom of what is chosen with a value that is not finite; what is given alone may have some."""
+    """The first atom with a value that is not finite, but for atoms of what is given: these may have some."""
     if not any(_may_be(part, chosen) for part in walk(expr)):
         return None
     seen: list[Undefined] = []
@@ -207,10 +202,8 @@ def _may_be(part: Any, chosen: Set[str]) -> bool:
 
 
 def undefined_in(constraint: Constraint, env: Env, chosen: Set[str]) -> Undefined | None:
-    """The same of the sides of a line, of a family for every index."""
-    return next(
-        (found for side, at in _sides(constraint, env) if (found := undefined(side, at, chosen))), None
-    )
+    """``undefined`` for the sides of a line, and in a family for every index."""
+    return next((atom for side, at in _sides(constraint, env) if (atom := undefined(side, at, chosen))), None)
 
 
 def _sides(constraint: Constraint, env: Env) -> Iterator[tuple[Expr, Env]]:
@@ -224,21 +217,21 @@ def _sides(constraint: Constraint, env: Env) -> Iterator[tuple[Expr, Env]]:
                 yield side, {**env, family.index: index}
 
 
-# What is compared with nothing larger than this is compared with this.
+# The least size that violations are compared with.
 LEAST_SIZE = 1e-300
-# Sides below this may be made of what was too small for a float.
+# Sides below this may come from numbers that were too small for a float.
 SMALL = 1e-290
-# Part of the sides from which what arguments of atoms may round off counts.
+# Part of the sides from which rounding of the arguments of atoms counts.
 ROUNDED = 1e-12
 
 
 @dataclass(frozen=True)
 class Miss:
-    """By how much one relation is missed, entry by entry; of a family that is taken together by its indices.
+    """The violation of one relation, entry by entry; of a family that is taken together, by its indices.
 
     amounts : 0 where it holds, in the units of the sides. Of matrices one number, the part of ``sizes`` that,
         added to the diagonal, makes the difference psd.
-    sizes : of the terms that an entry is made of; of matrices those of the diagonal.
+    sizes : of the terms of an entry; of matrices those of the diagonal.
     index : of one relation of a family.
     """
 
@@ -252,7 +245,7 @@ class Miss:
 
     @property
     def worst(self) -> tuple[float, tuple[int, ...]]:
-        """The part by which terms have to change for it to hold, where that is most."""
+        """The part by which terms have to change for the relation to hold, where that is most."""
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.finfo(float).max
             parts = self.amounts if self.is_matrix else self.amounts / np.minimum(self.sizes, most)
@@ -262,7 +255,7 @@ class Miss:
 
 
 def violation(constraint: Constraint, env: Env, chosen: frozenset[str] = frozenset()) -> float:
-    """By how much a constraint is violated: 0 when it holds. See ``misses``."""
+    """The violation of a constraint: 0 when it holds. See ``misses``."""
     return worst(constraint, env, chosen)[0]
 
 
@@ -273,8 +266,8 @@ def worst(
 
     Numbers and psd relations have no entry.
     """
-    found = (miss.worst for miss in misses(constraint, env, chosen, memo) if miss.amounts.size)
-    return max(found, key=lambda pair: pair[0], default=(0.0, ()))
+    each = (miss.worst for miss in misses(constraint, env, chosen, memo) if miss.amounts.size)
+    return max(each, key=lambda pair: pair[0], default=(0.0, ()))
 
 
 def charge(
@@ -288,7 +281,7 @@ def charge(
 ) -> float:
     """The most that an objective gains by a violated line: the violation of each entry times its multiplier.
 
-    ``rounded`` : or may miss, by the rounding of the line's evaluation.
+    ``rounded`` : the rounding of the line's evaluation is counted as violation too.
     """
     worth = 0.0
     for miss in misses(constraint, env, chosen, memo, rounded=rounded):
@@ -304,10 +297,10 @@ def charge(
 
 
 def excess_with_errors(constraint: Constraint, env: Env) -> float:
-    """By how much a line may be missed, relative to its sides, entry by entry, with errors of evaluation.
+    """A bound on the violation of a line, relative to its sides, entry by entry, with errors of evaluation.
 
-    0: it is proved to hold. Infinity: nothing is proved, as of a rank, or of sides that are equal but for
-    rounding. A psd block is proved by the Schur complement of a corner that is proved to be definite.
+    0: it is proved to hold. Infinity: nothing is proved, for example for a rank, or for sides that are equal
+    up to rounding. A psd block is proved by the Schur complement of a corner that is proved to be definite.
     """
     family, op = constraint.family, constraint.relation.op
     if is_rank(constraint):
@@ -335,7 +328,7 @@ def _are_as_long(sides: Sequence[Expr], count: int, env: Env) -> bool:
 
 
 def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
-    """Pairs of which the first is to be at most the second; ``env`` has an index, for the shapes."""
+    """Pairs whose first side has to be at most the second; ``env`` has an index, for the shapes."""
     left, op, right = constraint.relation.left, constraint.relation.op, constraint.relation.right
     small, large = (right, left) if op in (">=", ">>") else (left, right)
     if op == "==":
@@ -352,7 +345,7 @@ def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
 
 
 def _over_with_errors(less: Expr, more: Expr, env: Env, op: str) -> float:
-    """Relative to each entry. Matrices in their order: 0, or infinity."""
+    """The excess of ``less`` over ``more``, relative to each entry; for matrices 0, or infinity."""
     both = [evaluate_ball(side, env) for side in (less, more)]
     if op in (">>", "<<") and 2 in (len(np.shape(value)) for value in both):
         gap = _gap(BALLS, both[1], both[0])
@@ -374,15 +367,15 @@ def misses(
     *,
     rounded: bool = False,
 ) -> Iterator[Miss]:
-    """One for each relation of a family, or for all of them; one without a family.
+    """The misses of a line: one for each relation of a family, or for all of them; one without a family.
 
     A line is missed by the part by which each of its terms has to change for it to hold
-    (``sizes_of_terms``); of matrices, by which the terms of the diagonal have to. So it does not depend on
-    units, nor on what stands beside an entry. Without ``chosen``, as of what is required of givens, it is
+    (``sizes_of_terms``); of matrices, by which the terms of the diagonal have to. So the miss depends neither
+    on units nor on the other entries. Without ``chosen``, for example for requirements on givens, it is
     relative to the largest entry; a rank is missed by the first singular value beyond it, relatively.
 
-    With values that split each orbit of a family counts by itself, as each index does densely. ``rounded``:
-    what is missed between numbers has the error of its evaluation added; else only where that may count.
+    With values that split, each orbit of a family is counted alone, like each index of dense values.
+    ``rounded``: misses of numbers include the error of evaluation; else only where it may count.
     """
     family, relation = constraint.family, constraint.relation
     if family is None:
@@ -391,8 +384,8 @@ def misses(
     sides = _together(constraint, family, env, memo)
     if sides is None:
         for index in range(family.dim.value(env)):
-            found = _miss(relation, {**env, family.index: index}, chosen, None, rounded)
-            yield replace(found, index=(index,))
+            miss = _miss(relation, {**env, family.index: index}, chosen, None, rounded)
+            yield replace(miss, index=(index,))
         return
     yield _entries(*sides, env, chosen, memo, rounded)
 
@@ -406,10 +399,10 @@ def _entries(
     rounded: bool,
 ) -> Miss:
     left, right = np.broadcast_arrays(*sides)
-    known = np.isfinite(left) & np.isfinite(right)
-    over, sizes = _over(relation.op, left, right), np.where(known, np.abs(left) + np.abs(right), 1.0)
-    # Like terms that are large lose what is left of them: x >= x + 1.
-    lost = known & (np.abs(over) <= ROUNDED * sizes)
+    is_finite = np.isfinite(left) & np.isfinite(right)
+    over, sizes = _over(relation.op, left, right), np.where(is_finite, np.abs(left) + np.abs(right), 1.0)
+    # Large like terms cancel, and lose the digits of what is left: x >= x + 1.
+    lost = is_finite & (np.abs(over) <= ROUNDED * sizes)
     if chosen and not splits(env) and lost.any():
         joined = sum_of_joined(_difference(relation), env, chosen, lost, memo)
         over = over if joined is None else np.where(lost, _over(relation.op, joined, np.zeros(())), over)
@@ -417,14 +410,14 @@ def _entries(
         rad = evaluate_ball(_difference(relation), env).rad
         least = 0.0 if rounded else ROUNDED * sizes + SMALL
         over = over + np.where(np.isfinite(rad) & (rad > least), rad, 0.0)
-    amounts = np.where(known, np.maximum(over, 0.0), np.inf)
+    amounts = np.where(is_finite, np.maximum(over, 0.0), np.inf)
     small = sizes < SMALL
     if chosen and small.any() and _underflows(relation, env):
-        # What is 0 only as a float misses 0 by all of it.
+        # A side that is 0 only as a float misses 0 by its whole size.
         return Miss(np.where(small, 1.0, amounts), np.where(small, 1.0, sizes))
-    if not known.all() or not amounts.any():
+    if not is_finite.all() or not amounts.any():
         return Miss(amounts, sizes)
-    # What is required of givens is compared with its sides, unless these are zero.
+    # A requirement on givens is compared with its sides, unless these are zero.
     if not chosen and left.any() and right.any():
         return Miss(amounts, np.maximum(np.abs(left), np.abs(right)))
     if not splits(env):
@@ -449,9 +442,9 @@ def _difference(relation: Relation) -> Expr:
 def _together(
     constraint: Constraint, family: Family, env: Env, memo: Memo | None
 ) -> tuple[Relation, tuple[Array, Array]] | None:
-    """All indices, or orbits, as one relation, with its sides; None where they are not one number for each.
+    """All indices, or orbits, as one relation, with its sides; None where a side is not one number for each.
 
-    Of indices that are not listed the largest entry alone.
+    For indices that are not listed, the largest entry alone.
     """
     values, whole = [], []
     for side in (constraint.relation.left, constraint.relation.right):
@@ -477,14 +470,14 @@ def _together(
 
 
 def _over(op: str, left: Array, right: Array) -> Array:
-    """By how much each entry is violated."""
+    """The excess of each entry."""
     with np.errstate(invalid="ignore"):  # inf - inf, which the callers leave out
         over = left - right if op == "<=" else right - left
     return np.abs(over) if op == "==" else over
 
 
 def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | None, rounded: bool) -> Miss:
-    """One relation, or one of a family."""
+    """The miss of one relation, or of one of a family."""
     one = np.ones(())
     if isinstance(relation.left, Apply) and relation.left.atom == "rank":
         matrix = np.asarray(evaluate(relation.left.args[0], env, memo), dtype=float)
@@ -509,10 +502,10 @@ def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | Non
         return Miss(np.asarray(beside_psd(parts, sizes)), sizes[0])
     if any(isinstance(value, Split) for value in values):
         raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
-    found = _entries(relation, arrays, env, chosen, memo, rounded)
+    miss = _entries(relation, arrays, env, chosen, memo, rounded)
     if not chosen:
-        found = replace(found, sizes=np.full(found.sizes.shape, found.sizes.max(initial=LEAST_SIZE)))
-    return found
+        miss = replace(miss, sizes=np.full(miss.sizes.shape, miss.sizes.max(initial=LEAST_SIZE)))
+    return miss
 
 
 def beside_psd(parts: Sequence[Array], sizes: Sequence[Array]) -> float:
@@ -534,7 +527,7 @@ NEARLY_ZERO = 1e-6
 
 def cleared(constraints: Sequence[Constraint], values: Mapping[str, Any], env: Env) -> dict[str, Any]:
     """The values; entries that a line says are zero (``X[i, j] == 0``) are set to zero if they nearly are."""
-    found = dict(values)
+    cleared_values = dict(values)
     for c in constraints:
         left, right = c.relation.left, c.relation.right
         if c.relation.op != "==" or c.family is not None:
@@ -546,15 +539,15 @@ def cleared(constraints: Sequence[Constraint], values: Mapping[str, Any], env: E
             indices = {}
         if not (isinstance(left, Index) and isinstance(left.base, Name) and None not in left.items):
             continue
-        value = found.get(left.base.id)
+        value = cleared_values.get(left.base.id)
         if not isinstance(value, np.ndarray) or right != Number(0.0, left.span):
             continue
         places = positions(left, value.shape, {**env, **indices})
         if np.abs(value[places]).max(initial=0.0) <= NEARLY_ZERO * np.abs(value).max(initial=0.0):
             value = value.copy()
             value[places] = 0.0
-            found[left.base.id] = value
-    return found
+            cleared_values[left.base.id] = value
+    return cleared_values
 
 
 def _gap(numbers: Numbers, large: Any, small: Any) -> Any:

@@ -1,21 +1,19 @@
-"""Expressions evaluated and differentiated: one walk each, whatever they are computed in.
+"""Expressions evaluated and differentiated: one walk each, in any number system.
 
-Evaluate an expression: one walk through its tree, whatever it is computed with.
+A walk through the tree computes in an *algebra*: a number system (plain floats, or balls with a proved error
+bound; see ``number_systems``) on dense values, or the same number system on values that split into components
+(see ``split_values``). The algebra provides products, diagonals and the atoms; the walk itself knows no kind
+of value.
 
-What is computed with is an *algebra*: a number system (plain floats, or balls with a proved error bound; see
-``number_systems``) on dense values, or the same number system on values that split into components (see
-``split_values``). The walk asks it for products, diagonals and what the atoms do, and knows no kind of value.
+A value that lets and requirements need more than once is computed once (``share``). This is exact: an equal
+syntax tree has an equal value. Only products with a pseudo-inverse are shared, such as the ``W @ pinv(Q)`` of
+the weighting programs; anything else costs less than keeping it would.
 
-What lets and requirements compute more than once is computed once (``share``). Exact: the syntax tree is
-equal, so the number is. Only products with a pseudo-inverse are shared, such as the ``W @ pinv(Q)`` of the
-weighting programs; all else costs less than it would to remember it.
-
-The gradient of an expression, in reverse: one pass forward for the values, one back for the derivatives.
-
-A :class:`Tape` is an expression written out as a list of operations, each one once however often it
-occurs, what does not depend on the chosen variables computed already. Running it costs a few times
-what evaluating the expression costs, whatever the number of variables (Griewank & Walther,
-Evaluating Derivatives, chapter 3).
+Gradients are computed in reverse: one pass forward for the values, one back for the derivatives. A
+:class:`Tape` is an expression written as a list of operations, each of them once however often it occurs;
+parts that do not depend on the chosen variables are computed already. Running it costs a few times as much as
+evaluating the expression, whatever the number of variables (Griewank & Walther, Evaluating Derivatives,
+chapter 3).
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ class Shared:
 
 
 def share(program: Program) -> Shared:
-    """The lets and requirements with each repeated product under a name of its own."""
+    """The lets and requirements with each repeated product under a new name."""
     exprs = [*(let.expr for let in program.lets), *(c.relation.left for c in program.requires)]
     counts = Counter(node for expr in exprs for node in walk(expr) if _is_costly(node))
     names: dict[Expr, str] = {}
@@ -74,14 +72,14 @@ def share(program: Program) -> Shared:
         if counts[node] < 2 or not _is_costly(node):
             return None
         if node not in names:
-            # A part that occurs elsewhere too gets its own name first.
+            # A part that occurs elsewhere too is named first.
             inner = rewrite(node, lambda e: named(e) if counts[e] > counts[node] else None)
             names[node] = f"shared {len(names) + 1}"  # no name of a program has a space
             lets.append(Assignment(names[node], inner, node.span))
         return Name(names[node], node.span)
 
     for let in program.lets:
-        expr = rewrite(let.expr, named)  # puts what it shares in front
+        expr = rewrite(let.expr, named)  # puts the products that it shares first
         lets.append(replace(let, expr=expr))
     requires = tuple(
         replace(c, relation=replace(c.relation, left=rewrite(c.relation.left, named)))
@@ -98,7 +96,7 @@ def _is_costly(node: Expr) -> bool:
     return node.atom == "matmul" and any(_is_costly(factor) for factor in node.args)
 
 
-# Atoms of what may have any sign by the rules, that have no value at some numbers.
+# Atoms that have no value at some numbers, where the rules allow any sign.
 OF_PART = frozenset({"sqrt", "log", "entropy", "rel_entropy"})
 
 Env = Mapping[str, Any]
@@ -106,23 +104,23 @@ Look = Callable[[Apply, Any], None]
 
 
 class Memo:
-    """What has been evaluated, by expression and by what its names stood for: those objects, not equal ones.
+    """Values already computed, by expression and by the objects that its names mean (identical, not equal).
 
-    The repair of ``fitness_for_use``, say, and its line ``privacy`` both need the costs of all cells. The
-    objects are held, so that no other one can take their place in memory; arrays must not be written to
+    For example, the repair of ``fitness_for_use`` and its line ``privacy`` both need the costs of all cells.
+    The objects are kept, so that no other one can take their place in memory; arrays must not be written to
     between two evaluations with the same memo.
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Expr, tuple[int, ...]], tuple[Any, tuple[Any, ...]]] = {}
+        self._values: dict[tuple[Expr, tuple[int, ...]], tuple[Any, tuple[Any, ...]]] = {}
 
     def value(self, expr: Expr, env: Env, compute: Callable[[], Any]) -> Any:
-        """The value known for the expression, or else the one computed now."""
+        """The value kept for the expression, or else the one computed now."""
         held = tuple(env[name] for name in sorted(names_in(expr)))
         key = expr, tuple(map(id, held))
-        if key not in self._known:
-            self._known[key] = compute(), held
-        return self._known[key][0]
+        if key not in self._values:
+            self._values[key] = compute(), held
+        return self._values[key][0]
 
 
 def evaluate(expr: Expr, env: Env, memo: Memo | None = None, look: Look | None = None) -> Any:
@@ -130,8 +128,8 @@ def evaluate(expr: Expr, env: Env, memo: Memo | None = None, look: Look | None =
 
     ``env`` holds arrays for names and whole numbers for dimensions. A product around one ``inv`` is
     solved, never inverted, so that the closed convex extension holds (see ``matrix_functions.solve``).
-    Where only the diagonal of a product is asked for, only that is formed; a ``memo`` keeps it.
-    ``look`` is shown the value of every atom but of products.
+    Where only the diagonal of a product is needed, only that is formed; a ``memo`` keeps it.
+    ``look`` is called with the value of every atom except products.
 
     Raises
     ------
@@ -143,8 +141,8 @@ def evaluate(expr: Expr, env: Env, memo: Memo | None = None, look: Look | None =
 def evaluate_ball(expr: Expr, env: Env) -> Any:
     """The value with its error bound: a ball, or a Split or Level of balls.
 
-    Names count as exact, but for those that ``env`` has a ball of (``balls.BOUNDS``), or whose parts are
-    balls. ``env`` may hold what is nearly the polar factor of a nuclear norm (``ball_functions.GUESS``).
+    Names count as exact, except those for which ``env`` has a ball (``balls.BOUNDS``), or whose parts are
+    balls. ``env`` may hold an approximate polar factor for a nuclear norm (``ball_functions.GUESS``).
 
     Raises :class:`~mmopt.errors.ProgramError` for an atom without an error bound, which only prepares data.
     """
@@ -159,7 +157,7 @@ def _evaluated(numbers: Numbers, expr: Expr, env: Env, memo: Memo, look: Look | 
 
 
 def is_row(expr: Expr, env: Env) -> bool:
-    """Whether a vector expression lies: a slice ``W[j, :]``, the transpose of a column (as the rules say)."""
+    """Whether a vector expression is a row: ``W[j, :]``, or the transpose of a column (as in the rules)."""
     match expr:
         case Index(base=base, items=(None,)):
             return is_row(base, env)
@@ -176,21 +174,21 @@ def is_row(expr: Expr, env: Env) -> bool:
 
 
 def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice | Ints, ...]:
-    """What an index expression says of an array of a shape; OptionError for an entry that is not there."""
-    found: list[int | slice | Ints] = []
+    """The positions of an index expression in an array of a shape; OptionError for an entry beyond it."""
+    places: list[int | slice | Ints] = []
     for item, size in zip(expr.items, shape, strict=True):
         at = np.asarray(0.0 if item is None else evaluate(item, env))
         for beyond in at[(at < 0) | (at >= size)].ravel()[:1]:
             raise OptionError(f"an index is {beyond:g}, expected 0 to {size - 1}")
-        found.append(slice(None) if item is None else at.astype(int) if at.ndim else int(at))
-    return tuple(found)
+        places.append(slice(None) if item is None else at.astype(int) if at.ndim else int(at))
+    return tuple(places)
 
 
 @dataclass(frozen=True)
 class Points:
-    """The indices for which entries are asked for: a vector for each name, and their places.
+    """The indices for which entries are needed: a vector for each name, and their places.
 
-    ``shape`` is that of the array, ``places`` where each entry stands in it, row by row.
+    ``shape`` is that of the array, ``places`` the place of each entry in it, row by row.
     """
 
     indices: Mapping[str, Array]
@@ -235,7 +233,7 @@ HOLDS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class _Walk:
-    """Through the tree of an expression; a *term* is a factor of a product as the algebra keeps it."""
+    """A walk through the tree of an expression; a *term* is a factor of a product as the algebra keeps it."""
 
     numbers: Numbers
     algebra: Numbers | ByComponent
@@ -304,7 +302,7 @@ class _Walk:
         return self.algebra.product(*self.terms(expr))
 
     def diagonal(self, atom: str, product: Apply) -> Any:
-        """``diag`` or ``trace`` of a product, which is not formed where the algebra can do without."""
+        """``diag`` or ``trace`` of a product, which is not formed where the algebra can do without it."""
         terms = self.terms(product)
         entries = self.algebra.diagonal(*terms)
         if entries is None:
@@ -312,9 +310,9 @@ class _Walk:
         return self.algebra.of_diagonal(atom, entries)
 
     def terms(self, product: Apply) -> tuple[Any, Any, Any]:
-        """Both sides of a product, None for nothing, and the matrix between them whose inverse stands there.
+        """Both sides of a product, None for nothing, and the matrix whose inverse is between them.
 
-        Without an inverse, and with several, the matrix is None, and the sides are those that are written.
+        Without an inverse, and with several, the matrix is None, and the sides are the two of the text.
         """
         factors = chain(product)
         inverses = [f for f in factors if isinstance(f, Apply) and f.atom == "inv"]
@@ -334,7 +332,7 @@ class _Walk:
 
 # From the derivative of a number by a value to that number's derivatives by the chosen variables.
 Pull = Callable[[Any], dict[str, Array]]
-# One operation: its arguments' places, its value from theirs, and their derivatives from its own.
+# One operation: the places of its arguments, its value from theirs, and their derivatives from its.
 Forward = Callable[[Sequence[Any], float], Any]
 Backward = Callable[[Sequence[Any], Any, Any, float], Sequence[Any]]
 
@@ -353,7 +351,7 @@ class Tape:
     nodes: dict[int, tuple[Sequence[int], Forward, Backward]] = field(default_factory=dict)
     leaves: dict[str, int] = field(default_factory=dict)
     sample: list[Any] = field(default_factory=list)  # the values at the point of recording
-    known: dict[Expr, int] = field(default_factory=dict)
+    recorded: dict[Expr, int] = field(default_factory=dict)
     is_rough: bool = False  # whether an atom that is not smooth (abs, max, min) is on the tape
 
     def __post_init__(self) -> None:
@@ -361,7 +359,7 @@ class Tape:
             self.last = self.record(self.expr)
 
     def run(self, values: Mapping[str, Any], rounding: float = 0.0) -> tuple[Any, Pull]:
-        """The value at a point, and what gives its derivatives.
+        """The value at a point, and a function for its derivatives.
 
         ``rounding`` > 0 rounds abs, max and min off (see ``atom_gradients``), in the value too.
         """
@@ -393,9 +391,9 @@ class Tape:
     # -------------------------------------------------------------- recording
 
     def record(self, expr: Expr) -> int:
-        if expr not in self.known:
-            self.known[expr] = self.written(expr)
-        return self.known[expr]
+        if expr not in self.recorded:
+            self.recorded[expr] = self.written(expr)
+        return self.recorded[expr]
 
     def written(self, expr: Expr) -> int:
         if not names_in(expr) & set(self.wrt):
@@ -434,7 +432,7 @@ class Tape:
     def atom(self, name: str, arguments: Sequence[int], options: Mapping[str, int]) -> int:
         row = ATOMS[name]
         gradient, rounded = row.gradient, row.rounded
-        assert gradient is not None, name  # the check of smooth programs has seen to it
+        assert gradient is not None, name  # ensured by the check of smooth programs
         self.is_rough = self.is_rough or rounded is not None
 
         def forward(args: Sequence[Any], rounding: float) -> Any:
@@ -472,21 +470,21 @@ class Tape:
             return out
 
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
-            own = bar.flat[at.places]
+            pulled = bar.flat[at.places]
             if len(args) > 1:
-                return list(own)
-            return [own if np.ndim(args[0]) else np.sum(own)]
+                return list(pulled)
+            return [pulled if np.ndim(args[0]) else np.sum(pulled)]
 
         return self.add(each, forward, backward)
 
     def inside(self, indices: Mapping[str, Any], body: Expr) -> int:
-        """The body recorded with values for its indices, by which nothing outside is known."""
-        outside = self.env, self.known
-        self.env, self.known = {**self.env, **indices}, {}
+        """The body recorded with values for its indices; places recorded outside do not apply to it."""
+        outside = self.env, self.recorded
+        self.env, self.recorded = {**self.env, **indices}, {}
         try:
             return self.record(body)
         finally:
-            self.env, self.known = outside
+            self.env, self.recorded = outside
 
     def block(self, rows: Sequence[Sequence[Expr]]) -> int:
         lying = [[is_row(e, self.env) for e in row] for row in rows]

@@ -1,11 +1,9 @@
 """The number systems: plain or with error bounds, dense or by component.
 
-The two ways to compute with dense numbers: plainly, or with a proved error bound.
-
-The algebra of values that split into components: the same questions as of dense ones (see ``evaluator``).
-
-``diag`` of a level vector scales rows or columns, and of a product that only ``diag`` or ``trace`` asks for
-the diagonals of the parts are enough: a part may have as many rows as there are orbits of queries.
+Dense numbers are computed plainly, or with a proved error bound. The algebra of values that split into
+components has the same operations as that of dense values (see ``evaluator``). There ``diag`` of a level
+vector scales rows or columns; and where only ``diag`` or ``trace`` needs a product, the diagonals of its
+parts are enough: a part may have as many rows as there are orbits of queries.
 """
 
 from __future__ import annotations
@@ -45,10 +43,10 @@ from mmopt.numerics.split_arrays import Level, RootOfMeasure, Space, Split, Unli
 
 @dataclass(frozen=True)
 class Numbers:
-    """The algebra of dense values: how they are read, multiplied and solved, and what an atom does to them.
+    """The algebra of dense values: how they are read, multiplied and solved, and how atoms apply to them.
 
-    enter : what is looked at before a node of a tree is evaluated.
-    exact : an array, or a float, as it is given. named : what a name stands for.
+    enter : the check before a node of a tree is evaluated.
+    exact : an array, or a float, as it is given. named : the value of a name.
     form : of an atom. hints : options of that form that values hold.
     count : whole numbers that are held as floats, (k,).
     times : the product of two terms. whole : a term as a value.
@@ -85,7 +83,7 @@ class Numbers:
         return ATOMS[atom]
 
     def call(self, atom: str, *args: Any, **options: Any) -> Any:
-        """What the atom does to values."""
+        """The atom applied to values."""
         return self.form(ATOMS[atom])(*args, **options)
 
     def diagonal_matrix(self, value: Any) -> Any:
@@ -97,7 +95,7 @@ class Numbers:
         return self.times(left, right) if inverted is None else self.solved(left, inverted, right)
 
     def diagonal(self, left: Any, right: Any, inverted: Any = None) -> Any:
-        """The diagonal of the product, without that; None where a side is no matrix."""
+        """The diagonal of the product, which is not formed; None where a side is no matrix."""
         if any(side is None or len(np.shape(side)) != 2 for side in (left, right)):
             return None
         if inverted is None:
@@ -170,7 +168,7 @@ BALLS = Numbers(
     named=balls.named,
     form=_ball_form,
     hints=lambda atom, env: {"guess": env[atom.guess]} if atom.guess in env else {},
-    # Beyond 2^53 (cells of a large domain) a count was rounded when it became a float.
+    # Beyond 2^53 (cells of a large domain) a count is rounded when it becomes a float.
     count=lambda counts: Ball(counts, np.where(counts < 2.0**53, 0.0, balls.U * counts)),
     times=ball_inverse.times,
     whole=ball_inverse.whole,
@@ -190,18 +188,18 @@ BALLS = Numbers(
 
 
 def splits(env: Mapping[str, Any]) -> bool:
-    """Whether a name stands for a value that splits into components."""
+    """Whether a name has a value that splits into components."""
     return any(is_structured(value) for value in env.values())
 
 
 @dataclass(frozen=True)
 class ByComponent:
-    """Values that split, and dense ones beside them, over a number system."""
+    """The algebra of values that split, and of dense ones among them, over a number system."""
 
     numbers: Numbers
 
     def enter(self, expr: Expr) -> None:
-        """Raises ProgramError for what has no form by components; TimeLimitError as ``require_time``."""
+        """Raises ProgramError where there is no form by components; TimeLimitError as ``require_time``."""
         self.numbers.enter(expr)
         match expr:
             case Index(span=span) | Block(span=span) | Entries(span=span):
@@ -226,7 +224,7 @@ class ByComponent:
         return self.numbers.exact(value)
 
     def call(self, atom: str, *args: Any, **options: Any) -> Any:
-        """What the atom does to values: a Split, a Level or what it is densely.
+        """The atom applied to values: a Split, a Level or a dense value.
 
         Raises
         ------
@@ -299,7 +297,7 @@ class ByComponent:
 
     def diagonal(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The rows' space, the diagonals of the parts of a product, which are not formed, in one vector, and
-        the order of the parts there; None where a side does not split."""
+        the order of the parts in it; None where a side does not split."""
         if inverted is not None:
             left, right = self.whole(left), self.whole(right)
         if not (isinstance(left, Split) and isinstance(right, Split) and isinstance(inverted, Split | None)):
@@ -339,10 +337,10 @@ def _word(value: Any) -> str:
 
 
 def without_form(program: Program) -> str:
-    """What has no form by components, in words with its line; "" when all of it has one.
+    """The first part without a form by components, in words with its line; "" when every part has one.
 
-    Looked at is what a solve evaluates: lets, objective, constraints, repair, certificate and meaning. A line
-    that passes may still be refused where it is evaluated, for what its arguments turn out to be.
+    Checked are those that a solve evaluates: lets, objective, constraints, repair, certificate and meaning.
+    A line that passes may still be refused where it is evaluated, because of the values of its arguments.
     """
     for name, expr in _lines(program):
         if expr is None:
@@ -377,13 +375,13 @@ def _lines(program: Program) -> Iterator[tuple[str, Expr | None]]:
 
 
 def split_meaning(
-    meaning: Meaning, found: Split, env: Mapping[str, Any]
+    meaning: Meaning, value: Split, env: Mapping[str, Any]
 ) -> tuple[Split, Split | None, Split | None]:
-    """The strategy that a program means by a value; covariance and basis where it says those."""
+    """The strategy that a program means by a value; covariance and basis where it states those."""
     if meaning.kind == "strategy":
-        return found, None, None
+        return value, None, None
     basis: Split = env[meaning.basis]
-    covariance = Split(found.rows, found.columns, tuple(symmetric_part(part) for part in found.parts))
+    covariance = Split(value.rows, value.columns, tuple(symmetric_part(part) for part in value.parts))
     parts = tuple(_whitened(s, b) for s, b in zip(covariance.parts, basis.parts, strict=True))
     return Split(basis.rows, basis.columns, parts), covariance, basis
 

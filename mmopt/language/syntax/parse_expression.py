@@ -1,8 +1,6 @@
-"""Expressions: a white list of Python's grammar, and words of other languages.
+"""Expressions: Python's grammar through ``ast`` and a white list; nothing is ever executed.
 
-Names that atoms have in other languages, and what is written for them here.
-
-Expressions: Python's grammar through ``ast`` and a white list; nothing is ever executed.
+Names that atoms have in other languages are refused, with the name that they have here.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
 )
 
-# Names under which an atom is known elsewhere.
+# Names that an atom has in other languages.
 SYNONYMS = {
     "bmat": "[[A, B], [C, D]]",
     "det": "logdet(X): the logarithm of the determinant is concave, the determinant neither",
@@ -85,7 +83,7 @@ SYNONYMS = {
 LIBRARIES = ("cp", "cvxpy", "math", "np", "numpy", "scipy", "torch")
 
 
-# Operations inside each other. Every reading of a tree is recursive, with a few frames of Python for
+# Operations inside each other. Every walk through a tree is recursive, with a few frames of Python for
 # each level, and Python allows a thousand in all.
 MAX_NESTING = 100
 LARGEST = 1e300
@@ -108,14 +106,14 @@ COMPARED: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
-# Relations that no constraint has: why, and what to write.
+# Relations that no constraint may have: why, and what to write.
 REFUSED = {
     "<": ("describes a set that is not closed", "<="),
     ">": ("describes a set that is not closed", ">="),
     "=": ("is not a relation of a constraint", "=="),
     "!=": ("is not a relation of a constraint", "=="),
 }
-# What a call means by its arguments: the norm by the second, the larger of two where there are two.
+# The meaning of a call by its arguments: the norm by the second, the larger of two where there are two.
 NORMS = {"1": "norm 1", "2": "norm 2", "inf": "norm inf", "fro": "norm fro", "nuc": "nuclear"}
 LARGER = {"max": "entrywise max", "min": "entrywise min"}
 
@@ -292,7 +290,7 @@ class _Reader:
         return Apply(*self.arguments(name, node), self.span(node), tuple(options))
 
     def arguments(self, name: str, node: ast.Call) -> tuple[str, tuple[Expr, ...]]:
-        """The row that is called, by its name and its arguments, and what it takes."""
+        """The name of the row that is called, by name and arguments, and the arguments that it takes."""
         if name == "norm" and len(node.args) in (1, 2):
             kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
             if kind not in NORMS:
@@ -319,13 +317,15 @@ def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
 
 def parse_relation(text: Text) -> Relation:
     """Read ``left op right``."""
-    found = [token for token in text.outer if token.text in RELATIONS]
-    if not found:
+    relations = [token for token in text.outer if token.text in RELATIONS]
+    if not relations:
         text.fail("a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
-    op = found[0]
-    if len(found) > 1:
+    op = relations[0]
+    if len(relations) > 1:
         text.fail_at(
-            found[1], f"a second relation '{found[1].text}' in one constraint", "write two constraints"
+            relations[1],
+            f"a second relation '{relations[1].text}' in one constraint",
+            "write two constraints",
         )
     if op.text in REFUSED:
         why, better = REFUSED[op.text]
@@ -348,7 +348,7 @@ def parse_dim(text: Text) -> Dim:
 
 
 def parse_call(text: Text) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:
-    """Read ``solve(program, Q=…)``: the program's name, where it stands, and the named arguments."""
+    """Read ``solve(program, Q=…)``: the program's name, its span, and the named arguments."""
     reader = _Reader(text, FUNCTIONS)
     tree = reader.tree()
     if not isinstance(tree, ast.Call) or len(tree.args) != 1 or not isinstance(tree.args[0], ast.Name):

@@ -1,8 +1,6 @@
-"""Statements: declarations, assignments, constraints, steps.
+"""The statements inside a section: declarations, assignments, constraints, steps.
 
-The statements inside a section: declarations, assignments, constraints, steps.
-
-Constraints with a clause that says for which indices they hold.
+A constraint may have a clause with the indices for which it holds.
 """
 
 from __future__ import annotations
@@ -110,35 +108,35 @@ def is_declaration(text: Text) -> bool:
 
 
 def _parts(text: Text, start: int, end: int, depth: int = 0) -> list[Text]:
-    """What stands between the commas that are in no bracket, or in so many."""
+    """The parts between the commas inside ``depth`` brackets."""
     commas = [t for t in text.tokens if t.text == "," and t.depth == depth and start <= t.start < end]
     starts, ends = [start, *(t.end for t in commas)], [*(t.start for t in commas), end]
     return [text.cut(a, b, depth) for a, b in zip(starts, ends, strict=True)]
 
 
 def listed(text: Text) -> list[Text]:
-    """What stands between the commas of a text, where anything does."""
+    """The parts between the commas of a text; none of an empty one."""
     return [part for part in _parts(text, text.start, text.end) if part.text]
 
 
 def multipliers(text: Text) -> list[Multiplier]:
     """Declarations with ``from dual(name)`` or ``from expression``, separated by commas."""
-    found = []
+    out = []
     for part in listed(text):
         left, right = split_at(part, "from")
         declared = declaration(left)
         tokens = right.tokens if right is not None else ()
         words = [token.text for token in tokens]
         if right is None:
-            found.append(Multiplier(declared))
+            out.append(Multiplier(declared))
         elif words[:2] != ["dual", "("]:
-            found.append(Multiplier(declared, start=parse_expr(right)))
+            out.append(Multiplier(declared, start=parse_expr(right)))
         elif len(words) in (4, 9) and tokens[2].kind == "name":
             block = _diagonal_block(right, words[4:]) if len(words) == 9 else None
-            found.append(Multiplier(declared, plain(words[2]), right.at(tokens[2]), block=block))
+            out.append(Multiplier(declared, plain(words[2]), right.at(tokens[2]), block=block))
         else:
             right.fail("a multiplier starts from a constraint", "write: from dual(name)")
-    return found
+    return out
 
 
 def _diagonal_block(text: Text, words: list[str]) -> int:
@@ -273,27 +271,27 @@ def _loop(text: Text) -> Repeat:
 
 
 CONDITIONS = tuple(COMPARED.values())
-UNSAID = "?"  # begins the dimension of an index of which the clause does not say over what it runs
+UNSAID = "?"  # begins the dimension of an index whose range the clause does not state
 
 
 def family_constraint(text: Text) -> Constraint:
     """``name: left op right for j in m``, for one index or several, perhaps with a condition."""
     head, clause = split_at(text, "for")
     assert clause is not None  # else it is no family
-    found = constraint(head)
-    families, where = clause_of(clause, found.relation)
+    bare = constraint(head)
+    families, where = clause_of(clause, bare.relation)
     if len(families) == 1 and not where:
-        return replace(found, family=families[0])
-    relation = found.relation
+        return replace(bare, family=families[0])
+    relation = bare.relation
     left, right = (Entries(side, families, where, clause.place) for side in (relation.left, relation.right))
-    return replace(found, relation=replace(relation, left=left, right=right))
+    return replace(bare, relation=replace(relation, left=left, right=right))
 
 
 def clause_of(clause: Text, relation: Relation) -> tuple[tuple[Family, ...], tuple[Relation, ...]]:
     """``j in m``, ``i in n, j in m`` (or ``i in n for j in m``), ``i, j in n if |i - j| >= b``.
 
-    Or the condition alone: then the indices are the names by which the relation takes entries, over what is
-    declared of these.
+    Or the condition alone: then the indices are the names by which the relation takes entries, and run over
+    the declared dimensions.
     """
     runs, condition = split_at(clause, "if")
     if condition is None and "in" not in [t.text for t in clause.outer]:
@@ -333,12 +331,12 @@ def clause_of(clause: Text, relation: Relation) -> tuple[tuple[Family, ...], tup
 
 
 def _ranges(runs: Text) -> Iterator[Text]:
-    """What stands between commas, and after a further ``for``."""
+    """The ranges between commas, and after a further ``for``."""
     for part in listed(runs):
         rest: Text | None = part
         while rest is not None:
             one, rest = split_at(rest, "for")
-            if not one.text:  # no name, which is said of the whole
+            if not one.text:  # no name: the message is about the whole
                 yield part
                 break
             yield one
@@ -361,7 +359,7 @@ def _condition(text: Text) -> Relation:
 
 
 def with_dimensions(c: Constraint, declared: Mapping[str, Declaration], source: Source) -> Constraint:
-    """The constraint with the dimensions of which its clause does not say over what they run."""
+    """The constraint with the dimensions of the indices whose ranges its clause does not state."""
     left, right = c.relation.left, c.relation.right
     if not (isinstance(left, Entries) and isinstance(right, Entries)):
         return c

@@ -1,8 +1,6 @@
-"""A program: what its file says, as frozen data.
+"""A program: the content of its file, as frozen data, and how it is read.
 
-The section ``neighbours``: the set of tables that the guarantee of a program is for, in its words.
-
-A program: what its file says, as frozen data, and how it is read from there.
+The section ``neighbours`` names the set of tables that the guarantee of a program is for.
 """
 
 from __future__ import annotations
@@ -97,8 +95,8 @@ def neighbourhood(text: Text) -> Neighbourhood:
 
 
 SUFFIX = ".program"
-TYPED = "<program>"  # a text that is in no file
-# Tabs and line ends apart. Shown on a terminal they could do anything.
+TYPED = "<program>"  # a text from no file
+# All but tabs and line ends. Shown on a terminal they could do anything.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 T = TypeVar("T")
 
@@ -138,14 +136,14 @@ class Program(Displayed):
     spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
 
     def __repr__(self) -> str:
-        """Its name, and what it is about: the text is ``text``."""
-        objective: Expr | None = self.objective  # none of a procedure
+        """The name with the title, or the aim; the whole text is ``text``."""
+        objective: Expr | None = self.objective  # a procedure has none
         aim = f"{self.sense} {to_source(objective)}" if objective is not None else self.klass
         return f"Program({self.name}: {self.title or aim})"
 
     @property
     def multipliers(self) -> tuple[Multiplier, ...]:
-        """Those of its certificate."""
+        """The multipliers of its certificate."""
         return self.certificate.multipliers if self.certificate else ()
 
     @property
@@ -157,7 +155,7 @@ class Program(Displayed):
     def parse(text: str, file: str = TYPED) -> Program:
         """Read a program; :class:`~mmopt.errors.ProgramError` names line and column.
 
-        A text that is no file's may be indented as a whole; columns are counted without that.
+        A text from no file may be indented as a whole; columns are counted without that indent.
         """
         return _parsed(textwrap.dedent(text) if file == TYPED else text, file)
 
@@ -186,10 +184,10 @@ def _program_text(name: str | Path) -> tuple[str, str]:
         )
     if text.endswith(SUFFIX) or "/" in text or isinstance(name, Path):
         return _read(Path(text))
-    known = program_names()
-    if text not in known:
-        own = f"a program of your own is given by its path, ending in {SUFFIX}"
-        raise OptionError(f"there is no program '{text}'", hint=f"{suggest(text, known)} ({own})")
+    shipped = program_names()
+    if text not in shipped:
+        by_path = f"a program of your own is given by its path, ending in {SUFFIX}"
+        raise OptionError(f"there is no program '{text}'", hint=f"{suggest(text, shipped)} ({by_path})")
     return _read(programs_folder() / f"{text}{SUFFIX}")
 
 
@@ -231,10 +229,10 @@ def _parsed(text: str, file: str) -> Program:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     source = Source(file, tuple(lines))
     for number, line in enumerate(lines, 1):
-        if found := CONTROL.search(line):
-            message = f"the control character U+{ord(found.group()):04X} cannot stand in a program"
+        if control := CONTROL.search(line):
+            message = f"the control character U+{ord(control.group()):04X} cannot stand in a program"
             shown = Source(file, tuple(CONTROL.sub("?", line) for line in lines))
-            shown.fail(Span(number, found.start() + 1), message, "is this a text file?")
+            shown.fail(Span(number, control.start() + 1), message, "is this a text file?")
     sections = split_sections(source)
     if "program" not in sections:
         source.fail(Span(1, 1), "a program begins with its name", "write: program my_program")
@@ -265,11 +263,12 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         return with_dimensions(c, declared, source) if is_array else c
 
     says = one("class", lambda text: " ".join(text.text.split()), "")
-    klass = "closed form" if says == "closed form" else word("class", "convex")
-    if klass not in CLASSES:
+    class_name = "closed form" if says == "closed form" else word("class", "convex")
+    if class_name not in CLASSES:
         text = sections["class"].single()
         text.fail(
-            f"class '{klass}' is not one of those that this version solves", f"known: {', '.join(CLASSES)}"
+            f"class '{class_name}' is not one of those that this version solves",
+            f"known: {', '.join(CLASSES)}",
         )
     if word("language", "1") != "1":
         text = sections["language"].single()
@@ -284,12 +283,12 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     parameters, lets = each("parameter", assignment), each("let", assignment)
     declared = {a.name: a.declared for a in (*parameters, *lets) if a.declared}
     declared |= {d.name: d for d in (*givens, *choose)}
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": word("program"),
         "source": source,
         "title": one("title", string_value, ""),
         "cite": one("source", string_value, ""),
-        "klass": klass,
+        "klass": class_name,
         "formulation_of": word("formulation of"),
         "about": one("about", attrgetter("text"), ""),
         "proof": one("proof", attrgetter("text"), ""),
@@ -312,8 +311,8 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "bound": word("bound"),
         "spans": tuple((name, section.span) for name, section in sections.items()),
     }
-    check_sections(source, klass, sections)
-    return Program(**said)
+    check_sections(source, class_name, sections)
+    return Program(**fields)
 
 
 def _adoption(section: Section) -> Adoption:
@@ -352,12 +351,12 @@ def _meaning(source: Source, sections: dict[str, Section]) -> Meaning:
 
 
 def _certificate(section: Section) -> Certificate:
-    found: list[Multiplier] = []
+    listed: list[Multiplier] = []
     for position, text in enumerate(section.statements):
         if is_declaration(text):
-            found.extend(multipliers(text))
+            listed.extend(multipliers(text))
         elif position == len(section.statements) - 1:
-            return Certificate(tuple(found), parse_expr(text))
+            return Certificate(tuple(listed), parse_expr(text))
         else:
             text.fail("a certificate lists its multipliers, then one expression")
     section.source.fail(section.span, "a certificate ends with an expression, the bound")

@@ -1,4 +1,4 @@
-"""The sections of a program: which a class of programs has, and the statements in them, still unread."""
+"""The sections of a program: those that each class of programs has, and their statements, still unread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmopt.errors import suggest
 from mmopt.language.syntax.source_text import CLOSING, PAIRS, RELATIONS, Source, Text
 from mmopt.language.syntax.syntax_tree import Span
 
-# In the order in which a program is best read; a section may stand only once.
+# In the order in which a program is best read; a section may occur only once.
 SECTIONS = (
     "program",
     "title",
@@ -73,7 +73,7 @@ LONGER = "a longer statement goes on in open brackets, or in lines indented deep
 BEGINS = "the name of a section stands at the beginning of its line"
 PROSE = ("about", "proof")
 
-# What sections are called elsewhere.
+# Names that sections have in other languages.
 CALLED = {
     **dict.fromkeys(("s.t.", "st", "such", "constraints", "where", "with"), "subject to"),
     **dict.fromkeys(("variable", "variables", "var", "over"), "choose"),
@@ -82,8 +82,8 @@ CALLED = {
     "max": "maximize",
 }
 _NAME = re.compile(rf"(?:{'|'.join(SECTIONS)})(?=[\s:]|$)")
-# A string, a comment, or a bracket. A quote that is not closed takes the rest of its line along, and
-# the tokens complain about it.
+# A string, a comment, or a bracket. A quote that is not closed takes the rest of its line, and
+# reading the tokens refuses it.
 _PIECE = re.compile(r""""(?:[^"\\]|\\.)*(?:"|\\?$)|'(?:[^'\\]|\\.)*(?:'|\\?$)|#.*|[()\[\]{}]""")
 
 
@@ -114,10 +114,10 @@ class Section:
 
 def split_sections(source: Source) -> dict[str, Section]:
     """The sections by name, in the order of the text."""
-    found: dict[str, Section] = {}
+    sections: dict[str, Section] = {}
     parts: tuple[Text, ...]
     for name, span, column, lines in _headed(source):
-        if name in found:
+        if name in sections:
             source.fail(span, f"section '{name}' stands here a second time", "put both parts together")
         if name in PROSE:
             text = "\n".join(line.strip() for line in lines).strip()
@@ -125,12 +125,12 @@ def split_sections(source: Source) -> dict[str, Section]:
         else:
             bare = "\n".join(_without_comment(line) for line in lines)
             parts = statements(Text(source, bare, span.line, column))
-        found[name] = Section(name, source, parts, span)
-    return found
+        sections[name] = Section(name, source, parts, span)
+    return sections
 
 
 def _headed(source: Source) -> Iterator[tuple[str, Span, int, list[str]]]:
-    """The name of each section, where it stands, the column of what follows it, and its lines."""
+    """The name of each section, its span, the column of the text after it, and its lines."""
     current: tuple[str, Span, int, list[str]] | None = None
     for number, line in enumerate(source.lines, 1):
         bare = line.rstrip()
@@ -169,35 +169,35 @@ def _section_name(source: Source, number: int, line: str) -> str:
     source.fail(Span(number, 1, len(word)), f"there is no section '{word}'", hint)
 
 
-def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) -> None:
+def check_sections(source: Source, class_name: str, sections: Mapping[str, Section]) -> None:
     """Raise a :class:`~mmopt.errors.ProgramError` unless the sections are those of the class."""
 
     def lacks(*names: str) -> bool:
         return not any(name in sections and sections[name].statements for name in names)
 
-    chooses = klass not in ("closed form", "procedure")
-    either = "'minimize'" if klass == "smooth" else "'minimize' or 'maximize'"
+    chooses = class_name not in ("closed form", "procedure")
+    either = "'minimize'" if class_name == "smooth" else "'minimize' or 'maximize'"
     foreign = (
-        (name in sections, name, f"section '{name}' has no place in a program of class '{klass}'", hint)
-        for name, hint in FOREIGN[klass].items()
+        (name in sections, name, f"section '{name}' has no place in a program of class '{class_name}'", hint)
+        for name, hint in FOREIGN[class_name].items()
     )
-    # Whether it is wrong, where it is, the message, and what to do.
+    # Whether it is wrong, its section, the message, and what to do.
     mistakes = (
         *foreign,
         (
             chooses and lacks("minimize", "maximize"),
             "program",
-            f"a {klass} program needs {either}",
+            f"a {class_name} program needs {either}",
             "for example: minimize alpha",
         ),
         (
             chooses and lacks("choose"),
             "program",
-            f"a {klass} program needs 'choose'",
+            f"a {class_name} program needs 'choose'",
             "for example: choose X: psd[n, n]",
         ),
         (
-            klass == "procedure" and lacks("steps"),
+            class_name == "procedure" and lacks("steps"),
             "program",
             "a procedure needs 'steps'",
             "for example: weighting = solve(query_weighting)",
@@ -205,7 +205,7 @@ def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) 
         (
             not chooses and lacks("minimize"),
             "program",
-            f"a {klass} needs 'minimize'",
+            f"a {class_name} needs 'minimize'",
             "the error that its result is judged by",
         ),
         (
@@ -217,7 +217,7 @@ def check_sections(source: Source, klass: str, sections: Mapping[str, Section]) 
         (
             lacks("strategy", "covariance") and (not chooses or "from strategy" in sections),
             "program",
-            f"a {klass} program says what its solution means",
+            f"a {class_name} program says what its solution means",
             "write 'strategy' (factor(X) norm 2) or 'covariance' (Sigma on B)",
         ),
     )
@@ -231,7 +231,7 @@ def statements(text: Text) -> tuple[Text, ...]:
 
     A statement goes on while a bracket is open or the lines are indented deeper.
     """
-    found: list[Text] = []
+    out: list[Text] = []
     indent: str | None = None
     depth, began, end = 0, 0, text.start - 1
     for row, line in enumerate(text.text.split("\n")):
@@ -246,17 +246,17 @@ def statements(text: Text) -> tuple[Text, ...]:
             if depth <= 0 and not margin.startswith(indent) and not indent.startswith(margin):
                 span = Span(text.span(start, end).line, 1, len(margin))
                 text.source.fail(span, "this line mixes tabs and spaces", "indent with spaces only")
-            # What stands on the line of the section's name is a statement of its own.
+            # Text on the line of the section's name is a separate statement.
             deeper = began > 0 and margin.startswith(indent) and len(margin) > len(indent)
-        if found and (depth > 0 or deeper):
-            found[-1] = replace(found[-1], end=end)
-            found[-1].limit()
+        if out and (depth > 0 or deeper):
+            out[-1] = replace(out[-1], end=end)
+            out[-1].limit()
         else:
-            found.append(replace(text, start=start + len(margin), end=end))
+            out.append(replace(text, start=start + len(margin), end=end))
             depth, began = 0, row
         pieces = _PIECE.findall(line)
         depth = max(0, depth + sum((piece in PAIRS) - (piece in CLOSING) for piece in pieces))
-    return tuple(found)
+    return tuple(out)
 
 
 def _without_comment(line: str) -> str:

@@ -56,7 +56,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-# What comes along when a formula is copied from a paper or a word processor.
+# Characters that come with a formula copied from a paper or a word processor.
 LOOK_ALIKES = {
     "−": "-",
     "–": "-",
@@ -87,7 +87,7 @@ def plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """A whole program text and the name under which errors speak of it."""
+    """A whole program text and the name that it has in errors."""
 
     file: str
     lines: tuple[str, ...]
@@ -117,7 +117,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A statement without comments, perhaps over several lines, or a part of it: where each character stands.
+    """A statement without comments, perhaps over several lines, or a part of it, with its positions.
 
     The statement is read as tokens once; its parts have slices of the same tokens.
     """
@@ -225,7 +225,7 @@ def _tokens(text: Text) -> Iterator[Token]:
 
 
 def _strange(text: Text, token: Token) -> NoReturn:
-    """A character that no token begins with, or a name with one inside."""
+    """Refuse a character that no token begins with, or a name with one inside."""
     word = token.text
     inside = max((i for i in range(1, len(word)) if word[:i].isidentifier()), default=0)
     char = word[inside]
@@ -241,7 +241,7 @@ def _strange(text: Text, token: Token) -> NoReturn:
 
 
 def check_expression(text: Text) -> None:
-    """Refuse the first token that cannot stand where it does in an expression."""
+    """Refuse the first token that is not allowed at its place in an expression."""
     if not text.tokens:
         text.fail_at(None, "an expression is missing here")
     for previous, token in zip([None, *text.tokens], text.tokens, strict=False):
@@ -254,7 +254,7 @@ def check_expression(text: Text) -> None:
 
 
 def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tuple[bool, str, str]]:
-    """What may be wrong with a token after the previous one: whether it is, the message, what to do."""
+    """Possible mistakes of a token after the previous one: whether it is one, the message, what to do."""
     word, is_outer = token.text, token.depth == text.depth
     if not is_outer and _is_clause(text, token):  # of a sum over entries
         return
@@ -295,7 +295,7 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
 
 
 def _is_clause(text: Text, token: Token) -> bool:
-    """A word or a relation of ``for i in n if i != j``, which stands in round brackets."""
+    """Whether a token is a word or a relation of ``for i in n if i != j``, inside round brackets."""
     if token.text not in (*CLAUSE, *RELATIONS):
         return False
     before = [t for t in text.tokens if t.start < token.start]

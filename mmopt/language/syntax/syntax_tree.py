@@ -1,10 +1,8 @@
 """The syntax tree of a program, and its expressions written as text.
 
-The syntax tree of a program: frozen dataclasses, equal when they say the same thing.
-
-Positions do not take part in equality, so ``B[:, i]`` in two places of a file is one expression.
-
-An expression written as text, with brackets only where they are needed.
+The tree is of frozen dataclasses, equal when their meaning is the same: positions do not take part in
+equality, so ``B[:, i]`` in two places of a file is one expression. As text, an expression has brackets only
+where they are needed.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from mmopt.language.atoms.table_of_atoms import ATOMS
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a piece of a program stands: 1-based line and column, width in characters."""
+    """The place of a piece of a program: 1-based line and column, width in characters."""
 
     line: int
     column: int
@@ -107,7 +105,7 @@ class Declaration:
     sign: str = ""
     source: str = ""
     doc: str = field(default="", compare=False)
-    # Where the dimensions and the source stand, for messages about them.
+    # The places of the dimensions and the source, for messages about them.
     dim_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     source_span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -149,10 +147,10 @@ class SubProgram:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Steps done again and again.
+    """Steps that are repeated.
 
-    ``repeat`` at most so many times, or until a relation holds; ``alternate`` (``settles``) until the
-    objective of the last step that solves falls no more.
+    ``repeat``: at most so many times, or until a relation holds; ``alternate`` (``settles``): until the
+    objective of the last step that solves no longer falls.
     """
 
     times: Expr
@@ -167,7 +165,7 @@ Step = Assignment | SubProgram | Repeat
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the search of a smooth program starts: values by name; what has none is drawn at random."""
+    """Where the search of a smooth program starts: values by name; without one a variable is random."""
 
     name: str
     values: tuple[Assignment, ...]
@@ -197,7 +195,7 @@ class Multiplier:
 
     @property
     def key(self) -> str:
-        """Under which name a solution keeps its value."""
+        """The name under which a solution keeps its value."""
         if self.block is not None:
             return f"{self.dual_of}[{self.block}, {self.block}]"
         return self.dual_of or self.declaration.name
@@ -213,7 +211,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the solution stands for: a strategy with its norm, a covariance on a basis, or itself alone."""
+    """The meaning of the solution: a strategy with its norm, a covariance on a basis, or only itself."""
 
     kind: str  # "strategy", "covariance" or "none"
     expr: Expr
@@ -249,14 +247,14 @@ def mentions(expr: Expr, name: str) -> bool:
 
 
 def names_in(expr: Expr) -> set[str]:
-    """The names that occur in the expression, without the indices that it binds itself."""
+    """The names that occur in the expression, except the indices that it binds."""
     if isinstance(expr, Name):
         return {expr.id}
-    found = set[str]().union(*map(names_in, children(expr)))
+    names = set[str]().union(*map(names_in, children(expr)))
     if isinstance(expr, Entries):
-        found |= {name for f in expr.families for name in f.dim.symbols}
-        found -= {f.index for f in expr.families}
-    return found
+        names |= {name for f in expr.families for name in f.dim.symbols}
+        names -= {f.index for f in expr.families}
+    return names
 
 
 def constant(expr: Expr) -> float | None:
@@ -276,7 +274,7 @@ def constant(expr: Expr) -> float | None:
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """The tree with every node for which ``change`` gives a new one replaced, outermost first."""
+    """The tree where every node for which ``change`` gives a new one is replaced, outermost first."""
     new = change(expr)
     if new is not None:
         return new
@@ -322,7 +320,7 @@ CALL = ATOMS["abs"].binds
 
 
 def number_text(value: float) -> str:
-    """A number as one writes it; reading it gives the same float."""
+    """A number as people write it; reading it gives the same float."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
@@ -357,14 +355,14 @@ def _write(expr: Expr) -> tuple[str, int]:
 
 
 def _operands(name: str, args: tuple[Expr, ...]) -> list[str]:
-    """Operators group from the left, ``**`` from the right; its exponent may begin with a minus."""
-    own = ATOMS[name].binds
+    """Operands as text: most group from the left, ``**`` from the right; its exponent may have a minus."""
+    binds = ATOMS[name].binds
     if len(args) == 1:
-        return [_held(args[0], lambda b: b >= own)]
+        return [_held(args[0], lambda b: b >= binds)]
     if name == "pow":
         minus = ATOMS["neg"].binds
-        return [_held(args[0], lambda b: b > own), _held(args[1], lambda b: b >= own or b == minus)]
-    return [_held(args[0], lambda b: b >= own), _held(args[1], lambda b: b > own)]
+        return [_held(args[0], lambda b: b > binds), _held(args[1], lambda b: b >= binds or b == minus)]
+    return [_held(args[0], lambda b: b >= binds), _held(args[1], lambda b: b > binds)]
 
 
 def _held(expr: Expr, fits: Callable[[int], bool]) -> str:

@@ -51,9 +51,9 @@ def integer_product(left: Ints, right: Ints) -> Ints:
 
 
 def exactly(linear: Callable[[Any], Any], counts: Ints, bound: int) -> AnyInts:
-    """What a linear function makes of counts: int64, or Python integers where ``bound`` is 2^62 or more.
+    """A linear function of counts, exactly: int64, or Python integers where ``bound`` is 2^62 or more.
 
-    bound : on the sizes of results, and of what is on the way to them, below 2^90. Integers of 64 bits then
+    bound : on the sizes of results, and of all values on the way there, below 2^90. Integers of 64 bits then
     wrap and give results modulo 2^64; those of floating point are nearer to them than 2^62.
     """
     modular = np.asarray(linear(counts))
@@ -131,7 +131,7 @@ def largest_absolute_difference(matrix: Ints) -> int:
 def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
     """Square of the largest L1 or L2 norm by which neighbours (``over`` the workload) change ``matrix @ x``.
 
-    Exact; for a participation at least that, as ``participation_norm`` says.
+    Exact; for a participation an upper bound, see ``participation_norm``.
     """
     match neighbours.kind:
         case "add-remove" | "rows":
@@ -154,7 +154,7 @@ def _largest_squared_move(matrix: Ints, norm: int) -> int:
 
 
 def _squared_participation(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
-    """``numerics.outward`` on integers; where sums may reach 2^62 they are of quotients, rounded up."""
+    """``numerics.outward`` on integers; where sums may reach 2^62, of quotients, rounded up."""
     b, k = neighbours.separation, most_steps(matrix.shape[1], neighbours.separation, neighbours.at_most)
     ones = np.ones_like(matrix[:, :1])
     weights = np.abs(_gram(matrix)) if norm == 2 else _gram(np.abs(matrix), ones)[:, 0]
@@ -172,15 +172,15 @@ def _gram(left: Ints, right: Ints | None = None) -> Ints:
 
 
 def _is_small(matrix: Ints) -> bool:
-    """Whether ``_small_product`` takes it."""
+    """Whether ``_small_product`` takes the matrix."""
     return largest_entry(matrix) < 1 << 2 * _LIMB and matrix.shape[0] < 2**23
 
 
 def bound_by_column(squared: int, norm: int, neighbours: Neighbours, is_nonnegative: bool) -> int:
-    """The square of the sensitivity, or a bound on it, where no column is of more than ``squared`` norm.
+    """The square of the sensitivity, or a bound on it, where no column has more than this ``squared`` norm.
 
-    Exact for rows added or removed. Replaced: by the triangle inequality; for columns without negative
-    entries |a - b|² <= |a|² + |b|² in L2.
+    Exact for rows added or removed. For rows replaced, by the triangle inequality; for columns without
+    negative entries |a - b|² <= |a|² + |b|² in L2.
 
     Raises
     ------

@@ -1,17 +1,14 @@
-"""A strategy by component rounded to integers.
-
-One component in integers: what is measured of it, from counts by few attributes.
-
-On the part of an attribute that a component chooses, the cells' counts x are taken to integers: on an even
-or odd part by sums over orbits (1_O, 1_C - 1_σ(C)); on a rest by s e_v - 1_C for each value v of its classes
-C of size s. The latter are s rows for a space of s - 1 dimensions: their Gram matrix is s² times its
-projection, so noise on them tells as much as noise on an orthonormal basis times s, which has no integers.
-
-A strategy by component rounded to integers; nothing of it is a matrix over the cells.
+"""A strategy by component rounded to integers; none of it is a matrix over the cells.
 
 On each component the workload has an integer basis B (``symmetry.find_symmetries``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured there, as for a matrix
 (``integer_dense.py``), on every copy of the component. All components get the same noise.
+
+A component is measured from counts by few attributes. On the part of an attribute that it chooses, the
+counts x of the cells are mapped to integers: on an even or odd part by sums over orbits (1_O, 1_C - 1_σ(C));
+on a rest by s e_v - 1_C for each value v of its classes C of size s. The latter are s rows for a space of
+s - 1 dimensions: their Gram matrix is s² times its projection, so that with noise they are as good as an
+orthonormal basis times s, which has no integers.
 """
 
 from __future__ import annotations
@@ -77,13 +74,13 @@ class Component:
 
     @cached_property
     def axes(self) -> tuple[int, ...]:
-        """The attributes of which more is taken than the sum over all values."""
+        """The attributes of which the component has more than the sum over all values."""
         sums = [part.kind == "even" and part.dim == 1 for _, part in self._parts]
         return tuple(i for i, is_sum in enumerate(sums) if not is_sum)
 
     @cached_property
     def _maps(self) -> tuple[scipy.sparse.csr_array, ...]:
-        """Of the ``axes``."""
+        """The integer matrix of each of the ``axes``."""
         return tuple(_map(*self._parts[i]) for i in self.axes)
 
     @property
@@ -105,7 +102,7 @@ class Component:
     def rows(self) -> int:
         """Number of measured queries."""
         rests = [(a, a.orbit_of_class == part.labels[0]) for a, part in self._parts if part.kind == "rest"]
-        return len(self.matrix) * math.prod(int(a.class_sizes[own].sum()) for a, own in rests)
+        return len(self.matrix) * math.prod(int(a.class_sizes[classes].sum()) for a, classes in rests)
 
     @property
     def orbits(self) -> Ints:
@@ -114,7 +111,7 @@ class Component:
 
     @property
     def norms(self) -> Array:
-        """(kept,) the L2 length of each vector that the columns of ``matrix`` stand for."""
+        """(kept,) the L2 length of the vector of each column of ``matrix``."""
         alike = math.prod(float(a.sizes[part.labels[0]]) for a, part in self._parts if part.kind == "rest")
         return np.asarray(np.sqrt(self.joint.sizes[self.orbits] / alike))
 
@@ -142,13 +139,13 @@ class Component:
     def least_squares(self, noisy: Array, attributes: tuple[int, ...]) -> Array:
         """The sums, over all but these attributes, of the shortest x̂ (n,) that fits the answers best.
 
-        An array of the sizes of ``attributes``, or of 1 for those of which it is the same at all values. They
-        have all that are ``centred``; of no others the sums are zero.
+        An array of the sizes of ``attributes``, or of 1 for those where it is the same at all values. All
+        ``centred`` ones have to be among them: otherwise the sums are zero.
         """
         values = noisy.reshape(len(self.matrix), -1)
         sizes = [len(a.classes) for a in self.joint.attributes]
-        beside = set(range(len(sizes))).difference(attributes, self.axes)
-        often = float(math.prod(sizes[i] for i in beside))  # cells that are summed up, all alike
+        summed = set(range(len(sizes))).difference(attributes, self.axes)
+        often = float(math.prod(sizes[i] for i in summed))  # cells that are summed up, all alike
         norms = self.norms
         kept = pinv(self.matrix * norms) @ values
         kept *= (often / norms / math.prod(float(s) ** 2 for s in self.rest_sizes))[:, None]
@@ -165,7 +162,7 @@ class Component:
         return sorted(range(len(self._maps)), key=self._is_rest.__getitem__)
 
     def _split(self, tensor: Ints) -> Ints:
-        """Axes of sums first: (their product, that of the rests)."""
+        """The axes of sums first: (their product, that of the rests)."""
         return tensor.transpose(self._order()).reshape(self.joint.dim(self.chosen.key), -1)
 
     def _joined(self, matrix: Array) -> Array:
@@ -175,7 +172,7 @@ class Component:
 
 
 def _along(matrix: scipy.sparse.csr_array, tensor: Any, axis: int) -> Any:
-    """The matrix times the tensor along an axis, in the numbers that the tensor has."""
+    """The matrix times the tensor along an axis, in the number type of the tensor."""
     moved = np.moveaxis(tensor, axis, 0)
     product = matrix @ moved.reshape(moved.shape[0], -1)
     return np.moveaxis(np.asarray(product).reshape(matrix.shape[0], *moved.shape[1:]), 0, axis)
@@ -194,9 +191,9 @@ def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_
         return scipy.sparse.csr_array(member[first] - member[second])
     blocks = []
     for c in np.flatnonzero(attribute.orbit_of_class == part.labels[0]):
-        own = np.flatnonzero(attribute.classes == c)
-        block = np.zeros((len(own), n), dtype=np.int64)
-        block[:, own] = len(own) * np.eye(len(own), dtype=np.int64) - 1
+        members = np.flatnonzero(attribute.classes == c)
+        block = np.zeros((len(members), n), dtype=np.int64)
+        block[:, members] = len(members) * np.eye(len(members), dtype=np.int64) - 1
         blocks.append(block)
     return scipy.sparse.csr_array(np.vstack(blocks))
 
@@ -219,7 +216,7 @@ class IntegerComponents(OneNoise):
         return (Part(rows, self.squared_sensitivity, answer),)
 
     def squared_sensitivities(self) -> list[int]:
-        """The largest squared column norm; where rows are replaced a bound."""
+        """The largest squared column norm; a bound where rows are replaced."""
         return [_squared(self.components, self.neighbours)]
 
     @cached_property
@@ -237,7 +234,7 @@ class IntegerComponents(OneNoise):
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:
-        """Those of the components, where the workload is made of products."""
+        """The tables of the components, where the workload consists of products."""
         if self.workload.products is None:
             return None
         return maximal(component.axes for component in self.components)
@@ -254,7 +251,7 @@ class IntegerComponents(OneNoise):
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
         Up to ``MOST_HELD`` cells all from one estimate of the data vector; above, for the attributes of each
-        product from the components that tell of them.
+        product from the components that are centred over some of these.
 
         Raises
         ------
@@ -266,8 +263,8 @@ class IntegerComponents(OneNoise):
         shape, products = self.workload.domain.shape, self.workload.products
 
         def table(attributes: tuple[int, ...]) -> Array:
-            require_memory(own := tuple(shape[i] for i in attributes), "estimate of the data vector", HINT)
-            total = np.zeros(own)
+            require_memory(sizes := tuple(shape[i] for i in attributes), "estimate of the data vector", HINT)
+            total = np.zeros(sizes)
             for component, part in parts:
                 if component.centred.issubset(attributes):
                     total += component.least_squares(part, attributes)
@@ -275,14 +272,14 @@ class IntegerComponents(OneNoise):
 
         if products is None or self.workload.n <= MOST_HELD:
             return self.workload.answers(table(tuple(range(len(shape)))).ravel())
-        known = cache(table)
-        return np.concatenate([answers_of_product(product, known) for product in products])
+        cached = cache(table)
+        return np.concatenate([answers_of_product(product, cached) for product in products])
 
 
 def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:
-    """By component; up to ``MOST_CELLS`` cells as a matrix where that cannot be, or is cheaper.
+    """Round by component; up to ``MOST_CELLS`` cells as a matrix where that fails, or a matrix is cheaper.
 
-    By component columns are not compared, and queries need small integers. Errors as
+    By component, columns are not compared, and queries need small integers. Errors as
     ``round_components`` and ``round_dense``.
     """
     few = strategy.n <= MOST_CELLS
@@ -298,7 +295,7 @@ def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbou
 def round_components(
     strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerComponents:
-    """Round a strategy by component as the module says; errors as ``integer_dense.round_strategy``."""
+    """Round a strategy by component as described above; errors as ``integer_dense.round_strategy``."""
     if not strategy.supports(workload):
         raise unsupported()
     cells = strategy.cells
@@ -349,7 +346,7 @@ def _real(shell: Component, part: Array) -> Array:
 
 
 def _squared(components: Sequence[Component], neighbours: Neighbours) -> int:
-    """The exact largest squared norm of a column; where rows are replaced a bound."""
+    """The exact largest squared norm of a column; a bound where rows are replaced."""
     squares: dict[int, int] = {}  # by orbit of cells
     for component in components:
         for orbit, square in component.squared_norms():
@@ -360,13 +357,13 @@ def _squared(components: Sequence[Component], neighbours: Neighbours) -> int:
 
 def _largest_norm(shells: Sequence[Component], reals: Sequence[Array]) -> float:
     """The largest norm of a column before it is rounded."""
-    found: dict[int, float] = {}
+    squares: dict[int, float] = {}
     for shell, real in zip(shells, reals, strict=True):
         lengths = np.square(real @ shell.matrix).sum(axis=0)
         factor = math.prod(s * (s - 1) for s in shell.rest_sizes)
         for orbit, square in zip(shell.orbits, lengths, strict=True):
-            found[int(orbit)] = found.get(int(orbit), 0.0) + factor * float(square)
-    return math.sqrt(max(found.values()))
+            squares[int(orbit)] = squares.get(int(orbit), 0.0) + factor * float(square)
+    return math.sqrt(max(squares.values()))
 
 
 def _as_strategy(components: Sequence[Component], bits: int) -> ComponentStrategy:

@@ -1,23 +1,18 @@
-"""A dense strategy rounded to an integer matrix.
-
-From real rows to integers: what is kept of a strategy, its core rounded, and what must not be lost by it.
-
-Where both noises are Gaussian a rotation of A is as good as A (``integer_dense.py``); an L1 norm knows no
-rotations. With the cells merged that no query tells apart, A's mean over each class of cells is measured: an
-average of columns is never longer than the longest, and as estimates of the queries it is no worse, since
-(P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on what is constant on the classes. Rows that this makes
-multiples of each other are added up. Where these means are dependent, A = C B with an integer basis B of the
-workload's row space, and rint(2^bits C) B is measured. In both cases the integers span the workload's row
-space whenever their core has full column rank.
-
-A strategy rounded to an integer matrix, so that its answers and its sensitivity are exact.
+"""A dense strategy rounded to an integer matrix, so that its answers and its sensitivity are exact.
 
 Rounding A itself would move its row space when it is rank deficient. Instead, with an integer basis B
 (k, n) of the workload's row space and Sigma = B (AᵀA)⁺ Bᵀ the covariance of B x under A, the matrix
 rint(2^bits Sigma^(-1/2)) B is measured, or c Sigma^(-1/2) B where that is integer for some c. It is integer,
 its row space is the workload's whenever its k x k core has full rank, and before rounding it costs no more
-than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a least-squares estimate of B x uses no more than what A measured. That is
-for Gaussian noise; for Laplace noise the rows are kept (``integer_dense.py``).
+than A: Bᵀ Sigma⁻¹ B ⪯ AᵀA, because a least-squares estimate of B x uses no more than what A measured.
+
+That is for Gaussian noise, where a rotation of A is as good as A; for Laplace noise, as rotations change an
+L1 norm, the rows are kept. Cells that no query tells apart are merged, and A's mean over each class of cells
+is measured: an average of columns is never longer than the longest, and as estimates of the queries it is no
+worse, since (P AᵀA P)⁺ ⪯ P (AᵀA)⁺ P for the projection P on vectors that are constant on the classes. Rows
+that become multiples of each other are added up. Where these means are dependent, A = C B with an integer
+basis B of the workload's row space, and rint(2^bits C) B is measured. In both cases the integers span the
+workload's row space whenever their core has full column rank.
 """
 
 from __future__ import annotations
@@ -48,14 +43,14 @@ BIAS_LIMIT = 1e-6
 """Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
 
 WORTH_SAYING = 1.001
-"""Factor on the variance of a query by rounding, above which more bits are taken, or else it is said."""
+"""Factor on the variance of a query by rounding, above which more bits are taken, or it is reported."""
 
 COLUMN_BITS = (29, 42)
 """Column norms up to 2^29: squared differences stay below 2^62, answers below 2^60. Where that is not enough,
 up to 2^42: answers are Python integers, and noise, at an epsilon above 1e-4, stays below 2^62.
 """
 
-_SOLVED = 1e-7  # of the largest entry, what a solver may leave of one that is meant to be 0
+_SOLVED = 1e-7  # of the largest entry: the error of a solver on an entry that should be 0
 
 _SIZES_DIFFER = "the queries differ too much in size for 64-bit integers; scale the large ones down"
 _CLEAR = 1e-8  # singular values below this part of the largest are rounding errors of a dependency
@@ -80,21 +75,21 @@ def choose_bits(largest: float, most: int = COLUMN_BITS[0]) -> int:
 
 
 def closest(rounded: Callable[[int], MeasuredT], sizes: Sequence[int]) -> MeasuredT:
-    """A strategy rounded to the fewest of these bits that add next to nothing to a variance, or to the best.
+    """A strategy rounded to the fewest of these bits that add next to nothing to a variance, else the best.
 
     Errors as ``rounded`` at the most bits.
     """
-    found: list[MeasuredT] = []
+    tries: list[MeasuredT] = []
     for bits in sizes:
         try:
-            found.append(rounded(bits))
+            tries.append(rounded(bits))
         except (WorkloadError, TooLargeError):
-            if bits == sizes[-1] and not found:
+            if bits == sizes[-1] and not tries:
                 raise
         else:
-            if found[-1].loss <= WORTH_SAYING:
+            if tries[-1].loss <= WORTH_SAYING:
                 break
-    return min(found, key=lambda one: one.loss)
+    return min(tries, key=lambda one: one.loss)
 
 
 def common_step(values: Array, accuracy: float) -> float | None:
@@ -114,17 +109,17 @@ def common_step(values: Array, accuracy: float) -> float | None:
 
 
 def rounded_core(real: Array, length: float, most: int) -> tuple[Ints, int, float]:
-    """What is measured for a real core, its bits, and the noise on it over 2^bits at unit noise on the real.
+    """The integers measured for a real core, their bits, and their noise over 2^bits at unit noise on it.
 
-    A core that is integers times one number, as far as solvers are accurate, is measured as these integers:
+    A core that is a multiple of integers, to the accuracy of solvers, is measured as these integers:
     (integers, 0, one over the number). Any other is rint(2^bits core), of columns of this `length`, as
     ``choose_bits``.
     """
     step = common_step(real, _SOLVED)
     if step is not None:
-        own = rint(real / step)
-        if np.linalg.matrix_rank(own) == own.shape[1]:
-            return own, 0, float(np.abs(own).max() / np.abs(real).max())
+        integers = rint(real / step)
+        if np.linalg.matrix_rank(integers) == integers.shape[1]:
+            return integers, 0, float(np.abs(integers).max() / np.abs(real).max())
     bits = choose_bits(length, most)
     return rint(np.ldexp(real, bits)), bits, 1.0
 
@@ -153,7 +148,7 @@ def check_rank(core: Ints, bits: int) -> None:
 
 
 def loss_of(rounded: Array, unrounded: Array) -> float:
-    """The largest factor by which a variance grew; WorkloadError where a query is lost."""
+    """The largest growth of a variance, as a factor; WorkloadError where a query is lost."""
     loss = float(np.max(rounded / unrounded))
     if not math.isfinite(loss):
         raise WorkloadError("rounding the strategy to integers loses a query", hint=_SIZES_DIFFER)
@@ -161,7 +156,7 @@ def loss_of(rounded: Array, unrounded: Array) -> float:
 
 
 def divide_by_gcd(basis: Ints) -> Ints:
-    """Rows over their greatest common divisor: the same row space, more bits left for the core."""
+    """The rows over their greatest common divisor: the row space stays, and the core gets more bits."""
     divisors = np.gcd.reduce(basis, axis=1)
     return np.asarray(basis // np.maximum(divisors, 1)[:, None], dtype=np.int64)
 
@@ -179,7 +174,7 @@ def check_bias(wanted: Array, reached: Array) -> float:
 
 
 def unsupported() -> WorkloadError:
-    """The strategy does not determine all queries."""
+    """The error for a strategy that does not determine all queries."""
     return WorkloadError(
         "the strategy does not support the workload: some query is no combination of its rows",
         hint="solve the strategy for this workload",
@@ -188,10 +183,10 @@ def unsupported() -> WorkloadError:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """``real @ basis`` (p, n) has the strategy's rows, as far as the queries see them.
+    """``real @ basis`` (p, n): the strategy's rows, as far as the queries depend on them.
 
     real : (p, r), of full column rank. basis : (r, n) integers.
-    back : (n, r), queries = queries @ back @ basis. bias : largest error of that, of the largest entry.
+    back : (n, r), queries = queries @ back @ basis. bias : largest error of that, over the largest entry.
     """
 
     real: Array
@@ -209,7 +204,7 @@ def check_fit(strategy: Strategy, workload: Workload) -> None:
 
 
 def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
-    """The strategy's rows over an integer basis, as the module says.
+    """The strategy's rows over an integer basis, as described above.
 
     Raises
     ------
@@ -223,14 +218,14 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
     if np.linalg.matrix_rank(means, rtol=_CLEAR) == means.shape[1]:
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
         return Rows(means, basis, np.equal.outer(np.arange(workload.n), first).astype(np.float64), 0.0)
-    found = workload.integer_basis
-    if found is None:
+    integer_basis = workload.integer_basis
+    if integer_basis is None:
         raise WorkloadError(
             f"the strategy has fewer than {len(first)} dimensions, one for each cell or class of cells, and "
             "the queries have no integer basis",
             hint="write the queries with integers (multiply them by a common denominator)",
         )
-    basis = divide_by_gcd(found)
+    basis = divide_by_gcd(integer_basis)
     solved = np.linalg.lstsq(
         basis.T.astype(np.float64), np.hstack([workload.basis.T, strategy.matrix.T]), rcond=None
     )[0].T
@@ -252,22 +247,22 @@ def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:
 
 
 def _without_multiples(rows: Array, norm: int) -> Array:
-    """The rows, those that are positive multiples of another one added up, so that columns keep their norms.
+    """The rows, with positive multiples of each other added up, so that columns keep their norms.
 
-    One row (a + b) r tells more of r than a r and b r, with noise of the same scale.
+    One row (a + b) r measures r better than a r and b r do, with noise of the same scale.
     """
     kept = rows[rows.any(axis=1)]
     lengths = np.abs(kept).sum(axis=1)
     directions = kept / lengths[:, None]
-    found = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
-    sizes = np.bincount(found[2].ravel(), lengths**norm) ** (1 / norm)
-    order = np.argsort(found[1])
-    return rows if len(order) == len(kept) else directions[found[1][order]] * sizes[order, None]
+    distinct = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
+    sizes = np.bincount(distinct[2].ravel(), lengths**norm) ** (1 / norm)
+    order = np.argsort(distinct[1])
+    return rows if len(order) == len(kept) else directions[distinct[1][order]] * sizes[order, None]
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """R (m, k) with queries = R @ measured: ``left @ right``, of which the left factor may be implicit."""
+    """R (m, k) with queries = R @ measured: ``left @ right``, whose left factor may be implicit."""
 
     left: Implicit
     right: Array
@@ -287,7 +282,7 @@ class Reconstruction:
 
 
 def as_is(matrix: Array) -> Reconstruction:
-    """R as it is: the identity is on its left."""
+    """R unchanged: its left factor is the identity."""
     return Reconstruction(Identity(len(matrix)), frozen(matrix))
 
 
@@ -298,8 +293,8 @@ class IntegerStrategy(OneNoise):
     core : (k, r) int64; ``basis`` : (r, n) int64. For norm 2, r = k with an integer basis; otherwise
         ``basis`` is the identity and r = n. For norm 1, r <= k.
     matrix : (k, n) int64, their product.
-    bits : the core is rint(2^bits C) for a real C at unit noise; may be negative. Where c C is integer the
-        core is that, bits are 0, and unit noise is ``relative`` = c.
+    bits : the core is rint(2^bits C) for a real C at unit noise; may be negative. Where c C is integer, the
+        core is c C, bits are 0, and unit noise is ``relative`` = c.
     squared_sensitivity : by ``integer_arithmetic.squared_sensitivity``, in units of ``matrix``.
     reconstruction : R (m, k), unweighted queries = R @ matrix, up to ``bias``.
     bias : largest error of the rounded row space, in units of the queries' (or their basis') largest
@@ -332,7 +327,7 @@ class IntegerStrategy(OneNoise):
         return self.workload.integer_basis is None
 
     def squared_sensitivities(self) -> list[int]:
-        """That of the matrix."""
+        """The squared sensitivity of the matrix."""
         return [squared_sensitivity(self.matrix, self.norm, self.changes)]
 
     def answers(self, counts: Ints) -> AnyInts:
@@ -346,14 +341,14 @@ class IntegerStrategy(OneNoise):
 
 def round_dense(strategy: Strategy, workload: Workload, neighbours: Neighbours) -> IntegerStrategy:
     """Round a matrix for the noise of its norm; errors as ``round_strategy`` and ``round_rows``."""
-    own = round_rows if strategy.norm == 1 else round_strategy
-    return closest(lambda most: own(strategy, workload, neighbours, most), COLUMN_BITS)
+    rounding = round_rows if strategy.norm == 1 else round_strategy
+    return closest(lambda most: rounding(strategy, workload, neighbours, most), COLUMN_BITS)
 
 
 def round_strategy(
     strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
 ) -> IntegerStrategy:
-    """Round `strategy` for `workload` as the module says, to columns of up to 2^most.
+    """Round `strategy` for `workload` as described above, to columns of up to 2^most.
 
     Raises
     ------
@@ -377,8 +372,8 @@ def round_strategy(
         # The queries are those of x projected to workload.basis; both bases span the same space.
         change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
         bias = check_bias(workload.basis, change @ basis)
-        told = np.linalg.solve(core.T.astype(float), change.T).T
-        right = told if workload.rank == workload.n else workload.basis.T @ told
+        on_core = np.linalg.solve(core.T.astype(float), change.T).T
+        right = on_core if workload.rank == workload.n else workload.basis.T @ on_core
         reconstruction = Reconstruction(workload.implicit(weighted=False), right)
         matrix = integer_product(core, basis)
     else:
@@ -396,7 +391,7 @@ def round_strategy(
 def round_rows(
     strategy: Strategy, workload: Workload, neighbours: Neighbours = ADD_REMOVE, most: int = COLUMN_BITS[0]
 ) -> IntegerStrategy:
-    """Round a strategy of norm 1 as ``round_strategy`` does one of norm 2, for any rows.
+    """Round a strategy of norm 1, for any rows, as ``round_strategy`` does for norm 2.
 
     Raises
     ------
@@ -436,7 +431,7 @@ def _measured(
     reconstruction: Reconstruction,
     bias: float,
 ) -> IntegerStrategy:
-    """With what follows from ``integers`` (core, basis, matrix), ``scale`` (bits, relative) and R.
+    """The integer strategy of ``integers`` (core, basis, matrix), ``scale`` (bits, relative) and R.
 
     The loss of norm 1 is at equal privacy, as the sensitivity is not rounded down.
     """

@@ -1,16 +1,12 @@
-"""Products and unions of products, rounded factor by factor.
-
-A product of strategies rounded factor by factor, the factors in small integers.
-
-⊗ᵢ Aᵢ is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ. The bits of its entries go where rounding would cost
-most: every size of the integers is tried for each factor, and what it costs.
-
-Products of strategies side by side, rounded and measured by factors; one product is a union of one.
+"""Products and unions of products, rounded and measured factor by factor, in small integers.
 
 A part of the union, ⊗ᵢ Aᵢ with a share θ, is measured as ⊗ᵢ Kᵢ with integers Kᵢ ≈ cᵢ Aᵢ, and gets noise of
 Δ(K) / (Δ(A) θ) times the parameter of the release: shares are noise, and need no bits. The sensitivity of a
 part is the product of its factors' exact ones (where rows are replaced, at most twice that), and the costs
-of the parts add up.
+of the parts add up. One product is a union of one.
+
+The bits of the entries go where rounding would cost most: for each factor every size of the integers is
+tried, with its loss.
 """
 
 from __future__ import annotations
@@ -47,18 +43,18 @@ from mmopt.strategies import (
 from mmopt.workloads import Workload
 
 BITS = (30, 42)
-"""Of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
+"""Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
 
-_SMALL = 24  # cells, up to which every size of integers is tried, and not the powers of two alone
+_SMALL = 24  # cells, up to which every size of integers is tried, not only the powers of two
 _SIZES = 2**41
 _GOOD = 1e-9  # a loss that is not worth another bit
-_SPANNED = 1e-6  # of a direction, what the integers must keep to span it beyond float errors
+_SPANNED = 1e-6  # the part of a direction that the integers must keep to span it beyond float errors
 _KEPT = 500  # choices that are followed from factor to factor
 
 
 @dataclass(frozen=True, eq=False)
 class RoundedFactor:
-    """matrix : integers, about ``scale`` times the factor. loss : by what the worst variance grew, logarithm.
+    """matrix : integers, about ``scale`` times the factor. loss : logarithm of the worst growth of variance.
 
     bits : logarithm of the largest entry, to base 2. squared : exact squared sensitivity of the integers.
     """
@@ -77,25 +73,25 @@ def choices_of(part: ProductStrategy, workload: Workload) -> list[list[RoundedFa
     ------
     WorkloadError : as ``kept_rows``.
     """
-    asked = _asked(part, workload)
-    if asked is None:
+    spanning = _spanning_by_attribute(part, workload)
+    if spanning is None:
         return None
-    return [rounded_choices(f, w) for f, w in zip(part.factors, asked, strict=True)]
+    return [rounded_choices(f, w) for f, w in zip(part.factors, spanning, strict=True)]
 
 
-def _asked(part: ProductStrategy, workload: Workload) -> list[Workload] | None:
-    """By attribute, what spans the products that the part supports; None if there are none."""
+def _spanning_by_attribute(part: ProductStrategy, workload: Workload) -> list[Workload] | None:
+    """By attribute, rows that span the products that the part supports; None if there are none."""
     variances = part.variances(workload)
-    told = [
+    supported = [
         product
         for product, (_, rows) in zip(products_of(workload), workload.groups(), strict=True)
         if np.isfinite(variances[rows]).all()
     ]
-    if not told:
+    if not supported:
         return None
     return [
-        one_attribute([(factor, 1.0) for factor in dict.fromkeys(f.plain.spanning() for f in own)])
-        for own in zip(*(product.factors for product in told), strict=True)
+        one_attribute([(factor, 1.0) for factor in dict.fromkeys(f.plain.spanning() for f in factors)])
+        for factors in zip(*(product.factors for product in supported), strict=True)
     ]
 
 
@@ -125,7 +121,7 @@ def choices_by_size(
     sizes = [2**b for b in range(_SIZES.bit_length())]
     if strategy.n <= _SMALL:
         sizes = sorted({*sizes, *range(1, 65), *(3 * s for s in sizes), *(5 * s for s in sizes)})
-    found: list[RoundedFactor] = []
+    choices: list[RoundedFactor] = []
     for size in sizes:
         scale = size / largest
         core = rint(real * scale)
@@ -136,15 +132,15 @@ def choices_by_size(
         matrix = integer_product(core, basis)
         squared = squared_sensitivity(matrix, strategy.norm, ADD_REMOVE)
         loss = math.log(squared / (scale * strategy.sensitivity * least) ** 2)
-        if not found or loss < found[-1].loss:
-            found.append(RoundedFactor(matrix, scale, loss, math.log2(largest_entry(matrix)), squared))
+        if not choices or loss < choices[-1].loss:
+            choices.append(RoundedFactor(matrix, scale, loss, math.log2(largest_entry(matrix)), squared))
         if loss <= _GOOD:
             break
-    return found
+    return choices
 
 
 def _least_kept(core: Ints, triangle: Array) -> float:
-    """The least singular value of the core over the triangle T of the real rows: 0 where rank is lost.
+    """The least singular value σ of the core over the triangle T of the real rows: 0 where rank is lost.
 
     A query of coordinates c has the variance |c T⁻¹|² under the real rows, and at most 1 / σ² times that
     under the core.
@@ -159,16 +155,16 @@ def least_singular(matrix: Array) -> float:
 
 
 def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[RoundedFactor, ...]:
-    """One choice for each factor, of least loss together, with at most so many bits together.
+    """One choice for each factor, with the least total loss, and at most so many bits in total.
 
     Losses and bits of a product add up. WorkloadError if there are none.
     """
     chosen: list[tuple[float, float, tuple[RoundedFactor, ...]]] = [(0.0, 0.0, ())]
-    for own in factors:
+    for choices in factors:
         longer = [
             (used + new.bits, loss + new.loss, (*before, new))
             for used, loss, before in chosen
-            for new in own
+            for new in choices
             if used + new.bits <= bits
         ]
         chosen = []
@@ -182,7 +178,7 @@ def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[Ro
 
 
 def too_many(count: int, bits: float) -> WorkloadError:
-    """So many factors need more bits together."""
+    """The error for so many factors, which need more bits together."""
     return WorkloadError(
         f"the {count} factors of a product do not fit into {bits} bits together",
         hint="choose a template that is rounded less: --templates marginals",
@@ -191,7 +187,7 @@ def too_many(count: int, bits: float) -> WorkloadError:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegerFactors(InFactors):
-    """⊗ᵢ Kᵢ of every part.
+    """A union of products in integers: ⊗ᵢ Kᵢ for every part.
 
     factors : by part and attribute, (pᵢ, nᵢ) int64. relatives : the noise of each part over that of the
     release. squared : the squared sensitivity of each part, exact for rows that are added or removed.
@@ -206,13 +202,13 @@ class IntegerFactors(InFactors):
         """A part for every product."""
         return tuple(
             Part(
-                rows=math.prod(len(k) for k in own),
+                rows=math.prod(len(k) for k in factors),
                 squared_sensitivity=square,
-                largest_answer=math.prod(map(largest_entry, own)) * MAX_ROWS,
+                largest_answer=math.prod(map(largest_entry, factors)) * MAX_ROWS,
                 relative=relative,
-                is_one_count=self.neighbours.is_one_row and all(map(is_one_count, own)),
+                is_one_count=self.neighbours.is_one_row and all(map(is_one_count, factors)),
             )
-            for own, relative, square in zip(self.factors, self.relatives, self.squared, strict=True)
+            for factors, relative, square in zip(self.factors, self.relatives, self.squared, strict=True)
         )
 
     def squared_sensitivities(self) -> list[int]:
@@ -223,14 +219,14 @@ class IntegerFactors(InFactors):
     def hash(self) -> str:
         """sha256 (hex) of the factors and the relative noise of every part, in row-major order."""
         parts: list[str | Ints] = []
-        for own, relative in zip(self.factors, self.relatives, strict=True):
-            parts += [f"{relative!r} {[k.shape for k in own]}\n", *own]
+        for factors, relative in zip(self.factors, self.relatives, strict=True):
+            parts += [f"{relative!r} {[k.shape for k in factors]}\n", *factors]
         return digest(f"integer-factors 1 {len(self.factors)}\n", *parts)
 
     def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (rows,) for a data vector (n,), part by part."""
         parts = zip(self.factors, self.parts, strict=True)
-        return np.concatenate([exactly(partial(_product, own), counts, p.largest_answer) for own, p in parts])
+        return np.concatenate([exactly(partial(_product, k), counts, p.largest_answer) for k, p in parts])
 
     def strategy(self, deviations: Array) -> UnionStrategy:
         """The integers as a union, each part divided by its deviation."""
@@ -238,12 +234,12 @@ class IntegerFactors(InFactors):
 
     @cached_property
     def _products(self) -> tuple[ProductStrategy, ...]:
-        real = ([Strategy(k.astype(np.float64), self.norm) for k in own] for own in self.factors)
-        return tuple(ProductStrategy(tuple(own)) for own in real)
+        real = ([Strategy(k.astype(np.float64), self.norm) for k in factors] for factors in self.factors)
+        return tuple(ProductStrategy(tuple(factors)) for factors in real)
 
 
 def _product(factors: Sequence[Ints], counts: Array | Ints) -> Any:
-    """(⊗ᵢ Kᵢ) x, an axis at a time, what shrinks most first.
+    """(⊗ᵢ Kᵢ) x, an axis at a time, the one that shrinks most first.
 
     Entries and partial sums are at most the product of the factors' largest entries times the rows of data.
     """
@@ -254,16 +250,16 @@ def _product(factors: Sequence[Ints], counts: Array | Ints) -> Any:
 
 
 def _squared(factors: Sequence[Sequence[Ints]], norm: int, neighbours: Neighbours) -> list[int]:
-    """The squared sensitivity of each product: exact, or where rows are replaced a bound."""
-    added = [math.prod(squared_sensitivity(k, norm, ADD_REMOVE) for k in own) for own in factors]
-    signs = [all(k.min() >= 0 for k in own) for own in factors]
+    """The squared sensitivity of each product: exact, or a bound where rows are replaced."""
+    added = [math.prod(squared_sensitivity(k, norm, ADD_REMOVE) for k in part) for part in factors]
+    signs = [all(k.min() >= 0 for k in part) for part in factors]
     return [bound_by_column(a, norm, neighbours, sign) for a, sign in zip(added, signs, strict=True)]
 
 
 def round_union(
     strategy: ProductStrategy | UnionStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerFactors:
-    """Round as the module says.
+    """Round a product or a union as described above.
 
     Raises
     ------
@@ -275,29 +271,29 @@ def round_union(
     before = union.variances(workload)
     if not np.isfinite(before).all():
         raise unsupported()
-    own = [
+    by_part = [
         (choices_of(part, workload), share * part.sensitivity)
         for part, share in zip(union.parts, union.shares, strict=True)
     ]
-    known = [(choices, size) for choices, size in own if choices is not None]
+    supported = [(choices, size) for choices, size in by_part if choices is not None]
 
     def rounded(bits: int) -> IntegerFactors:
-        chosen = [best_choice(choices, bits) for choices, _ in known]
+        chosen = [best_choice(choices, bits) for choices, _ in supported]
         factors = tuple(tuple(one.matrix for one in part) for part in chosen)
-        # What is small in integers may need less noise for its sensitivity, or more: its part of the
-        # privacy stays what it was, and no other part pays for it.
+        # A part in small integers may need less noise for its sensitivity, or more: its share of the
+        # privacy stays the same, and no other part pays for it.
         grown = [math.sqrt(math.prod(one.squared for one in part)) for part in chosen]
         added = IntegerFactors(
             workload=workload,
             neighbours=ADD_REMOVE,
             norm=strategy.norm,
             factors=factors,
-            relatives=tuple(new / old for new, (_, old) in zip(grown, known, strict=True)),
+            relatives=tuple(new / old for new, (_, old) in zip(grown, supported, strict=True)),
             squared=tuple(_squared(factors, strategy.norm, ADD_REMOVE)),
         )
         growth = (added.sensitivity / union.sensitivity) ** 2
         return replace(added, loss=loss_of(added.variances * growth, before))
 
-    found = closest(rounded, BITS)
-    squared = tuple(_squared(found.factors, strategy.norm, neighbours))
-    return replace(found, squared=squared, neighbours=neighbours)
+    best = closest(rounded, BITS)
+    squared = tuple(_squared(best.factors, strategy.norm, neighbours))
+    return replace(best, squared=squared, neighbours=neighbours)

@@ -1,20 +1,15 @@
-"""A strategy on a row space rounded to integers.
-
-What the rows of a table add up to in the functions of sectors, as whole numbers, from tables of counts.
-
-Matrices of whole numbers on sectors of indicators: products with counts, and the longest column, proved.
-
-A row of data is a vector b' of indicators of classes, so that K b' is its column; of a component with rests
-it has, where its values are in their classes, K b' times s [x = v] - 1 for each value v of a class of s, of
-squared length s (s - 1) ‖K b'‖². The entries of KᵀK are whole numbers below 2⁶² in size; sums for them are
-taken modulo 2⁶⁴, which is exact. The squared length is then a sum of tables over few attributes; its largest
-value is proved, and since it is a whole number, what was proved is rounded down.
-
-A strategy on a row space rounded to integers; answered from marginals, never from the cells.
+"""A strategy on a row space rounded to integers; answered from marginals, never from the cells.
 
 A row of data has indicators b' = Π [xᵢ = vᵢ], vᵢ >= 1, of the values of few attributes, and the strategy is
 A = C U b' with the change U of functions; rint(2^bits C U) b' is measured. Indicators are whole numbers and a
-basis of the same space: nothing is lost but what rounding adds to variances, and estimates have no bias.
+basis of the same space: rounding only adds to variances, and estimates have no bias. The sums of b' over the
+rows of a table are whole numbers, from tables of counts.
+
+A row of data is a vector b' of indicators of classes, so that K b' is its column. In a component with rests,
+where its values are in their classes, the column is K b' times s [x = v] - 1 for each value v of a class of
+s, of squared length s (s - 1) ‖K b'‖². The entries of KᵀK are whole numbers below 2⁶² in size; sums for them
+are taken modulo 2⁶⁴, which is exact. The squared length is then a sum of tables over few attributes; an upper
+bound on its largest value is proved, and since that value is a whole number, the bound is rounded down.
 """
 
 from __future__ import annotations
@@ -50,28 +45,28 @@ from mmopt.workloads import Workload
 def sums_of(layout: SectorLayout, rests: Rests, tables: CountedTables) -> Ints:
     """(r, Π s) sums over the rows of the indicators of a layout's sectors times s [x = v] - [x in the class].
 
-    The latter for every value v of the class, of s values, of each of ``rests``, in row-major order.
+    The latter are for every value v of the class, of s values, of each of ``rests``, in row-major order.
     """
     members = {i: np.flatnonzero(layout.labels[i] == o) for i, o in rests}
     copies = math.prod(map(len, members.values()))
-    found = np.empty((layout.size, copies), dtype=np.int64)
+    sums = np.empty((layout.size, copies), dtype=np.int64)
     for one in layout.sets:
         attributes = tuple(sorted({*one, *members}))
         table = np.asarray(tables.of(attributes), dtype=np.int64)
         for axis, i in enumerate(attributes):
             if i in members:
-                own = table.take(members[i], axis)
-                table = len(members[i]) * own - own.sum(axis=axis, keepdims=True)
+                inside = table.take(members[i], axis)
+                table = len(members[i]) * inside - inside.sum(axis=axis, keepdims=True)
             else:
                 table = _by_class(table, layout.labels[i], axis)
         order = [attributes.index(i) for i in (*one, *members)]
-        start, own = layout.starts[one], np.transpose(table, order).reshape(-1, copies)
-        found[start : start + len(own)] = own
-    return found
+        start, block = layout.starts[one], np.transpose(table, order).reshape(-1, copies)
+        sums[start : start + len(block)] = block
+    return sums
 
 
 def _by_class(table: Ints, label: Ints, axis: int) -> Ints:
-    """Counts by the classes of an axis, but the first."""
+    """Counts by the classes of an axis, without the first class."""
     count = int(label.max()) + 1
     if count < len(label):
         merged = np.zeros((count, *np.delete(table.shape, axis)), dtype=np.int64)
@@ -84,9 +79,9 @@ def _by_class(table: Ints, label: Ints, axis: int) -> Ints:
 SECONDS = 60.0
 """Time for ruling out cells, beyond which the largest bound that is still open counts."""
 
-_FEW = 2**27  # entries of K on all cells, up to which columns are looked at one by one
+_FEW = 2**27  # entries of K on all cells, up to which columns are computed one by one
 _AT_A_TIME = 2**22  # entries of K on some of them
-_LIMIT = 2.0**61  # squared columns of K, as floats: far below 2⁶³ whatever they are rounded by
+_LIMIT = 2.0**61  # squared columns of K, as floats: far below 2⁶³ however they are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +104,12 @@ class IntegerPart:
 
     @property
     def weight(self) -> int:
-        """The squared length of what the rests have at a value, Π s (s - 1)."""
+        """The squared length of the factors of the rests at a value, Π s (s - 1)."""
         return math.prod(s * (s - 1) for s in self.sizes)
 
     @property
     def real(self) -> RestComponent:
-        """The same in floating point."""
+        """The component in floating point."""
         scale = float(math.prod(self.sizes))
         return RestComponent(self.rests, self.layout, scale * self.matrix.astype(np.float64))
 
@@ -127,10 +122,10 @@ class IntegerPart:
         columns = integer_product(self.matrix, np.rint(self.layout.values(cells)).astype(np.int64))
         real = columns.astype(np.float64)
         _check(self.weight * np.einsum("ij,ij->j", real, real))
-        found = self.weight * np.einsum("ij,ij->j", columns, columns)
+        squares = self.weight * np.einsum("ij,ij->j", columns, columns)
         for i, o in self.rests:
-            found = found * (self.layout.labels[i][cells[:, i]] == o)
-        return np.asarray(found, dtype=np.int64)
+            squares = squares * (self.layout.labels[i][cells[:, i]] == o)
+        return np.asarray(squares, dtype=np.int64)
 
     @cached_property
     def gram(self) -> Ints:
@@ -145,14 +140,14 @@ class IntegerPart:
     def add_to(self, tables: dict[tuple[int, ...], Array]) -> tuple[int, float]:
         """Add the squared length to tables over classes; the number of terms, and a bound on their sum."""
         sets, starts, fixed = self.layout.sets, self.layout.starts, dict(self.rests)
-        shape = [own.shape[1] for own in self.layout.functions]
+        shape = [functions.shape[1] for functions in self.layout.functions]
         count, size = 0, 0.0
         for at, one in enumerate(sets):
             for other in sets[at:]:
-                counts = [[shape[i] - 1 for i in own] for own in (one, other)]
+                counts = [[shape[i] - 1 for i in sector] for sector in (one, other)]
                 rows, columns = (
-                    slice(starts[own], starts[own] + math.prod(c))
-                    for own, c in zip((one, other), counts, strict=True)
+                    slice(starts[sector], starts[sector] + math.prod(c))
+                    for sector, c in zip((one, other), counts, strict=True)
                 )
                 often = self.weight * (1.0 if one == other else 2.0)
                 block = often * self.gram[rows, columns].astype(np.float64).reshape([*counts[0], *counts[1]])
@@ -169,7 +164,7 @@ class IntegerPart:
 
 @dataclass(frozen=True, eq=False)
 class IntegerCore:
-    """K on the functions of layouts of indicators. parts : the components, that without rests first.
+    """K on the functions of layouts of indicators. parts : the components, the one without rests first.
 
     Raises
     ------
@@ -198,11 +193,11 @@ class IntegerCore:
 
     @cached_property
     def largest_square(self) -> int:
-        """At least the largest squared length of a column over all cells; proved.
+        """A proved upper bound on the largest squared length of a column over all cells.
 
-        Of few cells exact, else from tables over the attributes of two sectors.
+        Exact for few cells, else from tables over the attributes of two sectors.
         """
-        shape = [own.shape[1] for own in self.layout.functions]
+        shape = [functions.shape[1] for functions in self.layout.functions]
         if sum(len(part.matrix) for part in self.parts) * math.prod(shape) <= _FEW:
             return max(
                 int(np.sum([part.squares(cells) for part in self.parts], axis=0).max())
@@ -222,9 +217,9 @@ class IntegerCore:
         tables: dict[tuple[int, ...], Array] = {}
         count, size = 0, 0.0
         for part in self.parts:
-            terms, own = part.add_to(tables)
-            count, size = count + terms, size + own
-        # Every number is rounded twice, and meets at most as many sums as there are terms.
+            terms, bound = part.add_to(tables)
+            count, size = count + terms, size + bound
+        # Every number is rounded twice, and is in at most as many sums as there are terms.
         return largest_of_tables(tuple(shape), tables, 1.01 * (count + 8) * EPS * size, SECONDS)
 
 
@@ -252,7 +247,7 @@ class IntegerSectors(OneNoise):
         return (Part(rows, self.squared_sensitivity, self.core.largest_answer * MAX_ROWS),)
 
     def squared_sensitivities(self) -> list[int]:
-        """A proved bound on the largest squared column norm, and for other neighbours one that it implies."""
+        """A proved bound on the largest squared column norm, and for other neighbours the one it implies."""
         return [_squared(self.core, self.neighbours)]
 
     @cached_property
@@ -284,7 +279,7 @@ class IntegerSectors(OneNoise):
 
 
 def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neighbours) -> IntegerSectors:
-    """Round a strategy on a row space as the module says.
+    """Round a strategy on a row space as described above.
 
     Raises
     ------
@@ -314,12 +309,12 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
 
 
 def _core(strategy: SectorStrategy, bits: int) -> IntegerCore:
-    """rint(2^bits C U), of rests over the numbers of their values."""
+    """rint(2^bits C U), for rests divided by the numbers of their values."""
     parts = []
     for one in strategy.components:
-        own = one.layout.indicators()
-        real = strategy.scale / math.prod(one.sizes) * (one.core @ change_of_functions(one.layout, own))
-        parts.append(IntegerPart(one.rests, own, rint(np.ldexp(real, bits))))
+        layout = one.layout.indicators()
+        real = strategy.scale / math.prod(one.sizes) * (one.core @ change_of_functions(one.layout, layout))
+        parts.append(IntegerPart(one.rests, layout, rint(np.ldexp(real, bits))))
     return IntegerCore(tuple(parts))
 
 

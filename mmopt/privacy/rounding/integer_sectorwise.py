@@ -1,12 +1,11 @@
 """Sets of attributes and marginals, measured as counts in integers.
 
-Sets of attributes measured one by one, their attributes' matrices rounded to integers.
+The sets are measured one by one, with the matrices of their attributes rounded to integers. Every set
+measures the same integers K_i ≈ c_i A_i of an attribute, so that these are a strategy of the same form:
+estimates have no bias and variances stay in closed form. Weights are noise, and need no bits; all bits of a
+set go where rounding costs most. Its squared sensitivity is the product of its attributes' exact ones.
 
-Every set measures the same integers K_i ≈ c_i A_i of an attribute, so that these are a strategy of the same
-form: estimates have no bias and variances stay in closed form. Weights are noise, and need no bits; all bits
-of a set go where rounding costs most. Its squared sensitivity is the product of its attributes' exact ones.
-
-Marginals measured as counts: integers as they are, each marginal with noise of its own.
+Marginals are counts: integers without rounding, each marginal with different noise.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ from mmopt.workloads import Workload
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegerSectorwise(InFactors):
-    """⊗ K_i of every set.
+    """Sets of attributes in integers: ⊗ K_i for every set.
 
     matrices : K_i (p_i, n_i) int64 by attribute. sets : of attributes. relatives : the noise of each set over
     that of the release.
@@ -81,12 +80,12 @@ class IntegerSectorwise(InFactors):
         )
 
     def squared_sensitivities(self) -> list[int]:
-        """One for each set, from its attributes' integers; for replaced rows a bound."""
-        own = [squared_sensitivity(k, self.norm, ADD_REMOVE) for k in self.matrices]
+        """One for each set, from its attributes' integers; a bound for replaced rows."""
+        squares = [squared_sensitivity(k, self.norm, ADD_REMOVE) for k in self.matrices]
         signs = [not k.size or int(k.min()) >= 0 for k in self.matrices]
         return [
             bound_by_column(
-                math.prod(own[i] for i in one), self.norm, self.neighbours, all(signs[i] for i in one)
+                math.prod(squares[i] for i in one), self.norm, self.neighbours, all(signs[i] for i in one)
             )
             for one in self.sets
         ]
@@ -140,7 +139,7 @@ class IntegerSectorwise(InFactors):
 def round_sectorwise(
     strategy: SectorwiseStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerSectorwise:
-    """Round as the module says.
+    """Round sets of attributes as described above.
 
     Raises
     ------
@@ -151,8 +150,8 @@ def round_sectorwise(
     before = strategy.variances(workload)
     if not np.isfinite(before).all():
         raise unsupported()
-    own = cache(_choices)
-    choices = [own(a.tobytes(), a.shape, strategy.norm) for a in strategy.matrices]
+    cached = cache(_choices)
+    choices = [cached(a.tobytes(), a.shape, strategy.norm) for a in strategy.matrices]
 
     def rounded(bits: int) -> IntegerSectorwise:
         matrices = _fitting(choices, strategy.sets, bits)
@@ -171,7 +170,7 @@ def round_sectorwise(
 
 
 def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedFactor]:
-    """An attribute's matrix in integers, as ``rounded_choices``: what counts is how it varies."""
+    """An attribute's matrix in integers, as ``rounded_choices``: only its variation counts."""
     matrix = np.frombuffer(entries).reshape(shape)
     if not len(matrix):
         return [RoundedFactor(matrix.astype(np.int64), 1.0, 0.0, 0.0, 0)]
@@ -185,16 +184,16 @@ def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedF
 def _fitting(
     choices: Sequence[list[RoundedFactor]], sets: Sequence[tuple[int, ...]], bits: int
 ) -> tuple[Ints, ...]:
-    """The integers of each attribute, of the least loss up to which those of every set have so many bits."""
+    """The integers of each attribute: of the least loss at which those of every set fit so many bits."""
 
     def within(loss: float) -> list[RoundedFactor]:
-        return [next((one for one in own if one.loss <= loss), own[-1]) for own in choices]
+        return [next((one for one in options if one.loss <= loss), options[-1]) for options in choices]
 
     def fits(loss: float) -> bool:
         chosen = within(loss)
         return all(sum(chosen[i].bits for i in one) <= bits for one in sets)
 
-    losses = sorted(one.loss for own in choices for one in own)
+    losses = sorted(one.loss for options in choices for one in options)
     at = bisect_left(losses, True, key=fits) if all(choices) else len(losses)
     if at == len(losses):
         raise too_many(max(map(len, sets)), bits)
@@ -202,7 +201,7 @@ def _fitting(
 
 
 def _relatives(strategy: SectorwiseStrategy, matrices: Sequence[Ints]) -> tuple[float, ...]:
-    """Noise with which each set takes the part of the privacy that it had before."""
+    """The noise at which each set keeps its share of the privacy."""
     norm = strategy.norm
     after = [math.sqrt(squared_sensitivity(k, norm, ADD_REMOVE)) for k in matrices]
     before = [float(np.linalg.norm(a, ord=norm, axis=0).max()) if len(a) else 0.0 for a in strategy.matrices]
@@ -213,17 +212,17 @@ def _relatives(strategy: SectorwiseStrategy, matrices: Sequence[Ints]) -> tuple[
     )
 
 
-# Of the largest. Estimates of cells hold all noise, and rounding of the larger one stays in them: with this
-# 1e-7 of a count was measured beside a standard error of 2, with 1e-15 more than the standard error.
+# Over the largest. Estimates of cells contain all noise, and the rounding errors of the larger one: with this
+# limit 1e-7 of a count was measured at a standard error of 2, with 1e-15 more than the standard error.
 _LEAST_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegerMarginals(InFactors):
-    """The marginals of positive weight.
+    """The marginals of positive weight, in integers.
 
-    A row of data is one count in every marginal; a replaced one may move in it, unless it has one cell only;
-    θ_S is its noise, 1 / θ_S.
+    A row of data is one count in every marginal; a replaced one may move in it, unless it has only one cell.
+    The weight θ_S is its noise, 1 / θ_S.
     """
 
     sizes: tuple[int, ...]
@@ -231,13 +230,13 @@ class IntegerMarginals(InFactors):
 
     @property
     def masks(self) -> list[int]:
-        """The sets of attributes that are measured, as ``MarginalStrategy``'s."""
+        """The sets of attributes that are measured, as bit masks like those of ``MarginalStrategy``."""
         return [int(mask) for mask in np.flatnonzero(self.weights > 0)]
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """A part for every marginal."""
-        # Of a marginal of one cell a replaced row changes nothing, unless rows may be dropped.
+        # A replaced row does not change a marginal of one cell, unless rows may be dropped.
         moved = bound_by_column(1, self.norm, self.neighbours, is_nonnegative=True)
         alone = moved if self.neighbours.times else int(self.changes.may_drop)
         return tuple(
@@ -252,7 +251,7 @@ class IntegerMarginals(InFactors):
         )
 
     def squared_sensitivities(self) -> list[int]:
-        """Those of ``parts``: counts hold nothing else."""
+        """The squared sensitivities of ``parts``: nothing else is in counts."""
         return [part.squared_sensitivity for part in self.parts]
 
     @cached_property
@@ -275,7 +274,7 @@ class IntegerMarginals(InFactors):
         return np.concatenate([tables.of(attributes).ravel() for attributes in self.tables])
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
-        """Least-squares estimates (m,), by the subspaces that each query is on; never the data vector."""
+        """Least-squares estimates (m,), from the subspaces of each query; never the data vector."""
         scales = self._relatives if deviations is None else deviations
         scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
         return self.strategy(scales).answered(self.workload, scaled)

@@ -1,10 +1,8 @@
 """The protocol of integer strategies, and the tables of counts that they read.
 
-Counts of rows by tables over few attributes: all that some integer strategies need of the data.
-
-Over 10^20 cells there is no data vector, but the table of any two of its attributes is small.
-
-The protocol of an integer strategy, and what follows where all rows get one noise, or it is in factors.
+Two bases of integer strategies follow it: all rows get the same noise, or the strategy is in factors. Some
+strategies need of the data only counts of rows by tables over few attributes: over 10^20 cells there is no
+data vector, but the table of any two attributes is small.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ class CountedTables(Protocol):
         """Cells of each attribute of the domain."""
 
     def of(self, attributes: tuple[int, ...]) -> Ints:
-        """The rows in each cell of these attributes, of their sizes; () is the number of rows counted.
+        """Rows in each cell of these attributes, of their sizes; for () the number of rows counted.
 
         attributes : their places in the domain, ascending. An Error where they were not counted together.
         """
@@ -58,17 +56,17 @@ class WholeTable:
 
 def maximal(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """The sets of attributes that are inside no other, each ascending, larger ones first."""
-    found: list[int] = []
-    held: dict[int, list[int]] = {}  # by attribute: those of ``found`` that have it
-    ordered = sorted({tuple(sorted(own)) for own in sets}, key=lambda own: (-len(own), own))
-    for own in ordered:
-        mask = sum(1 << i for i in own)
-        around = found if not own else min((held.get(i, []) for i in own), key=len)
+    masks: list[int] = []
+    held: dict[int, list[int]] = {}  # by attribute: the ``masks`` that have it
+    ordered = sorted({tuple(sorted(one)) for one in sets}, key=lambda one: (-len(one), one))
+    for attributes in ordered:
+        mask = sum(1 << i for i in attributes)
+        around = masks if not attributes else min((held.get(i, []) for i in attributes), key=len)
         if not any(mask & other == mask for other in around):
-            found.append(mask)
-            for i in own:
+            masks.append(mask)
+            for i in attributes:
                 held.setdefault(i, []).append(mask)
-    return tuple(tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in found)
+    return tuple(tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in masks)
 
 
 MAX_ROWS = 2**31
@@ -95,13 +93,13 @@ class Part:
 class Measured(ABC):
     """An integer matrix (rows, n) that is measured, and the way back to the queries, in any form.
 
-    neighbours : what the sensitivity refers to. norm : 1 for Laplace noise, 2 for Gaussian noise.
+    neighbours : to which the sensitivity refers. norm : 1 for Laplace noise, 2 for Gaussian noise.
     variances : (m,) of the queries at unit noise on 2^-bits times the matrix.
-    bits : the matrix stands for 2^bits times one of unit noise; may be negative.
+    bits : the matrix is 2^bits times one of unit noise; may be negative.
     bias : largest error of the rounded row space, in units of the queries' largest entry.
     loss : largest factor by which rounding multiplied the variance of a query.
     is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
-    compares_columns : whether columns are compared where neighbours ask for it; else
+    compares_columns : whether columns are compared where neighbours need it; else
         ``integer_arithmetic.bound_by_column``.
     """
 
@@ -137,20 +135,20 @@ class Measured(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> float:
-        """In the norm, rounded up: in units of the matrix, or of parts each over its relative noise."""
+        """In the norm, rounded up: in units of the matrix, or of each part over its relative noise."""
 
     @property
     @abstractmethod
     def hash(self) -> str:
-        """sha256 (hex) of what is measured."""
+        """sha256 (hex) of the strategy measured."""
 
     @abstractmethod
     def squared_sensitivities(self) -> list[int]:
-        """One for each part, exactly, from the entries of the integers: whatever ``parts`` say."""
+        """One for each part, exactly, from the entries of the integers, independent of ``parts``."""
 
     @abstractmethod
     def standard_errors(self, deviations: Array) -> Array:
-        """Those of the queries, (m,), at noise of these standard deviations on the parts, (parts,)."""
+        """Standard errors of the queries (m,), at noise of these deviations on the parts (parts,)."""
 
     @abstractmethod
     def answers(self, counts: Ints) -> AnyInts:
@@ -158,7 +156,7 @@ class Measured(ABC):
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:
-        """The sets of attributes whose tables of counts ``answers_of`` needs; None where it cannot be."""
+        """The sets of attributes whose tables of counts ``answers_of`` needs; None where it has none."""
         return None
 
     def answers_of(self, tables: CountedTables) -> AnyInts:
@@ -177,7 +175,7 @@ class Measured(ABC):
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
-        By default the deviations are as the parts' relative noise.
+        By default the deviations are in proportion to the parts' relative noise.
 
         Raises
         ------
@@ -204,7 +202,7 @@ class OneNoise(Measured):
         return root_above(self.squared_sensitivity)
 
     def standard_errors(self, deviations: Array) -> Array:
-        """Those of the queries, (m,), at noise of this standard deviation, (1,)."""
+        """Standard errors of the queries, (m,), at noise of this standard deviation, (1,)."""
         return np.asarray(
             np.sqrt(self.variances) * np.ldexp(float(deviations[0]) / self.relative, -self.bits)
         )
@@ -212,7 +210,7 @@ class OneNoise(Measured):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InFactors(Measured):
-    """Integers that span the queries exactly, whose parts each get noise of their own.
+    """Integers that span the queries exactly, whose parts each get different noise.
 
     With several products the variances, and so the errors, are upper bounds.
     """
@@ -229,8 +227,8 @@ class InFactors(Measured):
     @property
     def sensitivity(self) -> float:
         """Σ or √Σ² of the parts' sensitivities over their relative noise."""
-        own = [root_above(part.squared_sensitivity) / part.relative for part in self.parts]
-        total = math.fsum(own) if self.norm == 1 else math.hypot(*own)
+        sensitivities = [root_above(part.squared_sensitivity) / part.relative for part in self.parts]
+        total = math.fsum(sensitivities) if self.norm == 1 else math.hypot(*sensitivities)
         return float(not_below(np.asarray(total), 2))
 
     @property
@@ -238,11 +236,11 @@ class InFactors(Measured):
         return np.array([part.relative for part in self.parts])
 
     def standard_errors(self, deviations: Array) -> Array:
-        """Those of the queries, (m,), at noise of these deviations on the parts; else as ``variances``."""
+        """Standard errors of the queries (m,), at these deviations on the parts; else as ``variances``."""
         return np.sqrt(self.strategy(deviations).variances(self.workload))
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
-        """All from one estimate of the data vector, as the form of the strategy has it."""
+        """Estimates from one estimate of the data vector, in the form of the strategy."""
         require_memory((self.workload.n,), "estimate of the data vector")
         scales = self._relatives if deviations is None else deviations
         scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
@@ -251,10 +249,10 @@ class InFactors(Measured):
 
 def digest(*pieces: str | Ints) -> str:
     """sha256 (hex) of texts and integer arrays, these in row-major order, one after the other."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for piece in pieces:
-        found.update(piece.encode() if isinstance(piece, str) else np.asarray(piece, dtype="<i8").tobytes())
-    return found.hexdigest()
+        sha.update(piece.encode() if isinstance(piece, str) else np.asarray(piece, dtype="<i8").tobytes())
+    return sha.hexdigest()
 
 
 def check_type(name: str, value: object, kind: Any, expected: str) -> None:

@@ -29,7 +29,7 @@ ROUNDED: Mapping[type[StrategyForm], Callable[[Any, Workload, Neighbours], Measu
 
 
 def check_arguments(strategy: object, workload: object) -> None:
-    """OptionError for other types than ``round_any`` takes."""
+    """OptionError for types that ``round_any`` does not take."""
     check_type("the workload", workload, Workload, "a Workload")
     check_type("the strategy", strategy, tuple(ROUNDED), "a strategy, as solution.strategy")
 
@@ -37,9 +37,9 @@ def check_arguments(strategy: object, workload: object) -> None:
 def round_any(
     strategy: StrategyForm, workload: Workload, neighbours: NeighboursLike = ADD_REMOVE
 ) -> Measured:
-    """A strategy of any form in integers.
+    """Round a strategy of any form to integers.
 
-    Errors as its form's function, ``check_arguments``, ``Neighbours.of`` and ``Neighbours.over``.
+    Errors as the function of its form, ``check_arguments``, ``Neighbours.of`` and ``Neighbours.over``.
     """
     check_arguments(strategy, workload)
     changes = Neighbours.of(neighbours).over(workload)

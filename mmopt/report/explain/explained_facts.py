@@ -325,7 +325,7 @@ def _blamed(line: LineSurvey) -> Blamed | None:
 
 
 def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
-    kind = node.known
+    kind = node.type
     return NodeFacts(
         formula_of(node.expr, scope),
         _short(node.expr, scope),

@@ -1,4 +1,4 @@
-"""What people use without optimising: baselines as strategies, by name, each with its source. No programs.
+"""Strategies in use without optimising: baselines by name, each with its source. No programs.
 
 - ``baseline_catalogue.py``: baselines by name, in the order in which they are listed
 - ``catalogue_row.py``: a row of the catalogue of baselines, and the baselines without a design

@@ -1,12 +1,9 @@
-"""Baselines by name, in the order in which they are listed.
+"""Baselines by name, ``hierarchical(branching=16)``: as strategies for a workload, and their costs.
 
-The baselines, in the order in which they are listed: simple ones first, then by kind of workload.
-
-Left out: Privelet's wavelet of nominal attributes and Cormode et al.'s k-d trees (they need a hierarchy of
-the values, or the data), geometric budgets per level (a weighting program finds better ones for
-``Q=hierarchy``), strategies found by optimisation (they are programs).
-
-Baselines by name, ``hierarchical(branching=16)``: as strategies for a workload, and what they cost.
+They are in the order in which they are listed: simple ones first, then by kind of workload. Left out:
+Privelet's wavelet of nominal attributes and Cormode et al.'s k-d trees (they need a hierarchy of the values,
+or the data), geometric budgets per level (a weighting program finds better ones for ``Q=hierarchy``),
+strategies found by optimisation (they are programs).
 """
 
 from __future__ import annotations
@@ -195,7 +192,7 @@ class Call:
 
 
 def baseline_names() -> tuple[str, ...]:
-    """What is listed and compared by default: the names, in order, and calls with parameters."""
+    """The baselines listed and compared by default: the names, in order, and calls with parameters."""
     return tuple(text for row in CATALOGUE for text in (row.name, *row.shown))
 
 
@@ -216,7 +213,7 @@ def read(text: str) -> Call:
 
     Raises
     ------
-    OptionError : another form, an unknown name or parameter, a parameter that stands twice, or a value of
+    OptionError : another form, an unknown name or parameter, a parameter that is given twice, or a value of
         another type or out of range; with the nearest names.
     """
     head, given = _parsed(text)
@@ -231,12 +228,14 @@ def read(text: str) -> Call:
     if head not in rows:
         raise OptionError(f"there is no baseline '{head}'", hint=suggest(head, baseline_words()))
     row = rows[head]
-    known = {parameter.name: parameter for parameter in row.parameters}
+    parameters = {parameter.name: parameter for parameter in row.parameters}
     for name, value in given:
-        if name not in known:
-            takes = f"takes {', '.join(known)}" if known else "takes no parameters"
-            raise OptionError(f"'{head}' has no parameter '{name}', it {takes}", hint=suggest(name, known))
-        _check(head, known[name], value)
+        if name not in parameters:
+            takes = f"takes {', '.join(parameters)}" if parameters else "takes no parameters"
+            raise OptionError(
+                f"'{head}' has no parameter '{name}', it {takes}", hint=suggest(name, parameters)
+            )
+        _check(head, parameters[name], value)
     return Call(row, tuple(given))
 
 
@@ -291,7 +290,7 @@ NOISES = {1: "Laplace", 2: "Gaussian"}
 class Cost:
     """A baseline under one noise.
 
-    norm : 1 for Laplace, 2 for Gaussian. rows : measured. sensitivity : of the rows as they are, rounded
+    norm : 1 for Laplace, 2 for Gaussian. rows : measured. sensitivity : of the unscaled rows, rounded
     upwards. error : total squared error, weighted, for noise of unit variance per unit of sensitivity;
     infinity where the rows do not determine the workload. rmse : √(unweighted error / m), in the same units.
     privacy_cost : the least Δ at which every query with a target meets it, sensitivity times the largest
@@ -308,9 +307,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """name : with the parameters that were given. detail : what was chosen for the workload, in words.
+    """A baseline evaluated on a workload.
 
-    costs : one for each norm asked; empty where the baseline does not apply. reason : why not, else None.
+    name : with the parameters that were given. detail : the choices for the workload, in words.
+    costs : one for each norm; empty where the baseline does not apply. reason : why not, else None.
     """
 
     name: str
@@ -338,7 +338,7 @@ def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
 
 
 def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
-    """The same, where that is large in factors or as marginals, if it is that.
+    """A baseline as a strategy; a large one in factors or as marginals, where it has that form.
 
     Small ones are matrices: their sensitivity is exact where rows are replaced.
 
@@ -346,8 +346,8 @@ def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
     """
     design = _design(_applied(read(text), workload), workload, norm)
     is_large = math.prod(design.rows.shape) > MOST_ENTRIES
-    if is_large and isinstance(design.known, MarginalStrategy):
-        return design.known
+    if is_large and isinstance(design.closed_form, MarginalStrategy):
+        return design.closed_form
     if is_large and isinstance(design.rows, Kron) and workload.products is not None:
         return ProductStrategy(tuple(Strategy(part.matrix(), norm) for part in design.rows.parts))
     return Strategy(design.rows.matrix(), norm)
@@ -360,7 +360,7 @@ def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
 
 
 def _applied(call: Call, workload: Workload) -> Call:
-    """The same; OptionError where it does not apply."""
+    """The call unchanged; OptionError where the baseline does not apply."""
     reason = call.baseline.reason_against(workload)
     if reason is not None:
         raise OptionError(f"the baseline '{call}' does not apply: {reason}")
@@ -376,7 +376,7 @@ def _check_arguments(text: object, workload: object) -> None:
 
 
 def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Evaluated:
-    """What a baseline costs; a matrix is formed only where the error has no form by products or marginals.
+    """The costs of a baseline; a matrix is formed only where the error has no form by products or marginals.
 
     One that does not apply, or does not fit in memory, is returned with the reason.
 

@@ -1,8 +1,7 @@
 """A row of the catalogue of baselines, and the baselines without a design.
 
-A row of the catalogue of baselines, and what such a row makes: rows to be measured, kept implicit.
-
-The mechanisms without a design: noise on every cell, and noise on every answer.
+A row builds the rows to be measured, kept implicit. The mechanisms without a design are noise on every cell,
+and noise on every answer.
 """
 
 from __future__ import annotations
@@ -23,46 +22,46 @@ from mmopt.workloads.blocks.range_blocks import Identity
 
 
 class Errors(Protocol):
-    """What the rows tell of the queries at noise of unit variance, no sensitivity: any form of strategy."""
+    """Errors of the queries at noise of unit variance, no sensitivity: any form of strategy has them."""
 
     def squared_error(self, workload: Workload) -> float:
         """‖W A⁺‖²_F, weighted; infinity where the rows do not determine the workload."""
 
     def variances(self, workload: Workload) -> Array:
-        """One for each unweighted query (m,); infinity for one that the rows do not determine."""
+        """The variance of each unweighted query (m,); infinity for one that the rows do not determine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
     """Rows to be measured for a workload.
 
-    rows : A (p, n), unscaled. detail : what was chosen for this workload, in words; may be empty.
-    known : their errors on this workload without a matrix; None where A has to be formed.
+    rows : A (p, n), unscaled. detail : the choices for this workload, in words; may be empty.
+    closed_form : their errors on this workload without a matrix; None where A has to be formed.
     """
 
     rows: Implicit
     detail: str = ""
-    known: Errors | None = None
+    closed_form: Errors | None = None
 
     @cached_property
     def errors(self) -> Errors:
-        """On this workload; TooLargeError where A has to be formed and does not fit in memory."""
-        return Strategy(self.rows.matrix()) if self.known is None else self.known
+        """Errors on this workload; TooLargeError where A has to be formed and does not fit in memory."""
+        return Strategy(self.rows.matrix()) if self.closed_form is None else self.closed_form
 
 
 def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "") -> Design:
     """A₁ ⊗ … ⊗ A_d; the error of a union of products is taken attribute by attribute (tr(⊗ Gᵢ) = Π tr Gᵢ)."""
     if len(blocks) == 1:
         return Design(blocks[0], detail)
-    known = None
+    closed_form = None
     if workload.products is not None:
-        known = ProductStrategy(tuple(Strategy(block.matrix()) for block in blocks))
-    return Design(Kron(blocks), detail, known)
+        closed_form = ProductStrategy(tuple(Strategy(block.matrix()) for block in blocks))
+    return Design(Kron(blocks), detail, closed_form)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """name, kind (int or bool), default. least : the smallest value, for integers. about : in a few words."""
+    """A parameter: name, kind (int or bool), default; least : of integers; about : in a few words."""
 
     name: str
     kind: type[int]
@@ -76,18 +75,18 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A way to choose what is measured, without optimisation.
+    """A way to choose a strategy, without optimisation.
 
     Parameters
     ----------
-    name, title : as the command line takes it, and in words.
+    name, title : for the command line, and in words.
     source : paper and section.
-    norms : of columns, 1 for Laplace and 2 for Gaussian noise, that its paper is about; it is built for both.
+    norms : of columns, 1 for Laplace and 2 for Gaussian noise, in its paper; it is built for both.
     build : workload, norm and parameters to a ``Design``. TooLargeError where it does not fit in memory.
     parameters : with their defaults.
     reason_against : why it does not apply to a workload, or None.
-    shown : what is listed and compared by default, besides the name alone: calls with parameters.
-    depends_on_norm : whether what it measures is another for Laplace than for Gaussian noise.
+    shown : calls with parameters that are listed and compared by default, in addition to the name alone.
+    depends_on_norm : whether its rows differ between Laplace and Gaussian noise.
     """
 
     name: str
@@ -104,7 +103,7 @@ class Baseline:
 def cells(workload: Workload, norm: int) -> Design:
     """Every cell by itself (input perturbation; Dwork, McSherry, Nissim, Smith: TCC 2006)."""
     blocks = [Identity(size) for size in workload.domain.shape]
-    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), known=OrthonormalRows())
+    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), closed_form=OrthonormalRows())
 
 
 class OrthonormalRows:
@@ -125,18 +124,18 @@ class OrthonormalRows:
 
 
 def answers(workload: Workload, norm: int) -> Design:
-    """Every query of the workload as it stands, repeated ones repeatedly (Laplace or Gaussian mechanism)."""
-    return Design(workload.implicit(weighted=False), known=_OnAnswers())
+    """Every query of the workload unchanged, repeated ones repeatedly (Laplace or Gaussian mechanism)."""
+    return Design(workload.implicit(weighted=False), closed_form=_OnAnswers())
 
 
 class _OnAnswers:
-    """The error is that of the mechanism, which answers with what it measured: the noise of each query.
+    """Errors of the mechanism that answers with its measurements: the noise of each query.
 
-    Least squares on the same rows, as every ``Strategy`` does them, are never worse.
+    Least squares on the same rows, as in every ``Strategy``, are never worse.
     """
 
     def squared_error(self, workload: Workload) -> float:
-        """Σ of the weights."""
+        """The sum of the weights."""
         if workload.products is None:
             return math.fsum(workload.weights)
         return math.fsum(

@@ -1,12 +1,11 @@
 """Baselines for marginals and for queries of few attributes.
 
-Baselines for marginals: the Fourier queries that they need, and BMAX of the data cube method.
+For marginals: the Fourier queries that they need, and BMAX of the data cube method. For queries of few
+attributes, sector by sector: QuerySmasher, ResidualPlanner, weighted Fourier.
 
-Baselines for queries of few attributes, sector by sector: QuerySmasher, ResidualPlanner, weighted Fourier.
-
-A query ⊗ qᵢ has in sector S the part ⊗ over S of qᵢ less its mean, times the means of the others; what is
-measured of one sector tells nothing of another, so variances add up over the sectors. Nothing is of the size
-of the cells.
+A query ⊗ qᵢ has in sector S the part ⊗ over S of qᵢ less its mean, times the means of the others; a
+measurement of one sector is independent of the others, so variances add up over the sectors. No array is as
+large as the number of cells.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ Truths = npt.NDArray[np.bool_]
 
 
 MOST_OF_MARGINALS = 16
-"""Of a table with a number for every set of attributes."""
+"""The most attributes of a table with a number for every set of them."""
 
 MOST_CANDIDATES = 512
-"""Unions of asked marginals among which those to measure are sought."""
+"""The most unions of requested marginals in the search for those to measure."""
 
 MOST_EXACT_COVERS = 128
 """Unions up to which the covers are the smallest ones; above, greedy ones."""
 
 
-def asked_marginals(workload: Workload) -> list[int] | None:
+def marginal_masks(workload: Workload) -> list[int] | None:
     """The set of attributes of each product, as a bit mask (bit i: attribute i); None for other workloads.
 
     Every factor has to be the identity or the total.
@@ -59,7 +58,7 @@ def asked_marginals(workload: Workload) -> list[int] | None:
 
 def not_marginals(workload: Workload) -> str | None:
     """Why a baseline for marginals does not apply to a workload; None where it does."""
-    if asked_marginals(workload) is None:
+    if marginal_masks(workload) is None:
         return "the queries are not marginals: products of identities and totals"
     d = len(workload.domain.shape)
     if d > MOST_OF_MARGINALS:
@@ -70,31 +69,31 @@ def not_marginals(workload: Workload) -> str | None:
 def many_unions(workload: Workload) -> str | None:
     """Why ``datacube`` does not apply to a workload; None where it does."""
     reason = not_marginals(workload)
-    if reason is None and len(candidates(sorted({*(asked_marginals(workload) or ())}))) > MOST_CANDIDATES:
+    if reason is None and len(candidates(sorted({*(marginal_masks(workload) or ())}))) > MOST_CANDIDATES:
         return f"more than {MOST_CANDIDATES} unions of asked marginals, too many to choose among"
     return reason
 
 
 def fourier(workload: Workload, norm: int) -> Design:
-    """Orthonormal products of Fourier queries, one set for each set of attributes below an asked marginal.
+    """Orthonormal products of Fourier queries, one set for each set of attributes below a requested marginal.
 
     Barak, Chaudhuri, Dwork, Kale, McSherry, Talwar (PODS 2007, §3) take binary attributes and the Hadamard
     basis, equal noise on every coefficient. Here an attribute of any size has ``real_fourier``, which for two
-    values is theirs. The rows are orthonormal, and those on the other sets have nothing of what is asked.
+    values is theirs. The rows are orthonormal, and those on the other sets are orthogonal to the queries.
     """
-    asked = asked_marginals(workload) or []
+    requested = marginal_masks(workload) or []
     sizes = workload.domain.shape
-    needed = [mask for mask in range(2 ** len(sizes)) if _is_needed(mask, asked, sizes)]
+    needed = [mask for mask in range(2 ** len(sizes)) if _is_needed(mask, requested, sizes)]
     parts = [(Dense(basis[:1]), Dense(basis[1:])) for basis in map(real_fourier, sizes)]
-    rows = Stack([Kron([own[mask >> i & 1] for i, own in enumerate(parts)]) for mask in needed])
+    rows = Stack([Kron([part[mask >> i & 1] for i, part in enumerate(parts)]) for mask in needed])
     detail = f"{len(needed)} of {2 ** len(sizes)} sets of attributes"
     return Design(rows, detail, OrthonormalRows())
 
 
-def _is_needed(mask: int, asked: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Whether a set is within one that is asked; an attribute of one value has the total only."""
+def _is_needed(mask: int, requested: Sequence[int], sizes: Sequence[int]) -> bool:
+    """Whether a set is within a requested one; an attribute of one value has the total only."""
     has_rows = all(size > 1 for i, size in enumerate(sizes) if mask >> i & 1)
-    return has_rows and any(mask & ~own == 0 for own in asked)
+    return has_rows and any(mask & ~other == 0 for other in requested)
 
 
 def real_fourier(size: int) -> Array:
@@ -119,13 +118,13 @@ def datacube(workload: Workload, norm: int) -> Design:
     then make all consistent; here least squares over all measured ones answer, which is never worse.
     """
     sizes = workload.domain.shape
-    asked = sorted(set(asked_marginals(workload) or ()))
-    chosen = bmax(asked, sizes, norm)
+    requested = sorted(set(marginal_masks(workload) or ()))
+    chosen = bmax(requested, sizes, norm)
     weights = np.zeros(2 ** len(sizes))
     weights[chosen] = 1.0
     strategy = MarginalStrategy(sizes, weights, norm)
 
-    is_greedy = len(candidates(asked)) > MOST_EXACT_COVERS
+    is_greedy = len(candidates(requested)) > MOST_EXACT_COVERS
     names = [_name(mask, [attribute.name for attribute in workload.domain.attributes]) for mask in chosen]
     count = f"{len(names)} marginal{'' if len(names) == 1 else 's'}"
     how = ", by greedy covers" if is_greedy else ""
@@ -136,58 +135,58 @@ def _name(mask: int, attributes: Sequence[str]) -> str:
     return " × ".join(name for i, name in enumerate(attributes) if mask >> i & 1) or "total"
 
 
-def bmax(asked: Sequence[int], sizes: Sequence[int], norm: int) -> list[int]:
-    """The marginals (bit masks) with the least largest variance of an asked one.
+def bmax(requested: Sequence[int], sizes: Sequence[int], norm: int) -> list[int]:
+    """The marginals (bit masks) with the least largest variance of a requested one.
 
     Answering S from a measured T ⊇ S adds up Π_{i ∈ T \\ S} nᵢ noisy counts; with k marginals measured the
-    noise of each has variance k² (norm 1; k under norm 2) per unit of sensitivity. For each largest sum θ in
-    question a smallest cover of the asked marginals is found by integer programming, and the best k² θ (k θ)
+    noise of each has variance k² (norm 1; k under norm 2) per unit of sensitivity. For each possible largest
+    sum θ integer programming gives a smallest cover of the requested marginals, and the best k² θ (k θ)
     is kept: exact. With more than ``MOST_EXACT_COVERS`` candidates the covers are the paper's greedy ones, at
-    most 1 + ln (asked marginals) times as large. The unions of asked marginals are candidates enough: of what
-    T answers, the union is answered from fewer counts by itself.
+    most 1 + ln (requested marginals) times as large. The unions of requested marginals are enough candidates:
+    the union of the marginals that T answers answers them from fewer counts.
     """
-    found = candidates(asked)
+    unions = candidates(requested)
     cells = volumes(sizes)
-    sums = np.array([[cells[s] / cells[t] if s & ~t == 0 else math.inf for t in found] for s in asked])
-    best, chosen = math.inf, list(asked)
+    sums = np.array([[cells[s] / cells[t] if s & ~t == 0 else math.inf for t in unions] for s in requested])
+    best, chosen = math.inf, list(requested)
     for limit in np.unique(sums[np.isfinite(sums)]):
         most = math.sqrt(best / limit) if norm == 1 else best / limit  # marginals, to be any better
         if most <= 1:
             break
         covers = sums <= limit
-        if len(asked) / covers.sum(axis=0).max() >= most:
-            continue  # even the widest ones are too many
-        cover = _greedy_cover(covers) if len(found) > MOST_EXACT_COVERS else _least_cover(covers)
+        if len(requested) / covers.sum(axis=0).max() >= most:
+            continue  # too many even of the widest ones
+        cover = _greedy_cover(covers) if len(unions) > MOST_EXACT_COVERS else _least_cover(covers)
         cost = float(limit) * len(cover) ** (2 if norm == 1 else 1)
         if cost < best:
-            best, chosen = cost, [found[at] for at in cover]
+            best, chosen = cost, [unions[at] for at in cover]
     return sorted(chosen)
 
 
-def candidates(asked: Sequence[int]) -> list[int]:
-    """All unions of asked marginals; more than ``MOST_CANDIDATES`` end the list there."""
-    found: set[int] = set()
-    for mask in asked:
-        found |= {mask} | {mask | other for other in found}
-        if len(found) > MOST_CANDIDATES:
+def candidates(requested: Sequence[int]) -> list[int]:
+    """All unions of requested marginals; the list ends when it has more than ``MOST_CANDIDATES``."""
+    unions: set[int] = set()
+    for mask in requested:
+        unions |= {mask} | {mask | other for other in unions}
+        if len(unions) > MOST_CANDIDATES:
             break
-    return sorted(found)
+    return sorted(unions)
 
 
 def _least_cover(covers: Truths) -> list[int]:
-    """Columns, as few as can be, of which one at least is true in every row."""
+    """The fewest columns of which at least one is true in every row."""
     _, count = covers.shape
-    found = scipy.optimize.milp(
+    result = scipy.optimize.milp(
         np.ones(count),
         integrality=np.ones(count),
         bounds=scipy.optimize.Bounds(0, 1),
         constraints=scipy.optimize.LinearConstraint(covers.astype(np.float64), lb=1),
     )
-    return np.flatnonzero(found.x > 0.5).tolist()
+    return np.flatnonzero(result.x > 0.5).tolist()
 
 
 def _greedy_cover(covers: Truths) -> list[int]:
-    """The same, each time the column that is true in most of the rows that are left; the first of equals."""
+    """A cover by the column that is true in most of the rows left, step by step; the first of equals."""
     left = np.ones(len(covers), dtype=bool)
     chosen = []
     while left.any():
@@ -197,9 +196,9 @@ def _greedy_cover(covers: Truths) -> list[int]:
 
 
 MOST_CELLS = 2**16
-"""Up to which the largest column is sought among all; above, the largest of each sector are added up."""
+"""Cells up to which the largest of all columns is computed; above, the largest of each sector are added."""
 MOST_PARTS = 10**6
-"""Of all sectors together, an attribute each: more take a minute to write down."""
+"""The most parts of all sectors together, one for each attribute: more would take a minute to build."""
 
 Sector = tuple[int, ...]
 
@@ -208,11 +207,11 @@ def not_of_few(workload: Workload) -> str | None:
     """Why sectors are no baseline for a workload; None where they are."""
     if workload.products is None:
         return "the queries are a matrix, not products over attributes"
-    asked = {product.looked_at for product in workload.products}
-    if (order := max(map(len, asked))) > MOST_ATTRIBUTES:
+    sets = {product.looked_at for product in workload.products}
+    if (order := max(map(len, sets))) > MOST_ATTRIBUTES:
         return f"a query looks at {order} attributes, more than {MOST_ATTRIBUTES}"
     sectors = {
-        own for one in asked for size in range(len(one) + 1) for own in itertools.combinations(one, size)
+        sector for one in sets for size in range(len(one) + 1) for sector in itertools.combinations(one, size)
     }
     if (parts := len(sectors) * len(workload.domain.shape)) > MOST_PARTS:
         return (
@@ -224,7 +223,7 @@ def not_of_few(workload: Workload) -> str | None:
 
 def not_of_marginals(workload: Workload) -> str | None:
     """Why ResidualPlanner is no baseline for a workload; None where it is."""
-    if asked_marginals(workload) is None:
+    if marginal_masks(workload) is None:
         return "the queries are not marginals: products of identities and totals"
     return not_of_few(workload)
 
@@ -233,41 +232,41 @@ def query_smasher(workload: Workload, norm: int) -> Design:
     """Each sector at its own optimum, a product of strategies of its attributes; bases are uniform.
 
     Where several products that are no multiples of each other have a part in a sector, the product of
-    strategies is the best one found.
+    strategies is the best one of a search.
     """
-    found = residual_strategy(workload)
+    residual = residual_strategy(workload)
     roots: dict[int, tuple[Array, Array]] = {}
     blocks: list[Implicit] = []
     cores: dict[Sector, Array] = {}
     directions: dict[Sector, list[Array]] = {}
-    for space in found.spaces:
+    for space in residual.spaces:
         for design in space.designs:
             if id(design) not in roots:
                 centred = design.inverse - design.inverse.mean(axis=0)
                 centred -= centred.mean(axis=1)[:, None]
                 roots[id(design)] = _root(design.strategy), _root(centred).T
-        own = [roots[id(design)] for design in space.designs]
-        rows = dict(zip(space.attributes, (Dense(root) for root, _ in own), strict=True))
+        pairs = [roots[id(design)] for design in space.designs]
+        rows = dict(zip(space.attributes, (Dense(root) for root, _ in pairs), strict=True))
         blocks.append(Scaled(_block(rows, workload), math.sqrt(space.share)))
-        cores[space.attributes] = np.full((1,) * len(own), 1 / space.share)
-        directions[space.attributes] = [inverse for _, inverse in own]
-    detail = f"{len(blocks):,} sectors" + ("" if found.is_optimal else ", some by the best product found")
+        cores[space.attributes] = np.full((1,) * len(pairs), 1 / space.share)
+        directions[space.attributes] = [inverse for _, inverse in pairs]
+    detail = f"{len(blocks):,} sectors" + ("" if residual.is_optimal else ", some by the best product found")
     return Design(_Sectors(blocks), detail, _BySector(cores, directions))
 
 
 def weighted_fourier(workload: Workload, norm: int) -> Design:
-    """Each character with a weight of its own, ∝ √ of what is asked of it; cosine and sine have the same."""
-    asked = asked_of_characters(workload)
-    total = math.fsum(float(np.sqrt(own).sum()) for own in asked.values())
+    """Each character with a weight ∝ √ of its share in the queries; cosine and sine have the same."""
+    energies = asked_of_characters(workload)
+    total = math.fsum(float(np.sqrt(energy).sum()) for energy in energies.values())
     sizes = workload.domain.shape
     basis = {d: real_fourier(d)[1:] * math.sqrt(d) for d in {*sizes}}
     blocks: list[Implicit] = []
     cores: dict[Sector, Array] = {}
     directions: dict[Sector, list[Array]] = {}
-    for sector, own in asked.items():
+    for sector, energy in energies.items():
         # Rows are cosine and sine of frequency 1, of frequency 2, …; characters are in order of frequency.
         order = np.ix_(*(np.arange(sizes[i] - 1) // 2 for i in sector))
-        weights = np.sqrt(own[order] if sector else own) / total
+        weights = np.sqrt(energy[order] if sector else energy) / total
         if not weights.any():
             continue
         rows = _block({i: Dense(basis[sizes[i]]) for i in sector}, workload)
@@ -286,7 +285,7 @@ def _block(rows: Mapping[int, Implicit], workload: Workload) -> Implicit:
 
 
 def _root(matrix: Array) -> Array:
-    """R (k, d) with RᵀR = ``matrix``, symmetric and psd, without directions that are rounding."""
+    """R (k, d) with RᵀR = ``matrix``, symmetric and psd, without directions that are only rounding."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > RANK * values[-1]
     return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
@@ -296,7 +295,7 @@ class _Sectors(Stack):
     """The rows of all sectors."""
 
     def largest_power(self, norm: int) -> float:
-        """The largest column's; over many cells the sum of the sectors' largest, an upper bound."""
+        """The power of the largest column; over many cells an upper bound, the sum over the sectors."""
         if self.size <= MOST_CELLS:
             return float(self.column_powers(norm).max())
         total = np.zeros(())
@@ -309,7 +308,7 @@ class _Characters(Scaled):
     """Products of cosines and sines, each row with a scale."""
 
     def largest_power(self, norm: int) -> float:
-        """For norm 2 that of every column, cos² + sin² = 1; for norm 1 Σ scale · largest entry."""
+        """For norm 2 the power of every column, cos² + sin² = 1; for norm 1 Σ scale · largest entry."""
         if norm == 2:
             total = float(np.square(self.scale).sum())
         else:
@@ -336,48 +335,54 @@ class _BySector:
     def squared_error(self, workload: Workload) -> float:
         products = workload.products or ()
         weighed = [product.weighed() for product in products]
-        known: dict[tuple[Factor, int], Array] = {}
+        kept: dict[tuple[Factor, int], Array] = {}
 
-        def told(factor: Factor, own: Array, is_each: bool) -> Array:
+        def squares_along(factor: Factor, direction: Array, is_each: bool) -> Array:
             """The sum over the queries, (1, k)."""
-            if (factor, id(own)) not in known:
-                found = np.einsum("xk,xy,yk->k", own, factor.gram(), own, optimize=True)
-                known[factor, id(own)] = found[None] if is_each else found.sum(keepdims=True)[None]
-            return known[factor, id(own)]
+            if (factor, id(direction)) not in kept:
+                squares = np.einsum("xk,xy,yk->k", direction, factor.gram(), direction, optimize=True)
+                kept[factor, id(direction)] = squares[None] if is_each else squares.sum(keepdims=True)[None]
+            return kept[factor, id(direction)]
 
-        each = [float(self._over_sectors(one, told)[0]) for one in weighed]
+        each = [float(self._over_sectors(one, squares_along)[0]) for one in weighed]
         return math.fsum(product.weight * error for product, error in zip(products, each, strict=True))
 
     def variances(self, workload: Workload) -> Array:
         require_memory((workload.m,), "list of the queries' variances")
-        known: dict[tuple[Factor, int], Array] = {}
+        kept: dict[tuple[Factor, int], Array] = {}
 
-        def told(factor: Factor, own: Array, is_each: bool) -> Array:
+        def squares_along(factor: Factor, direction: Array, is_each: bool) -> Array:
             """One row a query, (q, k)."""
-            if (factor, id(own)) not in known:
-                found = np.square(factor.apply(own.T)).T if is_each else factor.squared_lengths(own)[:, None]
-                known[factor, id(own)] = found
-            return known[factor, id(own)]
+            if (factor, id(direction)) not in kept:
+                squares = (
+                    np.square(factor.apply(direction.T)).T
+                    if is_each
+                    else factor.squared_lengths(direction)[:, None]
+                )
+                kept[factor, id(direction)] = squares
+            return kept[factor, id(direction)]
 
         plain = [product.unweighted() for product in workload.products or ()]
-        return np.concatenate([self._over_sectors(one, told) for one in plain])
+        return np.concatenate([self._over_sectors(one, squares_along) for one in plain])
 
-    def _over_sectors(self, product: Product, told: Callable[[Factor, Array, bool], Array]) -> Array:
-        """The variances of a product's queries, or what ``told`` makes of them; a sector at a time."""
+    def _over_sectors(self, product: Product, squares_along: Callable[[Factor, Array, bool], Array]) -> Array:
+        """The variances of a product's queries, from the squares by ``squares_along``; a sector at a time."""
         looked_at, factors = product.looked_at, product.factors
         total = np.zeros(1)
         for size in range(len(looked_at) + 1):
             for sector in itertools.combinations(looked_at, size):
-                if sector not in self.cores:  # nothing is asked there
+                if sector not in self.cores:  # no query has a part there
                     continue
-                own = dict(zip(sector, self.directions[sector], strict=True))
+                directions = dict(zip(sector, self.directions[sector], strict=True))
                 axes = iter(self.cores[sector].shape)
-                found = self.cores[sector].reshape([next(axes) if i in own else 1 for i in looked_at])
+                tensor = self.cores[sector].reshape([next(axes) if i in directions else 1 for i in looked_at])
                 for i in looked_at:
-                    is_each = self.is_each and i in own
-                    parts = told(factors[i], own.get(i, self._uniform(factors[i].size)), is_each)
-                    found = np.tensordot(found, parts, axes=([0], [1]))
-                total = total + found.ravel()
+                    is_each = self.is_each and i in directions
+                    parts = squares_along(
+                        factors[i], directions.get(i, self._uniform(factors[i].size)), is_each
+                    )
+                    tensor = np.tensordot(tensor, parts, axes=([0], [1]))
+                total = total + tensor.ravel()
         return total
 
     def _uniform(self, size: int) -> Array:

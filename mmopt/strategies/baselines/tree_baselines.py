@@ -1,11 +1,10 @@
 """Trees of ranges, and noise filters for streams.
 
-Trees of ranges: hierarchies, Haar wavelets, weighted trees, and trees that split several attributes.
+The trees are hierarchies, Haar wavelets, weighted trees, and trees that split several attributes. The filters
+are lower-triangular Toeplitz rows, made for prefix sums over one attribute.
 
-Noise filters for streams: lower-triangular Toeplitz rows, made for prefix sums over one attribute.
-
-Row i has c_i, …, c_0 at the steps 0 to i. The first column is the longest. With the series c(x) of its
-entries, prefix sums are answered by b(x) = 1 / ((1 - x) c(x)) from the measurements, so that the total
+In a filter row i has c_i, …, c_0 at the steps 0 to i. The first column is the longest. With the series c(x)
+of its entries, prefix sums are answered by b(x) = 1 / ((1 - x) c(x)) from the measurements, so that the total
 variance of n of them is Σ (n - i) b_i².
 """
 
@@ -29,10 +28,10 @@ from mmopt.workloads import Dense, Implicit, Product, Sparse, Workload
 from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Ranges, levels, runs
 
 LEAST_SHARE = 1e-12
-"""Of a block's error that its parts at least count for, so that no part is measured with weight zero."""
+"""The least share of its parts in a block's error, so that no part is measured with weight zero."""
 
 ENTRIES_AT_A_TIME = 2**22
-"""Entries of the workload that are looked at together."""
+"""Entries of the workload that are read together."""
 
 
 def hierarchical(
@@ -64,7 +63,7 @@ def _levels(size: int, branching: int, root: bool) -> Implicit:
 
 
 def best_branching(size: int) -> int:
-    """The branching of HB: the b with the least average variance of a range, as they count it.
+    """The branching of HB: the b with the least average variance of a range, in their count.
 
     h levels below the total, h = ⌈log_b n⌉, cost (b - 1) h³ - 2 (b + 1) h² / 3 (Qardaji, Yang, Li: PVLDB
     2013, section 3: noise on all levels but the root, then least squares; to leading order in n). Noise
@@ -113,42 +112,42 @@ def quadtree(workload: Workload, norm: int, branching: int = 2) -> Design:
 
     Each attribute's blocks split into ``branching`` parts at every level until they are single cells
     (Cormode, Procopiuc, Srivastava, Shen, Yu: ICDE 2012, §3, for two attributes, all levels alike; with other
-    branchings Qardaji, Yang, Li: PVLDB 2013, §4). An attribute that is down to single cells waits for the
+    branchings Qardaji, Yang, Li: PVLDB 2013, §4). An attribute down to single cells waits for the
     others. For one attribute it is the hierarchy.
     """
     sizes = workload.domain.shape
     trees = [[*_starts(size, branching)] for size in sizes]
     depth = max(map(len, trees))
     require_memory((depth, workload.n), "list of the blocks of the quadtree")
-    found = []
+    blocks = []
     is_single = np.zeros(workload.n, dtype=bool)
     for level in range(depth):
-        own = [tree[min(level, len(tree) - 1)] for tree in trees]
-        first = np.ravel_multi_index(np.meshgrid(*own, indexing="ij"), sizes).ravel()  # cell of each block
+        starts = [tree[min(level, len(tree) - 1)] for tree in trees]
+        first = np.ravel_multi_index(np.meshgrid(*starts, indexing="ij"), sizes).ravel()  # cell of each block
         counts = np.bincount(first, minlength=workload.n)
-        found.append(_blocks(first, ~is_single))
+        blocks.append(_blocks(first, ~is_single))
         is_single = counts[first] == 1
-    return Design(Sparse(scipy.sparse.csr_array(scipy.sparse.vstack(found))))
+    return Design(Sparse(scipy.sparse.csr_array(scipy.sparse.vstack(blocks))))
 
 
 def _starts(size: int, branching: int) -> Iterator[Ints]:
-    """First cell of the block that each cell is in, (size,), level by level."""
+    """First cell of the block of each cell, (size,), level by level."""
     at = np.zeros(size, dtype=np.int64)
     for start, stop in levels(size, branching):
         at[runs(start, stop - start)] = np.repeat(start, stop - start)
         yield at.copy()
 
 
-def _blocks(first: Ints, is_asked: npt.NDArray[np.bool_]) -> scipy.sparse.csr_array:
-    """A row for each block with cells to be asked, in the order of their first cells."""
-    cells = np.flatnonzero(is_asked)
+def _blocks(first: Ints, is_measured: npt.NDArray[np.bool_]) -> scipy.sparse.csr_array:
+    """A row for each block with cells to be measured, in the order of their first cells."""
+    cells = np.flatnonzero(is_measured)
     blocks, rows = np.unique(first[cells], return_inverse=True)
     return scipy.sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(blocks), len(first)))
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Cells start to stop - 1, their share z >= 0 against what is measured within, and the two parts."""
+    """Cells start to stop - 1, their share z >= 0 against the rows within, and the two parts."""
 
     start: int
     stop: int
@@ -157,11 +156,11 @@ class _Block:
 
 
 def greedy_h(workload: Workload, norm: int) -> Design:
-    """The weights of GreedyH (Li, Hay, Miklau: DAWA, PVLDB 2014, §5), for each block by itself.
+    """The weights of GreedyH (Li, Hay, Miklau: DAWA, PVLDB 2014, §5), block by block.
 
-    Our reading. From the cells upwards, a block's own count gets the share λ and everything measured within
-    it is scaled by 1 - λ, so that every cell keeps L1 norm 1 (under norm 2: shares of the squared weights, L2
-    norm 1). λ is the one with the least error, the weights within being what they are, on the queries
+    Our reading. From the cells upwards, the count of a block gets the share λ and all rows within it
+    are scaled by 1 - λ, so that every cell keeps L1 norm 1 (under norm 2: shares of the squared weights, L2
+    norm 1). λ has the least error, at the given weights within, on the queries
     restricted to the block; those that are constant on it are left to the blocks above. The stationary points
     are roots of a polynomial (``best_share``). The paper's first stage, which merges cells by the data, is
     left out.
@@ -169,13 +168,13 @@ def greedy_h(workload: Workload, norm: int) -> Design:
     n = workload.n
     require_memory((2 * n - 1, n), "hierarchy of greedy_h")
     constant = same_throughout(workload)
-    constant[0, n] = 0.0  # nothing is above all cells
+    constant[0, n] = 0.0  # no block is above all cells
     top = _weighed(workload.gram, np.eye(n), constant, (0, n), norm)
     return Design(Dense(np.array([*_rows(top, 1.0, n, norm)])))
 
 
 def _halves(start: int, stop: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Two parts as equal as can be, the longer one first, as in ``Hierarchy``."""
+    """Two parts as equal as possible, the longer one first, as in ``Hierarchy``."""
     middle = (start + stop + 1) // 2
     return (start, middle), (middle, stop)
 
@@ -185,29 +184,29 @@ def same_throughout(workload: Workload) -> dict[tuple[int, int], float]:
 
     The workload is on one attribute.
     """
-    found: dict[tuple[int, int], float] = defaultdict(float)
+    sums: dict[tuple[int, int], float] = defaultdict(float)
     for block in workload.blocks:
         if isinstance(block, Product) and isinstance(block.factors[0], Ranges):
-            _add_intervals(found, block.weighted_gram(), (0, workload.n))
+            _add_intervals(sums, block.weighted_gram(), (0, workload.n))
             continue
         weights, step = block.weights, max(1, ENTRIES_AT_A_TIME // workload.n)
         for first in range(0, block.m, step):
             last = min(first + step, block.m)
-            _add_same(found, block.rows(first, last).T, weights[first:last], (0, workload.n))
-    return dict(found)
+            _add_same(sums, block.rows(first, last).T, weights[first:last], (0, workload.n))
+    return dict(sums)
 
 
-def _add_intervals(found: dict[tuple[int, int], float], gram: Array, ends: tuple[int, int]) -> None:
-    """An interval holds a block when it holds its first and its last cell: the Gram matrix counts them."""
+def _add_intervals(sums: dict[tuple[int, int], float], gram: Array, ends: tuple[int, int]) -> None:
+    """Add the intervals that contain a block, its first and its last cell: the Gram matrix counts them."""
     start, stop = ends
-    found[ends] += float(gram[start, stop - 1])
+    sums[ends] += float(gram[start, stop - 1])
     if stop - start > 1:
         for half in _halves(start, stop):
-            _add_intervals(found, gram, half)
+            _add_intervals(sums, gram, half)
 
 
 def _add_same(
-    found: dict[tuple[int, int], float], cells: Array, weights: Array, ends: tuple[int, int]
+    sums: dict[tuple[int, int], float], cells: Array, weights: Array, ends: tuple[int, int]
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Whether each query (cells (n, queries)) is constant on a block, after adding up those that are."""
     start, stop = ends
@@ -215,9 +214,9 @@ def _add_same(
         same = np.ones(len(weights), dtype=np.bool_)
     else:
         first, second = _halves(start, stop)
-        same = _add_same(found, cells, weights, first) & _add_same(found, cells, weights, second)
+        same = _add_same(sums, cells, weights, first) & _add_same(sums, cells, weights, second)
         same &= cells[start] == cells[second[0]]
-    found[ends] += float((weights * np.square(cells[start]))[same].sum())
+    sums[ends] += float((weights * np.square(cells[start]))[same].sum())
     return same
 
 
@@ -229,23 +228,23 @@ def _weighed(
         return _Block(*ends)
     first, second = (_weighed(gram, inverse, constant, half, norm) for half in _halves(*ends))
     here = slice(*ends)
-    own, asked = inverse[here, here], gram[here, here]
-    v = own.sum(axis=1)
+    block_inverse, block_gram = inverse[here, here], gram[here, here]
+    v = block_inverse.sum(axis=1)
     s = float(v.sum())
-    error = float((own * asked).sum())
-    along = float(v @ asked @ v) / s - constant[ends] * s
+    error = float((block_inverse * block_gram).sum())
+    along = float(v @ block_gram @ v) / s - constant[ends] * s
     z = best_share(error - constant[ends] * s - along, along, s, norm) if along > LEAST_SHARE * error else 0.0
     # AᵀA becomes c (AᵀA + q 1 1ᵀ), c = (1 + z)⁻² or (1 + z)⁻¹; its inverse by Sherman and Morrison.
     q = z**2 if norm == 1 else z
-    own -= np.outer(v, v * (q / (1.0 + q * s)))
-    own *= (1.0 + z) ** 2 if norm == 1 else 1.0 + z
+    block_inverse -= np.outer(v, v * (q / (1.0 + q * s)))
+    block_inverse *= (1.0 + z) ** 2 if norm == 1 else 1.0 + z
     return _Block(*ends, z, (first, second))
 
 
 def best_share(a: float, b: float, s: float, norm: int) -> float:
     """z = λ / (1 - λ) >= 0 with the least (1 + z)² (a + b / (1 + s z²)); norm 2: (1 + z) (a + b / (1 + s z)).
 
-    a is the error within the parts that the block's own count cannot change (at least ``LEAST_SHARE`` of b),
+    a is the error within the parts that the count of the block cannot change (at least ``LEAST_SHARE`` of b),
     b > 0 the part along it, s > 0 the variance of the total by the parts.
     """
     a = max(a, LEAST_SHARE * b)
@@ -257,18 +256,18 @@ def best_share(a: float, b: float, s: float, norm: int) -> float:
 
 
 def _rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
-    """The weighted rows, a block before its parts; ``share`` is what its columns have of norm (squared)."""
-    own = share * block.share / (1.0 + block.share) if block.parts else share
-    if own > 0:
+    """The weighted rows, a block before its parts; ``share`` is the norm (squared) left for its columns."""
+    entry = share * block.share / (1.0 + block.share) if block.parts else share
+    if entry > 0:
         row = np.zeros(n)
-        row[block.start : block.stop] = own if norm == 1 else math.sqrt(own)
+        row[block.start : block.stop] = entry if norm == 1 else math.sqrt(entry)
         yield row
     for part in block.parts:
         yield from _rows(part, share / (1.0 + block.share), n, norm)
 
 
 LARGEST_LOGIT = 25.0  # of a decay, and logarithm of a weight, up or down
-LARGEST = 1e3  # stands for the logarithm of an error that is not finite
+LARGEST = 1e3  # in place of the logarithm of an error that is not finite
 
 
 def square_root(workload: Workload, norm: int) -> Design:
@@ -315,7 +314,7 @@ def buffered_column(n: int, buffers: int) -> Array:
         return min(math.log(worth), LARGEST) if worth < math.inf else LARGEST
 
     start = np.concatenate([np.log((1.0 - rests) / rests), np.log(weights)])
-    found = scipy.optimize.minimize(
+    best = scipy.optimize.minimize(
         spread,
         start,
         jac="3-point",
@@ -323,7 +322,7 @@ def buffered_column(n: int, buffers: int) -> Array:
         bounds=scipy.optimize.Bounds(-LARGEST_LOGIT, LARGEST_LOGIT),
         options={"maxiter": 1000, "maxfun": 100_000, "ftol": 1e-13},
     )
-    return _series(found.x, n)[0]
+    return _series(best.x, n)[0]
 
 
 def _series(point: Array, n: int) -> tuple[Array, Array]:

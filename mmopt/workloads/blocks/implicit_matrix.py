@@ -1,7 +1,6 @@
-"""What every block of queries can do: a matrix kept implicit, over one attribute or over the whole domain.
+"""The operations of every block of queries: a matrix kept implicit, over one attribute or the whole domain.
 
-Which of its columns are equal is told by an array of classes (n,) int64: equal columns share a number >= 0,
-all-zero columns have -1.
+An array of classes (n,) int64 marks equal columns: they share a number >= 0, all-zero columns have -1.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from mmopt.numerics.outward import check_norm, root_up
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.query_labels import group_label
 
-NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are held where only their squares are asked for
+NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are kept where only their squares are needed
 NUMBER_BYTES = 8
 """Bytes of one number: an entry, a size, a scale."""
 
@@ -48,13 +47,13 @@ class Implicit(ABC):
 
     kind: str
     parameters: tuple[int, ...] = ()
-    """What determines the matrix beside its kind and size, of a block with a closed form."""
+    """For a block with a closed form, the values that determine the matrix in addition to kind and size."""
     names: tuple[str, ...] = ()
     """Names of the queries, for labels; "predicate 0", "predicate 1", … where there are none."""
     row_weights: Array | None = None
     """A weight per query, (rows,); None where the block has none."""
     full_rank: bool = False
-    """Whether the kind alone says that the columns are independent (False: not known)."""
+    """Whether the columns are independent by the kind alone (False: not known)."""
 
     def __init__(self, size: int, rows: int | None = None) -> None:
         if size < 1:
@@ -152,8 +151,8 @@ class Implicit(ABC):
         total = np.zeros(self.rows)
         width = max(1, NUMBERS_AT_A_TIME // len(total))
         for start in range(0, directions.shape[1], width):
-            found = self.apply(directions[:, start : start + width].T)
-            total += np.einsum("ij,ij->j", found, found)
+            products = self.apply(directions[:, start : start + width].T)
+            total += np.einsum("ij,ij->j", products, products)
         return total
 
     @abstractmethod
@@ -171,7 +170,7 @@ class Implicit(ABC):
         return _rooted(self.column_powers(norm), norm)
 
     def largest_column_norm(self, norm: int) -> float:
-        """The largest column norm, rounded upwards, without a number per column where the kind can.
+        """The largest column norm, rounded upwards, without a number per column where the kind allows it.
 
         Where there are more cells than fit in memory it may be an upper bound: the norms of the parts'
         largest columns put together, which may be different columns.
@@ -196,7 +195,7 @@ class Implicit(ABC):
         return self._gram()
 
     def _gram(self) -> Array:
-        """Column by column, from products with unit vectors; kinds that know better say so."""
+        """Column by column, from products with unit vectors; kinds with a faster way override it."""
         rows, columns = self.shape
         step = max(1, columns**2 // rows)  # no more than the result takes
         parts = []
@@ -234,21 +233,21 @@ class Implicit(ABC):
             yield np.sqrt(weights[place * step :][: len(rows)])[:, None] * rows
 
     def spanning(self) -> Implicit:
-        """A block with the same row space; it has at most ``size`` rows where the kind knows how."""
+        """A block with the same row space; it has at most ``size`` rows where the kind allows it."""
         return self
 
     @property
     def title(self) -> str:
-        """What a group of these queries is called."""
+        """The name of a group of these queries."""
         return self.kind
 
     @property
     def plain(self) -> Implicit:
-        """The same queries without weights."""
+        """These queries without weights."""
         return self
 
     def weighed(self) -> Implicit:
-        """The queries scaled by the square roots of their weights: what total error sees."""
+        """The queries scaled by the square roots of their weights, for total error."""
         return self
 
     def labels(self, attribute: Attribute) -> list[str]:
@@ -257,14 +256,14 @@ class Implicit(ABC):
         return [group_label(attribute, name) for name in names]
 
     def holdings(self) -> Iterator[tuple[int, int]]:
-        """What is held to stand for the matrix: an identity of each piece, and its bytes.
+        """The storage of the matrix: an identity of each piece, and its bytes.
 
         The size alone, for a block with a closed form.
         """
         yield id(self), NUMBER_BYTES
 
     def sizes(self) -> MatrixBytes:
-        """Bytes held to stand for the matrix (a piece used several times counts once), and of all entries."""
+        """Bytes stored for the matrix (a piece used several times counts once), and of all entries."""
         return MatrixBytes(sum(dict(self.holdings()).values()), NUMBER_BYTES * self.rows * self.size)
 
     def describe(self) -> list[object]:
@@ -286,7 +285,7 @@ def _rooted(powers: Array, norm: int) -> Array:
 
 
 def ordered(classes: Ints) -> Ints:
-    """The same classes numbered 0, 1, … in the order in which they first occur; -1 stays."""
+    """Classes numbered 0, 1, … in the order in which they first occur; -1 stays."""
     _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
     first = np.where(classes[first] < 0, -1, first)  # untouched cells sort before all others
     rank = np.empty(len(first), dtype=np.int64)

@@ -33,8 +33,8 @@ class Kron(Implicit):
     def _take(self, index: Ints) -> Array:
         numbers = np.unravel_index(index, [part.rows for part in self.parts])
         result = np.ones((len(index), 1))
-        for part, own in zip(self.parts, numbers, strict=True):
-            rows = part.take(own.astype(np.int64))
+        for part, places in zip(self.parts, numbers, strict=True):
+            rows = part.take(places.astype(np.int64))
             result = (result[:, :, None] * rows[:, None, :]).reshape(len(rows), result.shape[1] * part.size)
         return result
 
@@ -48,7 +48,7 @@ class Kron(Implicit):
         return Kron([part.spanning() for part in self.parts])
 
     def classes(self) -> Ints:
-        """Taken part by part, so two cells may be in different classes although their columns are equal.
+        """Classes part by part, so two cells may be in different classes although their columns are equal.
 
         (Only where a part has entries other than 0 and 1.)
         """
@@ -71,7 +71,7 @@ class Kron(Implicit):
         return self._contracted(y, transposed=True)
 
     def _contracted(self, x: Array, transposed: bool) -> Array:
-        """One axis at a time; nothing between is larger than both ends, as what shrinks most comes first."""
+        """One axis at a time, the one that shrinks most first: no result between is larger than both ends."""
         ends = [part.shape[::-1] if transposed else part.shape for part in self.parts]
         tensor = x.reshape(math.prod(x.shape[:-1]), *(source for _, source in ends))
         for at in sorted(range(len(ends)), key=lambda i: ends[i][0] / ends[i][1]):
@@ -87,11 +87,11 @@ class Kron(Implicit):
         return reduce(_outer_up, [part.column_powers(norm) for part in self.parts])
 
     def largest_power(self, norm: int) -> float:
-        """The product of the parts' largest ones, since none is negative."""
+        """The product of the largest of the parts, since none is negative."""
         return float(reduce(times_up, [np.asarray(part.largest_power(norm)) for part in self.parts]))
 
     def holdings(self) -> Iterator[tuple[int, int]]:
-        for part in {id(part): part for part in self.parts}.values():  # one is counted once
+        for part in {id(part): part for part in self.parts}.values():  # equal parts are counted once
             yield from part.holdings()
 
     def describe(self) -> list[object]:
@@ -167,16 +167,16 @@ class Stack(Implicit):
         return reduce(plus_up, [block.column_powers(norm) for block in self.blocks])
 
     def largest_power(self, norm: int) -> float:
-        """Attained where all blocks are products over the same attributes, or where the cells fit in memory.
+        """Exact where all blocks are products over the same attributes, or where the cells fit in memory.
 
-        Otherwise the sum of the blocks' largest ones, an upper bound. A cell of an attribute does not count
-        where the powers of another one exceed its own, or are equal, in every block.
+        Otherwise the sum of the largest of the blocks, an upper bound. A cell of an attribute does not count
+        where the powers of another cell are at least as large in every block.
         """
         if len(self.blocks) == 1:
             return self.blocks[0].largest_power(norm)
-        found = _largest_of_products(self.blocks, norm)
-        if found is not None:
-            return found
+        largest = _largest_of_products(self.blocks, norm)
+        if largest is not None:
+            return largest
         if fits_memory(self.shape[1:]):
             return float(self.column_powers(norm).max())
         return float(reduce(plus_up, [np.asarray(block.largest_power(norm)) for block in self.blocks]))
@@ -225,23 +225,23 @@ def _as_product(block: Implicit, norm: int) -> tuple[float, tuple[Implicit, ...]
 
 
 def _largest_of_products(blocks: Sequence[Implicit], norm: int) -> float | None:
-    """The largest column power of a stack of products over the same attributes; None if it is no such."""
+    """The largest column power of a stack of products over the same attributes; None for any other stack."""
     products = [_as_product(block, norm) for block in blocks]
-    known = [product for product in products if product is not None]
-    sizes = {tuple(part.size for part in parts) for _, parts in known}
-    if len(known) < len(blocks) or len(sizes) > 1:
+    factored = [product for product in products if product is not None]
+    sizes = {tuple(part.size for part in parts) for _, parts in factored}
+    if len(factored) < len(blocks) or len(sizes) > 1:
         return None
     powers = []  # per attribute (cells that count, blocks)
-    for at in range(len(known[0][1])):
-        own = [parts[at] for _, parts in known]
-        if not fits_memory((own[0].size, len(own))):
+    for at in range(len(factored[0][1])):
+        column = [parts[at] for _, parts in factored]
+        if not fits_memory((column[0].size, len(column))):
             return None
-        found = {part: part.column_powers(norm) for part in own}
-        powers.append(_undominated(np.column_stack([found[part] for part in own])))
+        by_part = {part: part.column_powers(norm) for part in column}
+        powers.append(_undominated(np.column_stack([by_part[part] for part in column])))
     if not fits_memory((math.prod(len(rows) for rows in powers),)):
         return None
     total: Array = np.zeros(1)
-    for b, (scale, _) in enumerate(known):
+    for b, (scale, _) in enumerate(factored):
         total = plus_up(total, times_up(scale, reduce(_outer_up, [rows[:, b] for rows in powers])))
     return float(total.max())
 

@@ -1,6 +1,6 @@
 """Queries given as a matrix, dense or sparse, and weights and targets given with them.
 
-They are read, checked and held as they are. Every message says what was found and what was expected.
+They are read, checked and kept unchanged. Every message has the value found and the value expected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
 
 
 class Given(Implicit):
-    """A matrix (m, n) held as it is, read-only; build it with ``read``, which checks and copies.
+    """A matrix (m, n) kept unchanged, read-only; build it with ``read``, which checks and copies.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Given(Implicit):
     @property
     @abstractmethod
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """What determines the entries."""
+        """The arrays that determine the entries."""
 
     def entrywise(self, norm: int) -> Implicit:
         return type(self)(abs(self.values) if norm == 1 else self.values * self.values, self.names)
@@ -161,7 +161,7 @@ class Sparse(Given):
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """Rows sorted, no stored zeros."""
+        """The arrays, with rows sorted and no stored zeros."""
         return self.values.indptr, self.values.indices, self.values.data
 
     def _take(self, index: Ints) -> Array:
@@ -253,8 +253,8 @@ def per_query(values: npt.ArrayLike | None, m: int, what: str, default: float) -
     if raw.ndim == 0:
         raw = np.full(m, raw)
     if raw.shape != (m,):
-        found = len(raw) if raw.ndim == 1 else f"an array of shape {raw.shape}"
-        raise WorkloadError(f"the workload has {m} queries but {found} {what}s were given")
+        size = len(raw) if raw.ndim == 1 else f"an array of shape {raw.shape}"
+        raise WorkloadError(f"the workload has {m} queries but {size} {what}s were given")
     numbers = np.array(raw, dtype=np.float64)
     infinite = math.isinf(default)
     fine = ((numbers >= SMALLEST_NUMBER) & (numbers <= LARGEST_NUMBER)) | (infinite & (numbers == np.inf))
@@ -273,16 +273,16 @@ def column_classes(matrix: Array) -> Ints:
 
 
 def spelled_out(description: object) -> str:
-    """Plain data (lists, text, numbers) as the text that hashes are of."""
+    """Plain data (lists, text, numbers) as the text from which hashes are computed."""
     return json.dumps(description, separators=(",", ":"))
 
 
 def digest(pieces: Iterable[str]) -> str:
     """SHA-256, hexadecimal, of texts, one after the other."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for piece in pieces:
-        found.update(piece.encode())
-    return found.hexdigest()
+        sha.update(piece.encode())
+    return sha.hexdigest()
 
 
 def describe_array(array: npt.ArrayLike) -> list[object]:

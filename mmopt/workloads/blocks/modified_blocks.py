@@ -1,11 +1,8 @@
 """Blocks around another one: scaled, weighted, or on other cells.
 
-Blocks around another one: its rows scaled or weighted.
-
-``RowWeighted`` is what a workload holds: it stands for the queries as they are asked, in all that is answered
-or predicted. ``ScaledRows``, its ``weighed()``, is what total error sees: diag(√weights) times the queries.
-
-Blocks over the cells of another one, in another order or with further cells behind them.
+A workload holds ``RowWeighted``: its rows are the queries themselves, in all that is answered or predicted.
+``ScaledRows``, its ``weighed()``, is for total error: diag(√weights) times the queries. Other blocks have the
+cells of another one in another order, or with further cells after them.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from mmopt.workloads.query_labels import range_labels
 
 
 class Around(Implicit):
-    """A block with the rows and cells of another one, ``inner``, and numbers of its own."""
+    """A block with the rows and cells of another one, ``inner``, and further numbers."""
 
     def __init__(self, inner: Implicit, numbers: npt.NDArray[np.generic]) -> None:
         super().__init__(inner.size, inner.rows)
@@ -58,12 +55,12 @@ class Around(Implicit):
 
 
 class Scaled(Around):
-    """diag(s) M: every row times one number, or each row times its own.
+    """diag(s) M: all rows times one number, or each row times a different one.
 
     Parameters
     ----------
     inner : M (m, n).
-    scale : s, a number or (m,); finite, and not 0 where classes of columns or rows that span are asked for.
+    scale : s, a number or (m,); finite, and not 0 where classes of columns or spanning rows are needed.
 
     Raises
     ------
@@ -147,11 +144,11 @@ class ScaledRows(Scaled):
 
 
 class RowWeighted(Around):
-    """The queries of ``inner``, each with a weight of its own on its squared error.
+    """The queries of ``inner``, each with a weight on its squared error.
 
     Parameters
     ----------
-    inner : any block without weights; entries, Gram matrix and root are its own.
+    inner : any block without weights; it gives the entries, the Gram matrix and the root.
     weights : (rows,), positive.
 
     Raises
@@ -209,16 +206,16 @@ class RowWeighted(Around):
 def unit_rows(block: Implicit) -> tuple[float, Implicit]:
     """The weights 1 / ‖w‖² of the queries of a block: one number for all, and the block with the rest.
 
-    A block whose queries have one length (the cells, the total, ranges of one width) stays as it is. Weights
+    A block whose queries have one length (the cells, the total, ranges of one width) is not changed. Weights
     that the block has already are kept.
     """
     norms = block.squared_norms()
-    known = block.row_weights
-    if known is None and (norms == norms[0]).all():
+    weights = block.row_weights
+    if weights is None and (norms == norms[0]).all():
         return 1.0 / float(norms[0]), block
     if not (norms > 0).all():
         raise WorkloadError(f"query {int(np.argmin(norms))} of {block!r} has the length 0")
-    return 1.0, RowWeighted(block.plain, (1.0 if known is None else known) / norms)
+    return 1.0, RowWeighted(block.plain, (1.0 if weights is None else weights) / norms)
 
 
 class Reordered(Around):
@@ -258,7 +255,7 @@ class Reordered(Around):
         return Identity(self.size) if self.full_rank else Reordered(super().spanning(), self.order)
 
     def labels(self, attribute: Attribute) -> list[str]:
-        # Bins in another order are no bins; their labels still say what each cell is.
+        # Bins in another order are no bins; their labels still name each cell.
         moved = Attribute(attribute.name, tuple(attribute.labels[i] for i in self.order))
         return [f"{label} (reordered)" if label else "" for label in super().labels(moved)]
 
@@ -286,9 +283,9 @@ class Padded(Implicit):
         return self.inner.title
 
     def _wide(self, values: Array) -> Array:
-        """With zeros for the other cells, along the last axis."""
-        beside = np.zeros((*values.shape[:-1], self.size - self.inner.size))
-        return np.concatenate([values, beside], axis=-1)
+        """Values with zeros for the other cells, along the last axis."""
+        zeros = np.zeros((*values.shape[:-1], self.size - self.inner.size))
+        return np.concatenate([values, zeros], axis=-1)
 
     def _square(self, values: Array) -> Array:
         return self._wide(self._wide(values).T)
@@ -327,9 +324,9 @@ class Padded(Implicit):
         return Padded(self.inner.spanning(), self.size)
 
     def labels(self, attribute: Attribute) -> list[str]:
-        """A query of all cells of the block is no total, and reads as the range that it is."""
+        """One text per query; a query of all cells of the block is no total, and reads as a range."""
         size = self.inner.size
-        # With its encoding it stays whole: a range of all that are declared is not one of all cells.
+        # The encoding stays whole: a range of all declared cells is not one of all cells.
         first = attribute
         if attribute.declared != size:
             first = Attribute(attribute.name, attribute.labels[:size], encoding=Values(()))

@@ -1,16 +1,10 @@
-"""Blocks of ranges: cells, prefixes, all ranges, hierarchies.
+"""Blocks of ranges of neighbouring cells: cells, the total, prefixes, windows, all ranges, hierarchies.
 
-Blocks whose every query counts a range of neighbouring cells: single cells, the total, prefixes, windows.
+For all ranges products, Gram matrix and roots, with weights and under reversal, need no row of a query. A
+range sums differences of running totals, x_a + … + x_b = c_{b+1} - c_a, so that with u(a, b) the weight of
+the cells a to b, xᵀ G x = Σ u(a, b) (c_{b+1} - c_a)², the Laplacian of a complete graph on the n + 1 ends.
 
-All ranges at once are in ``all_ranges``, trees of them in ``hierarchies``.
-
-All ranges of neighbouring cells: products, Gram matrix and roots, with weights and under reversal.
-
-No query needs a row here. A range sums differences of running totals, x_a + … + x_b = c_{b+1} - c_a, so that
-with u(a, b) the weight of the cells a to b, xᵀ G x = Σ u(a, b) (c_{b+1} - c_a)², the Laplacian of a complete
-graph on the n + 1 ends.
-
-Blocks that split the cells again and again: the Haar wavelet and hierarchies.
+The Haar wavelet and hierarchies split the cells again and again.
 """
 
 from __future__ import annotations
@@ -31,7 +25,7 @@ from mmopt.workloads.query_labels import cell_label, range_labels
 
 
 class Independent(Implicit):
-    """A block whose kind alone says that its columns are independent: none equals another."""
+    """A block of a kind whose columns are always independent: none equals another."""
 
     full_rank = True
 
@@ -43,7 +37,7 @@ class Independent(Implicit):
 
 
 class Ranges(Implicit):
-    """A block of ranges of neighbouring cells, each asked once: its entries are 0 and 1."""
+    """A block of different ranges of neighbouring cells: its entries are 0 and 1."""
 
     @abstractmethod
     def ends(self, index: Ints) -> tuple[Ints, Ints]:
@@ -58,7 +52,7 @@ class Ranges(Implicit):
         return ((low[:, None] <= cells) & (cells <= high[:, None])).astype(np.float64)
 
     def entrywise(self, norm: int) -> Implicit:
-        """Itself: |m| = m² = m."""
+        """The block itself: |m| = m² = m."""
         return self
 
     def column_powers(self, norm: int) -> Array:
@@ -167,8 +161,8 @@ class WidthRange(Ranges):
         return _windows(x, self.width)
 
     def _adjoint(self, y: Array) -> Array:
-        beside = np.zeros((*y.shape[:-1], self.width - 1))
-        return _windows(np.concatenate([beside, y, beside], axis=-1), self.width)
+        zeros = np.zeros((*y.shape[:-1], self.width - 1))
+        return _windows(np.concatenate([zeros, y, zeros], axis=-1), self.width)
 
     def classes(self) -> Ints:
         # By the first and the last range that hold a cell.
@@ -185,11 +179,11 @@ def range_gram(n: int, low: Ints, high: Ints, weights: Array) -> Array:
     With u(a, b) the weight of the cells a to b, G_ij = Σ u(a, b) over a <= min(i, j), b >= max(i, j): a
     running sum in two directions.
     """
-    found = np.zeros((n, n))
-    found[low, high] = weights
-    found = np.cumsum(found, axis=0)
-    found = np.cumsum(found[:, ::-1], axis=1)[:, ::-1]
-    return np.asarray(np.triu(found) + np.triu(found, 1).T)
+    sums = np.zeros((n, n))
+    sums[low, high] = weights
+    sums = np.cumsum(sums, axis=0)
+    sums = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(np.triu(sums) + np.triu(sums, 1).T)
 
 
 def sums_from(x: Array) -> Array:
@@ -203,14 +197,14 @@ def _windows(x: Array, width: int) -> Array:
     By doubling, in log₂ width steps; unlike differences of running sums, small results keep their digits.
     """
     length = x.shape[-1] - width + 1
-    found = np.zeros((*x.shape[:-1], length))
+    out = np.zeros((*x.shape[:-1], length))
     start, power, sums = 0, 1, x
     while True:
         if width & power:
-            found += sums[..., start : start + length]
+            out += sums[..., start : start + length]
             start += power
         if 2 * power > width:
-            return found
+            return out
         sums = sums[..., :-power] + sums[..., power:]
         power *= 2
 
@@ -222,7 +216,7 @@ class AllRange(Independent, Ranges):
 
     def __init__(self, size: int) -> None:
         super().__init__(size, size * (size + 1) // 2)
-        self.root_rounding = 4 * self.size * EPS  # that of ``range_root``; without weights less
+        self.root_rounding = 4 * self.size * EPS  # the bound of ``range_root``; less without weights
 
     def ends(self, index: Ints) -> tuple[Ints, Ints]:
         first = np.arange(self.size)
@@ -241,10 +235,10 @@ class AllRange(Independent, Ranges):
         # The Gram matrix is (n + 1) T⁻¹ with T tridiagonal (-1, 2, -1) = L Lᵀ; this is √(n + 1) L⁻¹:
         # entries j √((n + 1) / (i (i + 1))) for j <= i, counted from 1; exact up to rounding of each entry.
         i = np.arange(1.0, self.size + 1)
-        found = np.zeros((self.size, self.size))
+        root = np.zeros((self.size, self.size))
         for row, scale in enumerate(np.sqrt((self.size + 1) / (i * (i + 1)))):
-            np.multiply(i[: row + 1], scale, out=found[row, : row + 1])
-        return found
+            np.multiply(i[: row + 1], scale, out=root[row, : row + 1])
+        return root
 
     def root_of_weighted(self, weights: Array) -> Array:
         return range_root(self.size, *self._every(), weights)
@@ -254,17 +248,17 @@ class AllRange(Independent, Ranges):
         return np.concatenate([np.cumsum(x[..., first:], axis=-1) for first in range(self.size)], axis=-1)
 
     def squared_lengths(self, directions: Array) -> Array:
-        """From C = D Dᵀ where D has enough columns: each cell adds its own entry and twice those before.
+        """Lengths from C = D Dᵀ where D has enough columns: each cell adds its entry and twice those before.
 
-        Fewer directions may leave nothing of a range, which only its own sums show.
+        Fewer directions may cancel on a range, which only the sums of the range show.
         """
         if directions.shape[1] < self.size:
             return super().squared_lengths(directions)
         covariance = directions @ directions.T
         before = sums_from(np.triu(covariance, 1).T).T  # (i, j): from cell i to the one before j
         added = 2.0 * before + np.diagonal(covariance)
-        found = [np.cumsum(added[first, first:]) for first in range(self.size)]
-        return np.maximum(np.concatenate(found), 0.0)
+        lengths = [np.cumsum(added[first, first:]) for first in range(self.size)]
+        return np.maximum(np.concatenate(lengths), 0.0)
 
     def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
@@ -292,10 +286,10 @@ def range_root(n: int, low: Ints, high: Ints, weights: Array) -> Array:
     joined += joined.T
     root = np.zeros((n, n))
     for end in range(n):
-        own = joined[end, end + 1 :].copy()
-        after = np.cumsum(own[::-1])[::-1]  # over the ends behind each cell
+        linked = joined[end, end + 1 :].copy()
+        after = np.cumsum(linked[::-1])[::-1]  # over the ends behind each cell
         root[end, end:] = after / np.sqrt(after[0])
-        joined[end + 1 :, end + 1 :] += np.outer(own, own / after[0])
+        joined[end + 1 :, end + 1 :] += np.outer(linked, linked / after[0])
     return root
 
 
@@ -309,11 +303,11 @@ def reflected_ranges(n: int) -> tuple[Array, Array]:
     - on (e_i - e_(n-1-i)) / √2 it is G_ij - G_i,n-1-j = (i + 1) b_j with b_j = n - 1 - 2 j. As (i + 1) / b_i
       grows by (n + 1) / (b_i b_(i-1)), row k of a root is b_j √((n + 1) / (b_k b_(k-1))) for j >= k.
 
-    Every entry is right to a few roundings, where a QR of the whole root is right next to its norm.
+    Every entry is right to a few roundings, while a QR of the whole root is right relative to its norm.
     """
     even = np.triu(np.full((-(-n // 2), -(-n // 2)), np.sqrt(n + 1.0)))
     if n % 2:
-        even[:, -1] /= np.sqrt(2.0)  # the cell in the middle has no other
+        even[:, -1] /= np.sqrt(2.0)  # the cell in the middle has no mirror image
     b = n - 1.0 - 2.0 * np.arange(n // 2)
     odd = np.triu(np.outer(np.sqrt((n + 1.0) / (b * (b + 2.0))), b))
     return even, odd
@@ -386,7 +380,7 @@ class Haar(Independent):
         return np.full(self.size, 1.0 + self.levels)
 
     def labels(self, attribute: Attribute) -> list[str]:
-        """The total is empty, a difference reads "age < 18 minus 18 <= age < 65"."""
+        """One text per query: the total is empty, a difference reads "age < 18 minus 18 <= age < 65"."""
         start, length = (ends[1:] for ends in self._blocks(np.arange(self.size)))
         middle, last = start + length // 2 - 1, start + length - 1
         first = range_labels(attribute, zip(start.tolist(), middle.tolist(), strict=True))
@@ -397,8 +391,8 @@ class Haar(Independent):
 class Hierarchy(Independent, Ranges):
     """The total, its parts, their parts, down to single cells; level by level, left to right.
 
-    Each block splits into ``branching`` neighbouring parts, as equal as they can be, the longer ones first;
-    a single cell is asked once, at the level where it comes up. At most 2 n - 1 rows
+    Each block splits into ``branching`` neighbouring parts, as equal as possible, the longer ones first;
+    a single cell is measured once, at the level where it first occurs. At most 2 n - 1 rows
     (Hay, Rastogi, Miklau, Suciu: PVLDB 2010; for branching above 2 Qardaji, Yang, Li: PVLDB 2013).
     """
 
@@ -411,7 +405,7 @@ class Hierarchy(Independent, Ranges):
         self.parameters = (int(branching),)
         require_memory((2 * self.size, 2), f"list of the blocks of {self!r}")
         self._levels = tuple(levels(self.size, int(branching)))
-        super().__init__(size, sum(len(start) for start, _ in self._levels))  # now that they are counted
+        super().__init__(size, sum(len(start) for start, _ in self._levels))  # once the levels are counted
 
     def _members(self) -> Iterator[Ints]:
         """The block that holds each cell, (size,), level by level; -1 below single cells."""
@@ -433,13 +427,13 @@ class Hierarchy(Independent, Ranges):
         for (start, stop), member in zip(self._levels[::-1], [*self._members()][::-1], strict=True):
             inner = stop - start > 1
             s = np.bincount(member[member >= 0], weights=np.square(w[member >= 0]), minlength=len(start))
-            own = np.flatnonzero((member >= 0) & inner[member])
-            if not len(own):
+            cells = np.flatnonzero((member >= 0) & inner[member])
+            if not len(cells):
                 continue
-            at = member[own]
-            share = w[own] / (1.0 + np.sqrt(1.0 + s[at]))
-            root[np.ix_(own, own)] += np.where(at[:, None] == at, share[:, None], 0.0)
-            w[own] /= np.sqrt(1.0 + s[at])
+            at = member[cells]
+            share = w[cells] / (1.0 + np.sqrt(1.0 + s[at]))
+            root[np.ix_(cells, cells)] += np.where(at[:, None] == at, share[:, None], 0.0)
+            w[cells] /= np.sqrt(1.0 + s[at])
         return root
 
     def _apply(self, x: Array) -> Array:
@@ -457,7 +451,7 @@ class Hierarchy(Independent, Ranges):
         return total
 
     def labels(self, attribute: Attribute) -> list[str]:
-        """The total is empty, each other block reads as a range."""
+        """One text per query: the total is empty, each other block reads as a range."""
         return ["", *super().labels(attribute)[1:]]
 
     def holdings(self) -> Iterator[tuple[int, int]]:

@@ -48,11 +48,11 @@ def test_nodes_and_sides_have_the_types_that_the_check_infers(subtests: pytest.S
             for line in surveyed.lines:
                 scope = checked.lines.inside(line.constraint.family if line.constraint else None)
                 for node in (n for side in line.sides for n in walk(side)):
-                    assert node.known == infer(node.expr, scope), to_source(node.expr)
+                    assert node.type == infer(node.expr, scope), to_source(node.expr)
                     assert node.rule, to_source(node.expr)
                 assert (line.fault, line.blamed) == (None, None)
                 judged = checked.constraints[line.name] if line.constraint else (checked.objective,)
-                assert [side.known.curvature for side in line.sides] == [known.curvature for known in judged]
+                assert [side.type.curvature for side in line.sides] == [known.curvature for known in judged]
 
 
 # expression, its curvature, the rule at the top, its parts
@@ -94,7 +94,7 @@ def test_rules_in_words(subtests: pytest.Subtests) -> None:
     for expression, curvature, rule, parts in RULES:
         with subtests.test(expression):
             (node,) = survey(parsed(expression)).lines[0].sides
-            assert (node.known.curvature.value, node.rule) == (curvature, rule)
+            assert (node.type.curvature.value, node.rule) == (curvature, rule)
             assert [to_source(part.expr) for part in node.parts] == parts
 
 
@@ -162,7 +162,7 @@ def test_every_fault_is_found() -> None:
 
 def test_what_is_above_the_blamed_node_says_so() -> None:
     (node,) = survey(parsed("1 + sum(d * sqrt(u))")).lines[0].sides
-    *above, last = [n for n in walk(node) if n.known.curvature is Curvature.UNKNOWN]
+    *above, last = [n for n in walk(node) if n.type.curvature is Curvature.UNKNOWN]
     assert {n.rule for n in above} == {"a part of it is neither convex nor concave"}
     assert last.rule == "a concave expression times a factor of unknown sign"
 
