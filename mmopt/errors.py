@@ -136,9 +136,9 @@ class UnsuitableError(SolverError):
 
 
 class UndecidedError(SolverError):
-    """No point of a solver, and no proof that there is none; ``found`` is a feasible one from a diagnosis."""
+    """No point of a solver, and no proof that there is none; ``feasible`` is one from a diagnosis."""
 
-    found: object = None
+    feasible: object = None
 
 
 class PrivacyError(Error):

@@ -32,11 +32,11 @@ def test_every_folder_has_a_quick_test(subtests: pytest.Subtests) -> None:
 def test_a_program_of_each_class_is_solved_and_judged(
     rng: np.random.Generator, subtests: pytest.Subtests
 ) -> None:
-    assert {Program.load(name).klass for name in program_names()} == PROGRAMS.keys()
+    assert {Program.load(name).problem_class for name in program_names()} == PROGRAMS.keys()
     w = Workload.from_matrix(np.tri(3), targets=rng.uniform(1.0, 3.0, size=3))
-    for klass, name in PROGRAMS.items():
-        with subtests.test(klass):
-            assert Program.load(name).klass == klass
+    for problem_class, name in PROGRAMS.items():
+        with subtests.test(problem_class):
+            assert Program.load(name).problem_class == problem_class
             solution = solve(w, name)
             assert solution.bound is None or solution.bound <= solution.objective
             assert verify(solution, w).holds

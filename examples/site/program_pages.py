@@ -57,14 +57,18 @@ def programs_index(programs: list[Program], is_wanted: Callable[[str], bool]) ->
         "",
     ]
     names = {p.name for p in programs}
-    for klass, title in CLASSES.items():
+    for problem_class, title in CLASSES.items():
         lines += [f"## {title}", "", "| program | what it finds | source | bound |", "|---|---|---|---|"]
-        chosen = [p for p in programs if p.klass == klass]
+        chosen = [p for p in programs if p.problem_class == problem_class]
         for p in sorted(chosen, key=lambda p: (p.formulation_of or p.name, bool(p.formulation_of), p.name)):
             known = p.formulation_of in names
             title = f"{p.title}; another form of {_link(p.formulation_of)}" if known else p.title
             bound = (
-                "its own" if p.certificate else _link(p.bound) if p.bound else "derived" * (klass == "convex")
+                "its own"
+                if p.certificate
+                else _link(p.bound)
+                if p.bound
+                else "derived" * (problem_class == "convex")
             )
             lines.append(f"| {_link(p.name)} | {title} | {place(p)} | {bound or '-'} |")
         lines.append("")
@@ -130,7 +134,7 @@ def _facts(program: Program) -> list[str]:
     rows = {
         "program": f"`{program.name}`",
         "source": program.cite,
-        "class": program.klass,
+        "class": program.problem_class,
         "other forms of the same problem": ", ".join(map(_link, alike)),
         "solves in its steps": ", ".join(map(_link, dict.fromkeys(solved_programs(program.steps)))),
         "solved in the steps of": ", ".join(
@@ -145,7 +149,7 @@ def _facts(program: Program) -> list[str]:
 
 def instance_code(program: Program) -> str:
     """Lines of Python that solve a small workload: the counts of the first cell, the first two, and so on."""
-    n = CELLS_OF_A_HEURISTIC if program.klass == "rank" else CELLS
+    n = CELLS_OF_A_HEURISTIC if program.problem_class == "rank" else CELLS
     return (
         "import numpy as np\nimport mmopt\n\n"
         f"# The counts of the first cell, of the first two, ...: each is wished for with variance 10.\n"

@@ -209,7 +209,7 @@ def combinations(
         Combination(p, solver, gap, was_named)
         for p in chosen
         for solver in rows
-        for gap in (gaps if p.klass != "closed form" else (None,))
+        for gap in (gaps if p.problem_class != "closed form" else (None,))
     ]
 
 
@@ -217,7 +217,7 @@ def _default_names() -> list[str]:
     """Shipped programs that are no other formulation of one, for single rows, by class."""
     written = [Program.load(name) for name in program_names()]
     problems = [p for p in written if not (p.formulation_of or p.neighbours or p.meaning.kind == "none")]
-    return [p.name for p in sorted(problems, key=lambda p: CLASSES.index(p.klass))]
+    return [p.name for p in sorted(problems, key=lambda p: CLASSES.index(p.problem_class))]
 
 
 def with_formulations(programs: Sequence[Program]) -> list[Program]:
@@ -297,7 +297,9 @@ def outcomes(
 def _refuse_unread(programs: Sequence[Program], options: Iterable[str]) -> None:
     """Refuse options that none of the programs reads; a program ignores options that only others read."""
     for name in options:
-        if not any(p.klass in (*READERS.get(name, (p.klass,)), "procedure") for p in programs):
+        if not any(
+            p.problem_class in (*READERS.get(name, (p.problem_class,)), "procedure") for p in programs
+        ):
             raise OptionError(f"no program compared has an option '{name}'")
 
 

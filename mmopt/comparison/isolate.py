@@ -135,7 +135,7 @@ class Outcome(Displayed):
 
 @dataclass(frozen=True)
 class Costed:
-    """What a baseline costs at unit noise, and what its release would be like, by norm."""
+    """Costs of a baseline at unit noise, and predictions for its release, by norm."""
 
     evaluated: Evaluated
     predicted: Mapping[int, Predicted] = field(default_factory=dict)
@@ -156,7 +156,7 @@ OUT_OF_MEMORY = (
 
 @dataclass
 class Run:
-    """What is known of a task that runs."""
+    """The messages of a task that runs, and its end."""
 
     task: Task
     report: Report | None = None
@@ -198,23 +198,23 @@ class Run:
         return Predicted(reason=f"its release was not predicted: {why}")
 
 
-def outcome_of(run: Run, status: int, said: str) -> Outcome:
-    """The outcome of a run whose process has ended with ``status``; ``said`` is what it wrote."""
+def outcome_of(run: Run, status: int, output: str) -> Outcome:
+    """The outcome of a run whose process has ended with ``status``; ``output`` is what it wrote."""
     task = run.task
     assert isinstance(task, Solving)
     stop, reason, problem = "", "", ""
     solution = None
     if isinstance(run.answer, Done):
         try:
-            solution = Solution.from_fields(run.answer.found)
+            solution = Solution.from_fields(run.answer.result)
             stop = solution.status.stop
         except (ResultError, KeyError, TypeError) as error:
             stop, reason = Stop.CRASHED, f"a bug in mmopt ({type(error).__name__}: {error})"
             problem = f"{reason}\n  please report it"
-    elif isinstance(run.answer, Failed) and not _lacked_memory(run, said):
+    elif isinstance(run.answer, Failed) and not _lacked_memory(run, output):
         stop, reason, problem = run.killed or run.answer.stop, run.answer.reason, run.answer.problem
     else:
-        stop, reason, hint = _death(run, status, said)
+        stop, reason, hint = _death(run, status, output)
         problem = f"{reason}\n  {hint}" if hint else reason
     return Outcome(
         task.program.name,
@@ -233,21 +233,21 @@ def outcome_of(run: Run, status: int, said: str) -> Outcome:
     )
 
 
-def costs_of(run: Run, status: int, said: str) -> Costed:
-    """The same for a baseline: its costs, or the reason why there are none."""
+def costs_of(run: Run, status: int, output: str) -> Costed:
+    """Costs of a baseline from its run, or the reason why there are none."""
     task = run.task
     assert isinstance(task, Costing)
-    if isinstance(run.answer, Done) and isinstance(run.answer.found, Evaluated):
-        found = run.answer.found
-        return Costed(found, {cost.norm: run.predicted(cost.norm) for cost in found.costs})
-    if isinstance(run.answer, Failed) and not _lacked_memory(run, said):
+    if isinstance(run.answer, Done) and isinstance(run.answer.result, Evaluated):
+        evaluated = run.answer.result
+        return Costed(evaluated, {cost.norm: run.predicted(cost.norm) for cost in evaluated.costs})
+    if isinstance(run.answer, Failed) and not _lacked_memory(run, output):
         reason = run.answer.reason
     else:
-        reason = _death(run, status, said)[1]
+        reason = _death(run, status, output)[1]
     return Costed(Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason))
 
 
-def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
+def _death(run: Run, status: int, output: str) -> tuple[str, str, str]:
     """Stop, reason and hint of a process that left no answer, or ran out of memory."""
     if run.killed == Stop.TIME:
         after = f"stopped after {run.ended - run.started:.0f} s"
@@ -255,7 +255,7 @@ def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
         return Stop.TIME, reason, "allow more time, or try another solver or formulation"
     if run.killed:
         return Stop.INTERRUPTED, f"interrupted{_so_far(run)}", ""
-    if _lacked_memory(run, said):
+    if _lacked_memory(run, output):
         limit = run.task.memory_limit
         size = "memory than there is" if limit is None else f"than {_gib(limit)}"
         hint = "allow more memory, or try another solver (a first-order one needs least) or formulation"
@@ -263,7 +263,7 @@ def _death(run: Run, status: int, said: str) -> tuple[str, str, str]:
     if status == -getattr(signal, "SIGKILL", 9):
         reason = "the process was killed (signal 9), as the system does when memory runs out"
         return Stop.CRASHED, reason, "set a memory limit, or try another solver or formulation"
-    words = said.strip().splitlines()
+    words = output.strip().splitlines()
     last = f"it last wrote: {words[-1].strip()[:200]}" if words else ""
     if run.task.memory_limit is not None and not last:
         last = f"a solver may end so for want of memory; the limit was {_gib(run.task.memory_limit)}"
@@ -283,13 +283,13 @@ def _so_far(run: Run) -> str:
     return f"; its last certified point, after {last.seconds:.1f} s, had {gap}"
 
 
-def _lacked_memory(run: Run, said: str) -> bool:
+def _lacked_memory(run: Run, output: str) -> bool:
     """Whether an allocation failed: by exception, or by what a library wrote."""
     if isinstance(run.answer, Failed):
         if run.answer.stop == Stop.MEMORY:
             return True
-        said += run.answer.reason
-    return any(words in said for words in OUT_OF_MEMORY)
+        output += run.answer.reason
+    return any(words in output for words in OUT_OF_MEMORY)
 
 
 def _gib(size: int) -> str:
@@ -342,7 +342,7 @@ class Isolated:
         return outcome_of(run, *self._follow(run, hard_limit(task.time_limit)))
 
     def cost(self, task: Costing) -> Costed:
-        """What a baseline costs, or the reason why that is not known; killed at the time limit.
+        """Cost a baseline, or give the reason why that failed; killed at the time limit.
 
         Raises
         ------

@@ -85,8 +85,8 @@ class Task(ABC):
         """Do it there, and report each certified point on the way."""
 
     @abstractmethod
-    def predictions(self, found: Any) -> dict[int, Predicted]:
-        """What a release would be like, by norm, for the result."""
+    def predictions(self, result: Any) -> dict[int, Predicted]:
+        """Predictions for a release of the result, by norm."""
 
     @property
     def needs_conic(self) -> bool:
@@ -113,7 +113,7 @@ class Solving(Task):
         """Unless the program is solved by a kernel, or in closed form."""
         kernels = {name for kernel in KERNELS for name in kernel.programs}
         name, text = self.program.name, self.program.text
-        is_plain = self.program.klass == "closed form" or (
+        is_plain = self.program.problem_class == "closed form" or (
             name in kernels and text == Program.load(name).text
         )
         return not (self.solver in (None, *(kernel.name for kernel in KERNELS)) and is_plain)
@@ -127,7 +127,7 @@ class Solving(Task):
         mmopt.Error : as ``solve``.
         """
         checked = check(self.program)
-        if not self.was_named and self.program.klass == "rank":
+        if not self.was_named and self.program.problem_class == "rank":
             named = named_givens(self.options.get("givens"), checked.written, self.workload)
             seconds = predicted_search(plan_solve(checked, self.workload, named).instance, self.solver)
             if seconds * PATIENCE_SHARE > self.time_limit:
@@ -148,9 +148,9 @@ class Solving(Task):
             **{name: value for name, value in self.options.items() if reads(checked, name, self.solver)},
         ).fields()
 
-    def predictions(self, found: Mapping[str, Any]) -> dict[int, Predicted]:
+    def predictions(self, result: Mapping[str, Any]) -> dict[int, Predicted]:
         """One, for the norm of the strategy."""
-        solution = Solution.from_fields(found)
+        solution = Solution.from_fields(result)
         return {solution.strategy.norm: predicted(self.workload, solution, self.stated)}
 
 
@@ -162,14 +162,14 @@ class Costing(Task):
     norms: tuple[int, ...]
 
     def result(self, report: Report) -> Evaluated:
-        """What the baseline costs."""
+        """Costs of the baseline."""
         return evaluate(self.baseline, self.workload, self.norms)
 
-    def predictions(self, found: Evaluated) -> dict[int, Predicted]:
+    def predictions(self, result: Evaluated) -> dict[int, Predicted]:
         """One for each norm that it was evaluated for."""
         return {
             cost.norm: predicted_baseline(self.workload, self.baseline, cost, self.stated)
-            for cost in found.costs
+            for cost in result.costs
         }
 
 
@@ -183,19 +183,19 @@ class Started:
 
 @dataclass(frozen=True)
 class Done:
-    """What was found: the ``result`` of the task.
+    """The ``result`` of a task.
 
     ``memory`` is the peak above the start, ``cpu`` the CPU seconds of all threads since the task began.
     """
 
-    found: Any
+    result: Any
     memory: int | None
     cpu: float | None = None
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """What comes after ``Done``: what releases would be like, by norm."""
+    """Predictions for releases by norm, sent after ``Done``."""
 
     by_norm: Mapping[int, Predicted]
 
@@ -301,10 +301,10 @@ def perform(task: Task, send: Callable[[object], None]) -> None:
     send(Started(pid, start))
     try:
         with limited(task.memory_limit):
-            found = task.result(report)
+            result = task.result(report)
             certified = True
-            send(Done(found, peak_above(start, pid), time.process_time() - cpu))
-            answer = Predictions(task.predictions(found))
+            send(Done(result, peak_above(start, pid), time.process_time() - cpu))
+            answer = Predictions(task.predictions(result))
     except Error as error:
         word = next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)
@@ -349,8 +349,8 @@ def peak_above(start: int, pid: int) -> int | None:
 
     The kernel keeps the peak of all that is resident; what is mapped from files now is taken off it.
     """
-    found = _status(pid)
-    return max(0, found["VmHWM"] - found["RssFile"] - start) if "VmHWM" in found else None
+    memory = _status(pid)
+    return max(0, memory["VmHWM"] - memory["RssFile"] - start) if "VmHWM" in memory else None
 
 
 @contextlib.contextmanager

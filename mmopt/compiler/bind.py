@@ -43,7 +43,7 @@ class Instance:
     checked: Checked
     workload: Workload
     env: Mapping[str, Any]
-    own: frozenset[str]  # givens that the caller passed
+    passed: frozenset[str]  # givens that the caller passed
     error_bound: tuple[float, Array] | None = None
 
     @property
@@ -196,7 +196,7 @@ def _bounds(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, 
 
     The measured expression of a shipped closed form counts as exact: figures are of the strategy as computed.
     """
-    is_measured = checked.written.klass == "closed form" and is_shipped(checked, meaning=True)
+    is_measured = checked.written.problem_class == "closed form" and is_shipped(checked, meaning=True)
     exact = names_in(checked.written.meaning.expr) if is_measured else frozenset()
     lets = {let.name: let.expr for let in computed if let.name not in exact}
 

@@ -51,7 +51,7 @@ def match(source: Checked, target: Checked) -> Renaming | None:
     It is computed once for two programs, so the result must not be changed.
     """
     a, b = source.program, target.program
-    if a.klass != b.klass or a.sense != b.sense or len(a.choose) != len(b.choose):
+    if a.problem_class != b.problem_class or a.sense != b.sense or len(a.choose) != len(b.choose):
         return None
     if len(a.constraints) != len(b.constraints):
         return None

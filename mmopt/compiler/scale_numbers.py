@@ -86,7 +86,7 @@ def units_of(instance: Instance) -> Units | str:
     parameters = instance.program.parameters
     arrays = {p.name for p in parameters if p.declared is not None and p.declared.dims}
     numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
-    with_units = instance.own | arrays
+    with_units = instance.passed | arrays
     free = infer_units(instance.program, {name: {} for name in with_units}, numbers)
     if isinstance(free, Units):
         return free
@@ -107,7 +107,10 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
             env[name] = env[name] / units.factor(degree, scales)
     kept = {name: env[name] for name in env if name not in {let.name for let in program.lets}}
     scaled = Instance(
-        instance.checked, instance.workload, MappingProxyType(with_lets(instance.checked, kept)), instance.own
+        instance.checked,
+        instance.workload,
+        MappingProxyType(with_lets(instance.checked, kept)),
+        instance.passed,
     )
     objective = units.factor(units.objective, scales)
     variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}

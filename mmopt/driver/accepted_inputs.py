@@ -82,7 +82,7 @@ def refuse_unread(checked: Checked, solver: str | SolverRow | None, options: Map
 
 def reads(checked: Checked, option: str, solver: str | SolverRow | None = None) -> bool:
     """Whether something reads an option on the way to the program's solution, by a solver if one is named."""
-    is_whole = checked.program.klass == "procedure" and option in OF_THE_WHOLE
+    is_whole = checked.program.problem_class == "procedure" and option in OF_THE_WHOLE
     return option not in CLASSES or (
         not is_whole and any(_reads(one, option, solver) for one in _solved(checked))
     )
@@ -96,20 +96,22 @@ def takes(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
 def unread(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
     """The error for an option that the program's class, or its solver, does not read."""
     program, classes = checked.program, CLASSES[option]
-    who = [str(by or row.name) for row in ALL if program.klass in classes and _does(checked, row)]
-    who += [f"what '{program.name}' solves"] * (program.klass == "procedure" and option not in OF_THE_WHOLE)
+    who = [str(by or row.name) for row in ALL if program.problem_class in classes and _does(checked, row)]
+    who += [f"what '{program.name}' solves"] * (
+        program.problem_class == "procedure" and option not in OF_THE_WHOLE
+    )
     able = [row.name for row in ALL if option in OF_SOLVERS and option in row.reads]
     hint = f"it belongs to class {' and '.join(', '.join(classes).rsplit(', ', 1))}"
     hint = f"these have it: {', '.join(able)}" if who and able else hint
     hint += "; a baseline can also be a given (--given NAME=haar)" * (
         option == "start" and bool(program.givens)
     )
-    who += [f"'{program.name}' is of class '{program.klass}', which"]
+    who += [f"'{program.name}' is of class '{program.problem_class}', which"]
     return OptionError(f"{who[0]} has no option '{option}'", hint=hint)
 
 
 def _reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:
-    program_class = one.program.klass
+    program_class = one.program.problem_class
     if program_class not in CLASSES[option] or option not in OF_SOLVERS or program_class == "rank":
         return program_class in CLASSES[option]
     able = [row for row in (ALL if solver is None else [_row(solver)]) if _does(one, row)]
@@ -130,11 +132,11 @@ def _does(one: Checked, row: Kernel | SolverRow) -> bool:
         return known_as(row, one) is not None
     if _is_conic(row, one):
         return not missing_cones(row, cones(one, defaultdict(lambda: 3)))  # the same kinds at any size
-    return row is LBFGS and one.program.klass == "smooth"
+    return row is LBFGS and one.program.problem_class == "smooth"
 
 
 def _is_conic(row: Kernel | SolverRow, one: Checked) -> TypeGuard[SolverRow]:
-    return isinstance(row, SolverRow) and row is not LBFGS and one.program.klass in CONIC
+    return isinstance(row, SolverRow) and row is not LBFGS and one.program.problem_class in CONIC
 
 
 def _solved(checked: Checked) -> list[Checked]:
@@ -146,7 +148,7 @@ def _solved(checked: Checked) -> list[Checked]:
             steps += step.steps
         elif isinstance(step, SubProgram):
             sub_programs += _solved(shipped(step.program))
-    return sub_programs if checked.program.klass == "procedure" else [checked]
+    return sub_programs if checked.program.problem_class == "procedure" else [checked]
 
 
 @contextmanager

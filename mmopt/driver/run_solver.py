@@ -86,7 +86,7 @@ class Best:
             repaired = candidate(self.instance, values)
         except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
             return None
-        if self.instance.program.klass == "rank" and understates(self.instance, repaired):
+        if self.instance.program.problem_class == "rank" and understates(self.instance, repaired):
             return None
         # Feasible before infeasible, then by the objective.
         best = self.plain
@@ -176,8 +176,8 @@ class Best:
         if clock.interrupted:
             raise KeyboardInterrupt
         error = failure()
-        if isinstance(error, UndecidedError) and isinstance(error.found, Candidate) and not is_named:
-            self.offer(error.found.variables, {})
+        if isinstance(error, UndecidedError) and isinstance(error.feasible, Candidate) and not is_named:
+            self.offer(error.feasible.variables, {})
             if self.point is not None and self.point.is_feasible:
                 return self.point
         raise error
@@ -440,7 +440,7 @@ def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
 
     None on a shipped program, whose repair keeps its lines.
     """
-    if is_shipped(instance.checked) or splits(instance.env) or instance.program.klass != "convex":
+    if is_shipped(instance.checked) or splits(instance.env) or instance.program.problem_class != "convex":
         return []
     env = {**instance.env, **plain(solution.variables)}
     return [*_charge(instance, env, solution)] or [*_why_estimated(instance, env, solution)]

@@ -150,7 +150,7 @@ def solve(
 def solve_task(task: Task) -> Solution:
     """Solve a task of any class."""
     started = time.monotonic()
-    solution = _SOLVES[task.program.klass](task)
+    solution = _SOLVES[task.program.problem_class](task)
     if not (solution.is_in_factors or is_shipped(task.instance.checked)):
         from mmopt.driver.run_solver import objective_remarks  # off the usual way
 

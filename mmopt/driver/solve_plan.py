@@ -394,8 +394,8 @@ class Task:
     @property
     def derives(self) -> bool:
         """Whether a bound is derived: by the option; by default for programs without a proved bound."""
-        if self.derive is not None or self.program.klass != "convex":
-            return bool(self.derive) and self.program.klass == "convex"
+        if self.derive is not None or self.program.problem_class != "convex":
+            return bool(self.derive) and self.program.problem_class == "convex"
         return not self.program.bound and not is_shipped(self.instance.checked)
 
     def options(self, **defaults: Any) -> Options:

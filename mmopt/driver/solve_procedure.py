@@ -99,7 +99,7 @@ class _Run:
             else:
                 givens[name] = evaluate(expr, self.env)
         program, instance = self.task.program, self.task.instance
-        lost = {d.name for d in program.givens if d.source and d.name in instance.own} - {
+        lost = {d.name for d in program.givens if d.source and d.name in instance.passed} - {
             name for name, e in step.arguments if isinstance(e, Name) and e.id == name
         }
         if lost and program.certificate is None and program.bound == step.program:

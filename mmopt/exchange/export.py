@@ -157,9 +157,9 @@ def _instance(
     named = as_program(default_program(workload)[0] if program is None else program)
     checked = check(named if isinstance(named, Program) else Program.load(named))
     written = checked.written
-    if written.klass != "convex":
+    if written.problem_class != "convex":
         raise OptionError(
-            f"'{written.name}' is of class '{written.klass}', and a file holds convex programs only",
+            f"'{written.name}' is of class '{written.problem_class}', and a file holds convex programs only",
             hint="'mmopt programs' says which are convex; of a procedure, its convex steps can be exported",
         )
     if not fits_memory((workload.n,)):

@@ -273,7 +273,7 @@ def certify(
         values, brought_along = given_point(instance, point)
         passed = {**brought_along, **passed}
     judge = _judge(instance)
-    if not (solve and judge.program.klass == "convex") and (solver, tolerance, time_limit) != (
+    if not (solve and judge.program.problem_class == "convex") and (solver, tolerance, time_limit) != (
         None,
         None,
         None,
@@ -366,7 +366,7 @@ class _Proof:
         """Take the best bound at multipliers of point, caller, strategy and, where ``ask`` is, a solver."""
         judge = self.judge
         if judge.program.certificate is None:
-            if passed and judge.program.klass != "convex":
+            if passed and judge.program.problem_class != "convex":
                 raise OptionError(f"'{judge.program.name}' has no certificate, so multipliers prove nothing")
             return
         starts = starts_from(judge, point.env) if judge is instance else {}
@@ -374,7 +374,7 @@ class _Proof:
             self.offer(offered, origin)
         gap = gap_of(instance.checked, point.objective, self.bound)
         is_close = gap is not None and gap <= tolerance
-        if ask is not None and judge.program.klass == "convex" and not is_close:
+        if ask is not None and judge.program.problem_class == "convex" and not is_close:
             self.solve(ask(judge))
 
     def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:

@@ -151,7 +151,7 @@ def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[st
 def _keys(instance: Instance) -> set[str]:
     """The names of useful multipliers: those of the certificate; without one those of all lines."""
     program = instance.program
-    if program.certificate is None and not program.bound and program.klass == "convex":
+    if program.certificate is None and not program.bound and program.problem_class == "convex":
         return {c.name for c in program.constraints}
     return {m.key for m in program.multipliers}
 

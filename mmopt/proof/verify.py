@@ -283,7 +283,9 @@ def _recomputed(work: Recheck, instance: Instance) -> None:
         if (point := work.point(instance)) is not None:
             work.objective(instance, point)
         if s.steps:
-            rows.add("steps", ", ".join(s.steps), f"a {instance.program.klass} program has none", False)
+            rows.add(
+                "steps", ", ".join(s.steps), f"a {instance.program.problem_class} program has none", False
+            )
     says = instance.program.meaning.kind != "none"
     if not (says and s.has_strategy):
         rows.add("has_strategy", str(s.has_strategy), str(says), s.has_strategy == says, "says a strategy")
@@ -328,7 +330,7 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Tas
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
         name, step = waiting.pop(0)
         checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
-        givens = {n: np.asarray(inner.env[n], dtype=float) for n in inner.own}
+        givens = {n: np.asarray(inner.env[n], dtype=float) for n in inner.passed}
         checks.same(
             "givens", ", ".join(step.givens), same_arrays(step.givens, givens), "those of the procedure"
         )

@@ -130,7 +130,7 @@ def _blocks(value: object) -> Iterable[Block | Folded]:
 
 def _program(program: Program) -> Iterator[Block | Folded]:
     yield Paragraph((program.title or program.name,), "strong")
-    about = (("program", program.name), ("class", program.klass), ("source", program.cite))
+    about = (("program", program.name), ("class", program.problem_class), ("source", program.cite))
     yield _facts([row for row in about if row[1]])
     try:
         yield Listing(statements(check(program)))

@@ -170,7 +170,7 @@ def _planned(plan: SolvePlan, solver: str | None, step: str = "") -> Sizes:
 def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> Sizes:
     """The sizes of a program with its numbers filled in. A smooth program is searched, not handed over."""
     program, sizes = instance.program, instance.sizes()
-    is_searched = program.klass == "smooth"
+    is_searched = program.problem_class == "smooth"
     needed = [] if is_searched else cones(instance.checked, sizes)
     if is_searched:
         unknowns = sum(map(Coordinates(program.choose, sizes).length, program.choose))
@@ -206,7 +206,7 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         refusal,
         memory_limit(),
         conic,
-        search=SEARCH * (program.klass == "rank"),
+        search=SEARCH * (program.problem_class == "rank"),
     )
 
 
@@ -309,7 +309,7 @@ def place(program: Program) -> str:
 
 def _words(program: Program) -> Text:
     bound = f"bound of {program.bound}" if program.bound else "no bound"
-    about = f"{program.klass}, {'its own bound' if program.certificate else bound}"
+    about = f"{program.problem_class}, {'its own bound' if program.certificate else bound}"
     return cell(program.title).append(f"\n{place(program)} ({about})", style="dim")
 
 
@@ -454,7 +454,7 @@ def _is_taken(checked: Checked, kernel: Kernel) -> bool:
 
 
 def _cones(checked: Checked) -> frozenset[str] | None:
-    if checked.program.klass in ("smooth", "closed form"):
+    if checked.program.problem_class in ("smooth", "closed form"):
         return None
     workload = Workload.from_matrix([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], targets=[1.0] * 3)
     instance = bind(checked, workload)

@@ -199,7 +199,7 @@ def _implicit_queries(instance: Instance, left: Any, right: Any) -> Any:
     workload = instance.workload
     if workload.given_queries is None or isinstance(left, Split):
         return None
-    taken = {d.source for d in instance.program.givens if d.name not in instance.own}
+    taken = {d.source for d in instance.program.givens if d.name not in instance.passed}
     if not {"workload.representation", "workload.basis"} <= taken:
         return None
     return workload.queries if left is workload.representation and right is workload.basis else None
@@ -213,7 +213,7 @@ def known_as(kernel: Kernel, checked: Checked) -> tuple[str, Renaming] | None:
     names, program = kernel.programs, checked.program.name
     if any(program in k.programs for k in KERNELS) and checked is shipped(program):
         names = (program,) if program in names else ()
-    if checked.program.klass == kernel.program_class:  # known before the kernel's programs are read
+    if checked.program.problem_class == kernel.program_class:  # known before the kernel's programs are read
         for name in names:
             if (renaming := match(shipped(name), checked)) is not None:
                 return name, renaming

@@ -278,7 +278,7 @@ def check_program(
     check(parsed)
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
-    is_derived = parsed.klass == "convex" and not parsed.bound
+    is_derived = parsed.problem_class == "convex" and not parsed.bound
     report = WeakDualityReport(parsed.name, seed, parsed.certificate is not None, is_derived=is_derived)
     if parsed.certificate is None:
         return report
@@ -376,7 +376,7 @@ def _bound_instance(
 ) -> tuple[Instance, dict[str, Array]] | OptionError:
     """A random instance, or the refusal of the last one when none meets the program's requirements."""
     refusal = OptionError("none drawn")
-    size = None if program.klass == "rank" else CELLS[number % len(CELLS)]
+    size = None if program.problem_class == "rank" else CELLS[number % len(CELLS)]
     cells = None if size is None else int(rng.integers(*size))
     columns = [np.shape(v)[1] for v in passed.values() if np.ndim(v) == 2]  # such as of design queries
     cells = columns[0] if columns else cells

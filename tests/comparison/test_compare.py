@@ -47,8 +47,10 @@ def test_all_programs_by_default_and_the_same_as_solve() -> None:
     loaded = [Program.load(name) for name in program_names()]
     problems = [p.name for p in loaded if not (p.formulation_of or p.neighbours or p.meaning.kind == "none")]
     assert sorted(o.program for o in outcomes) == problems
-    classes = [Program.load(o.program).klass for o in outcomes]
-    assert [klass for klass, _ in itertools.groupby(classes)] == list(CLASSES)  # those that search come last
+    classes = [Program.load(o.program).problem_class for o in outcomes]
+    assert [problem_class for problem_class, _ in itertools.groupby(classes)] == list(
+        CLASSES
+    )  # those that search come last
     for o in outcomes:
         if o.solution is None:  # a program that asks for more than a workload
             with pytest.raises(Error) as error:

@@ -44,7 +44,7 @@ def given(**changes: object) -> Instance:
 def test_what_the_caller_gives() -> None:
     instance = given()
     assert instance.sizes() == {"m": 3, "n": 3, "k": 2}
-    assert instance.own == {"Q", "K", "c", "b", "t"}
+    assert instance.passed == {"Q", "K", "c", "b", "t"}
     assert instance.env["t"] == 2.0 and isinstance(instance.env["t"], float)
     assert instance.env["W"] == pytest.approx(np.tri(3))
     with pytest.raises(TypeError):
@@ -167,7 +167,7 @@ def test_shipped_programs_bind_on_any_workload(subtests: pytest.Subtests, rng: n
         with subtests.test(program):
             w = random_workload(rng)
             instance = bind(Program.load(program), w)
-            assert instance.own == frozenset()
+            assert instance.passed == frozenset()
             for d in instance.program.givens:
                 declared = tuple(dim.value(instance.sizes()) for dim in d.dims)
                 assert instance.env[d.name].shape == declared

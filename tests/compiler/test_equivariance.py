@@ -60,7 +60,7 @@ def test_a_weight_without_power_of_the_target_lets_queries_be_split() -> None:
 def test_no_other_program_repeats_cells(subtests: pytest.Subtests) -> None:
     for program in map(Program.load, program_names()):
         # Steps of a procedure are programs of their own; of class rank are searches.
-        if program.name not in EVERY_STRATEGY and program.klass not in ("procedure", "rank"):
+        if program.name not in EVERY_STRATEGY and program.problem_class not in ("procedure", "rank"):
             with subtests.test(program.name):
                 assert refused(program) & {REPEAT_CELLS, CHANGE_BASIS}
 

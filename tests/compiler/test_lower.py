@@ -10,7 +10,7 @@ from mmopt.language import evaluate, program_names
 
 pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # tighter than needed
 
-CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
+CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 
 
 def optimum(lowered: Lowered) -> float:

@@ -9,7 +9,7 @@ import pytest
 from mmopt.compiler.same_program import is_shipped, match
 from mmopt.language import Checked, Program, check, program_names
 
-SHIPPED = [name for name in program_names() if Program.load(name).klass == "convex"]
+SHIPPED = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 
 
 def shipped(name: str) -> str:

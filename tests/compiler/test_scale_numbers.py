@@ -15,7 +15,7 @@ from mmopt.language import SOURCES, evaluate, program_names, violation
 
 # The logarithm of a determinant has no unit: what stands in it is left as it is.
 UNSCALED = ("d_optimal_design",)
-CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
+CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 # Lines whose multipliers are compared, and the programs that have one.
 PRICES = ("sensitivity", "privacy")
 PRICED = [name for name in CONVEX if any(c.name in PRICES for c in Program.load(name).constraints)]

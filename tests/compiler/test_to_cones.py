@@ -14,7 +14,7 @@ from mmopt.compiler import bind, cones, lower, variables
 from mmopt.language import program_names
 from mmopt.language.atoms import atom
 
-CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
+CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 MORE = """\
 program more
 class convex

@@ -19,7 +19,7 @@ from mmopt.solvers import SOLVERS, missing_cones
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "census2000" / "small.yaml"
 
-CLASS = {name: Program.load(name).klass for name in program_names()}
+CLASS = {name: Program.load(name).problem_class for name in program_names()}
 # Searches (classes rank and smooth, or steps that alternate) take long and have tests of their own; here they
 # solve something small.
 QUICK = [

@@ -24,7 +24,7 @@ PREFIX = Workload.from_matrix(np.tri(6), targets=np.arange(1.0, 7.0))
 # Those that are proved optimal; a kernel that searches has its tests in tests/solvers.
 NAMED = dict.fromkeys(name for kernel in KERNELS for name in kernel.programs)
 TOLERANCE = {kernel.name: kernel.tolerance for kernel in KERNELS}
-CLAIMED = [name for name in NAMED if Program.load(name).klass == "convex"]
+CLAIMED = [name for name in NAMED if Program.load(name).problem_class == "convex"]
 
 
 @pytest.mark.some(4)

@@ -146,7 +146,7 @@ def test_any_multipliers_and_slopes_prove_a_bound(text: str, rng: Rng) -> None:
                 assert arb(found.lower(bound)) <= found.objective
 
 
-CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
+CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 LMI = ("l2_strategy_lmi", "fitness_lmi")
 
 

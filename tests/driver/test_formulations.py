@@ -17,7 +17,7 @@ from mmopt.language import program_names
 
 
 def is_convex(name: str) -> bool:
-    return Program.load(name).klass == "convex"
+    return Program.load(name).problem_class == "convex"
 
 
 # Searches (classes rank and smooth) need not end at the same point.

@@ -17,7 +17,7 @@ def has_one_result(name: str) -> bool:
     """Not a search; and not a formulation: test_formulations.py compares those with their program."""
     program = Program.load(name)
     steps = [Program.load(step) for step in solved_programs(program.steps)]
-    searched = alternates(program.steps) or {"rank", "smooth"} & {p.klass for p in (program, *steps)}
+    searched = alternates(program.steps) or {"rank", "smooth"} & {p.problem_class for p in (program, *steps)}
     return not program.formulation_of and not searched and name not in APART
 
 

@@ -81,13 +81,13 @@ def test_a_solver_solves_the_program_or_is_refused_before_any_work(subtests: pyt
     for name in program_names():
         checked = shipped(name)
         able = [row.name for row in ALL if takes(checked, row)]
-        assert bool(able) is (checked.program.klass != "closed form")
+        assert bool(able) is (checked.program.problem_class != "closed form")
         with subtests.test(name, solver="nonsense"), pytest.raises(OptionError, match="no solver 'nonsense'"):
             solve(PREFIX, name, solver="nonsense", givens=given_of(name))
         for row in ALL:
             # A conic solver for a program of its class: which cones it lacks is seen with the sizes.
             is_conic = not isinstance(row, Kernel) and row.cones
-            if row.name in able or (is_conic and checked.program.klass in ("convex", "rank")):
+            if row.name in able or (is_conic and checked.program.problem_class in ("convex", "rank")):
                 continue
             with subtests.test(name, solver=row.name):
                 with pytest.raises(UnsuitableError, match=f"{row.name}.* does not") as refused:
@@ -118,7 +118,7 @@ def test_what_is_taken_is_read(name: str, read: set[str], subtests: pytest.Subte
     checked = shipped(name)
     hurried = {
         "time_limit": 20.0,
-        **({"starts": 1, "max_iterations": 2} if checked.program.klass == "rank" else {}),
+        **({"starts": 1, "max_iterations": 2} if checked.program.problem_class == "rank" else {}),
     }
     solve(PREFIX, name, givens=given_of(name), **hurried)
     for option in set(VALUES) - {"start", "derive"}:  # which are no Options

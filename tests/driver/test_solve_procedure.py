@@ -77,7 +77,7 @@ strategy
 )
 def test_a_repeated_solve_is_the_same(program: str) -> None:
     w = Workload.from_matrix(np.tri(4), targets=np.ones(4))
-    few = {"starts": 2} if Program.load(program).klass in ("rank", "smooth") else {}
+    few = {"starts": 2} if Program.load(program).problem_class in ("rank", "smooth") else {}
     one, other = solve(w, program, **few), solve(w, program, **few)
     assert isinstance(one, Solution)
     assert np.array_equal(one.strategy.matrix, other.strategy.matrix)

@@ -135,7 +135,7 @@ def test_read_back_to_an_equal_optimum_and_judged(subtests: pytest.Subtests, tmp
                 assert back.objective == pytest.approx(optimum, rel=1e-5), name
 
 
-CONVEX = [name for name in program_names() if shipped(name).written.klass == "convex"]
+CONVEX = [name for name in program_names() if shipped(name).written.problem_class == "convex"]
 
 
 @pytest.mark.filterwarnings("ignore:Power atom with exponent:UserWarning")

@@ -25,7 +25,7 @@ SOLVED = [
     name
     for name in program_names()
     if all(d.source for d in Program.load(name).givens)
-    and Program.load(name).klass in ("convex", "procedure", "closed form")
+    and Program.load(name).problem_class in ("convex", "procedure", "closed form")
 ]
 # One of each kind: a strategy, a covariance on a basis, design queries, steps.
 KINDS = ["l2_strategy", "fitness_for_use", "query_weighting", "eigen_design"]
@@ -149,7 +149,7 @@ FORGED = {
     "objective": ("    trace", "    2 * trace"),
     "meaning": ("factor(X)", "2 * factor(X)"),
     "neighbours": ("rows 2", "rows 1"),
-    "klass": ("convex", "smooth"),
+    "problem_class": ("convex", "smooth"),
     "givens": ("W: matrix[r, n] = workload.root", "W: matrix[m, n] = workload.matrix"),
     "parameters": ("t = 1", "t = 2"),
     "lets": ("2 * W", "3 * W"),

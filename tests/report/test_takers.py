@@ -13,7 +13,7 @@ from mmopt.solvers import SOLVERS, claims, conic_solver
 
 WORKLOAD = named("prefix")
 MANY_CELLS = ways((6,) * 6, target=1.0)
-CONIC = [name for name in program_names() if Program.load(name).klass in ("convex", "rank")]
+CONIC = [name for name in program_names() if Program.load(name).problem_class in ("convex", "rank")]
 
 
 def test_solvers_and_kernels_take_exactly_what_is_said(subtests: pytest.Subtests) -> None:

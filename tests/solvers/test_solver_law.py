@@ -187,7 +187,7 @@ def test_every_program_of_a_kernel_is_claimed_solved_and_certified(subtests: pyt
             asked = asked_of(kernel)
             for name in kernel.programs:
                 program = under_other_names(Program.load(name))
-                assert program.klass == kernel.program_class
+                assert program.problem_class == kernel.program_class
                 givens = given_of(name)
                 named = bind(shipped(name), asked, givens) if kernel.name != "sectors" else None
                 assert named is None or next(claims(named)).program == name
@@ -203,7 +203,7 @@ def test_every_program_of_a_kernel_is_claimed_solved_and_certified(subtests: pyt
                 s = solve(asked, program, solver=kernel.name, givens=givens)
                 assert s.solver == kernel.name and s.solver_version == kernel.version
                 assert s.status.feasible and s.gap is not None and s.gap >= 0, name
-                assert program.klass == "smooth" or s.gap <= kernel.tolerance, (name, s)
+                assert program.problem_class == "smooth" or s.gap <= kernel.tolerance, (name, s)
                 assert set(s.variables) == {d.name for d in program.choose}
 
 

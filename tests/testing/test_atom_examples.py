@@ -29,7 +29,7 @@ def test_an_example_uses_its_atom_and_is_convex(subtests: pytest.Subtests) -> No
     for name, atom in ATOMS.items():
         with subtests.test(name):
             program = Program.parse(example_program(atom))
-            assert program.klass == "convex" and atom.name in used(program)
+            assert program.problem_class == "convex" and atom.name in used(program)
             check(program)
 
 

@@ -30,11 +30,11 @@ def test_shipped_certificates_hold(name: str, rng: np.random.Generator) -> None:
     report = check_program(name, seed_of(rng), instances=4)
     assert report.holds and report.has_certificate and report.notes == (), str(report)
     # A procedure has one result, not points to compare with.
-    klass = Program.load(name).klass
-    assert report.instances == 4 and report.pairs > (50 if klass == "procedure" else 500)
+    problem_class = Program.load(name).problem_class
+    assert report.instances == 4 and report.pairs > (50 if problem_class == "procedure" else 500)
     # The solver's multipliers meet the solver's point: there is nothing between the two.
     assert report.smallest_slack >= -1e-9
-    assert report.smallest_slack <= 1e-5 or klass in ("closed form", "rank", "smooth")
+    assert report.smallest_slack <= 1e-5 or problem_class in ("closed form", "rank", "smooth")
 
 
 def test_the_report_in_words(rng: np.random.Generator) -> None:
@@ -122,7 +122,7 @@ def test_a_program_without_a_certificate(subtests: pytest.Subtests) -> None:
         with subtests.test(text[:40]):
             program = Program.parse(text)
             report = check_program(program, seed=1)
-            is_derived = program.klass == "convex"
+            is_derived = program.problem_class == "convex"
             assert report == WeakDualityReport(program.name, 1, has_certificate=False, is_derived=is_derived)
             assert report.holds
             read = ": a solve reads its bound off its lines" if is_derived else ""

@@ -55,7 +55,7 @@ VALUES: dict[str, Callable[[Workload, np.random.Generator], dict[str, Any]]] = {
 
 def test_every_convex_program_with_parameters_is_here() -> None:
     known = {name: Program.load(name) for name in program_names()}
-    assert set(VALUES) == {n for n, p in known.items() if p.parameters and p.klass == "convex"}
+    assert set(VALUES) == {n for n, p in known.items() if p.parameters and p.problem_class == "convex"}
 
 
 @pytest.mark.some(4, rest="slow")

@@ -94,7 +94,7 @@ def test_known_optima(program: str, name: str, n: int) -> None:
     found = solve(w, program, solver="clarabel")
     assert figure.kind == "exact" and found.bound is not None
     assert meets(figure, found.bound, found.objective), (figure, found)
-    if loaded.klass == "convex":
+    if loaded.problem_class == "convex":
         assert found.gap is not None and found.gap <= GAP_INTERIOR
         assert not meets(figure, found.bound * 1.001, found.objective * 1.001)
 

@@ -39,7 +39,7 @@ def programs(
         [
             {
                 "name": p.name,
-                "class": p.klass,
+                "class": p.problem_class,
                 "title": p.title,
                 "source": p.cite,
                 "formulation_of": p.formulation_of or None,

@@ -72,7 +72,7 @@ def show(
         ("program", parsed.name),
         ("title", parsed.title),
         ("source", parsed.cite),
-        ("class", parsed.klass),
+        ("class", parsed.problem_class),
         ("formulation of", parsed.formulation_of),
     ]
     put(pairs_table(row for row in rows if row[1]))

@@ -39,7 +39,7 @@ def traits_of(instance: Instance) -> Traits:
     """The traits of a bound program, with what the caller passed."""
     values = ((p.name, instance.env[p.name]) for p in instance.program.parameters)
     numbers = frozenset((name, float(value)) for name, value in values if np.ndim(value) == 0)
-    return traits(instance.checked, instance.own, numbers)
+    return traits(instance.checked, instance.passed, numbers)
 
 
 @lru_cache(maxsize=128)
@@ -125,14 +125,14 @@ def reducible(instance: Instance) -> bool:
     program = instance.program
     if instance.neighbours != ADD_REMOVE:
         return False
-    if program.klass != "convex" or program.adoption is None or program.certificate is None:
+    if program.problem_class != "convex" or program.adoption is None or program.certificate is None:
         return False
     return not program.adoption.strategy.dims[0].symbols & set(instance.sizes())
 
 
 def smaller(instance: Instance, *workloads: Workload) -> tuple[Instance, ...]:
     """The program, with the caller's numbers, for other workloads; equal workloads share one instance."""
-    givens = {name: instance.env[name] for name in instance.own}
+    givens = {name: instance.env[name] for name in instance.passed}
     distinct = {w.hash: w for w in workloads}
     bound = {key: bind(instance.checked, w, givens) for key, w in distinct.items()}
     return tuple(bound[w.hash] for w in workloads)

@@ -73,8 +73,8 @@ def obstacle(
     take without targets.
     """
     program = checked.program
-    if program.klass != "convex":
-        return f"it is of class {program.klass}, where no solution needs to have the workload's symmetries"
+    if program.problem_class != "convex":
+        return f"it is of class {program.problem_class}, where no solution needs to have the workload's symmetries"
     if program.neighbours is not None and program.neighbours.kind != "add-remove":
         return f"its guarantee is for '{program.neighbours.kind}', and columns alone are known by component"
     arrays = [name for name, value in givens.items() if np.ndim(value)]
@@ -137,7 +137,9 @@ class ValueSymmetry(ReductionStep):
 
 def split_by_symmetry(instance: Instance, traits: Traits) -> ValueSymmetry | None:
     """The step to components, if there are symmetries and all that the program takes has components."""
-    split = None if instance.own else by_components(instance.checked, instance.workload, {}, acts=traits.acts)
+    split = (
+        None if instance.passed else by_components(instance.checked, instance.workload, {}, acts=traits.acts)
+    )
     return None if split is None else ValueSymmetry(text=split[1], parts=(split[0],))
 
 

@@ -286,7 +286,7 @@ def feasible_all_the_same(instance: Instance, solver: str, raw: str, point: Cand
         f"constraint was found (objective {point.objective:.6g}, entries up to {max(sizes):.1g})",
         hint="try another solver, or write the constraints in units in which the numbers are near 1",
     )
-    error.found = point
+    error.feasible = point
     return error
 
 

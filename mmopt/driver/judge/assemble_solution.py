@@ -151,7 +151,7 @@ def value_of(instance: Instance, env: Mapping[str, Any], objective: float) -> fl
 def _bases(instance: Instance) -> dict[str, Value]:
     """The rows that the program took from the workload, which does not determine them uniquely."""
     program, workload = instance.program, instance.workload
-    used = {d.source for d in program.givens if d.name not in instance.own}
+    used = {d.source for d in program.givens if d.name not in instance.passed}
     bases: dict[str, Value] = {}
     if splits(instance.env):
         for name in (d.name for d in program.givens if d.source == "workload.basis"):
@@ -333,7 +333,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         program_text=program.text,
         covariance=covariance,
         basis=basis,
-        givens={name: np.asarray(instance.env[name], dtype=float) for name in sorted(instance.own)},
+        givens={name: np.asarray(instance.env[name], dtype=float) for name in sorted(instance.passed)},
         bases=_bases(instance),
         warnings=warnings,
         sense=program.sense,

@@ -193,7 +193,7 @@ def _not_proved_psd(instance: Instance) -> str:
     parameters = [p.declared for p in program.parameters if p.declared is not None]
     declared = [d for d in (*program.givens, *parameters) if d.kind == "psd"]
     # A Gram matrix of the workload is one but for its rounding, which is judged apart.
-    passed = [d.name for d in declared if d.name in instance.own or not d.source]
+    passed = [d.name for d in declared if d.name in instance.passed or not d.source]
     proved = (ball_functions.is_semidefinite(balls.exact(instance.env[name])) for name in passed)
     return next((name for name, holds in zip(passed, proved, strict=True) if not holds), "")
 
@@ -246,7 +246,7 @@ def _is_replaced(instance: Instance) -> bool:
 
 def _passed(instance: Instance) -> set[str]:
     """The sources of the givens that the caller passed."""
-    return {d.source for d in instance.program.givens if d.name in instance.own}
+    return {d.source for d in instance.program.givens if d.name in instance.passed}
 
 
 def objective_grade(instance: Instance, proved: bool) -> Grade:
@@ -269,7 +269,7 @@ def bounds_error(instance: Instance) -> bool:
     """Whether the certificate is l2_strategy's, so that its value is a lower bound on total error."""
     program, l2_program = instance.program, shipped("l2_strategy").written
     same = all(getattr(program, n) == getattr(l2_program, n) for n in ("givens", "certificate", "sense"))
-    return same and not instance.own and not program.lets
+    return same and not instance.passed and not program.lets
 
 
 def _means_error(instance: Instance) -> bool:

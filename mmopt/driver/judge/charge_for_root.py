@@ -44,7 +44,7 @@ def for_the_queries(instance: Instance, bound: float) -> float:
     Cauchy-Schwarz, and nuclear(Q W P) >= ‖Q W‖ / √n at the uniform P. So √optimum moves by φ √n of it.
     """
     size = float(np.sqrt(max(bound, 0.0)))
-    given = [d for d in instance.program.givens if d.name not in instance.own]
+    given = [d for d in instance.program.givens if d.name not in instance.passed]
     each = [
         _off(instance.workload, d.source, instance.env[d.name], size)
         for d in given
@@ -79,7 +79,7 @@ def charged_for_the_queries(
         return value, False
     if not _is_of_errors(instance):
         return value, proved
-    given = [d for d in program.givens if d.name not in instance.own and d.source in rounded]
+    given = [d for d in program.givens if d.name not in instance.passed and d.source in rounded]
     if not {d.name for d in given} & taken:
         return value, proved
     offs = [_relative(workload, d.source, instance.env[d.name]) for d in given]
@@ -116,7 +116,7 @@ def names_with_errors(instance: Instance) -> tuple[Callable[[str], Any], bool]:
     is_known = not takes_rounded(instance)
     for d in program.givens:
         rows = instance.env[d.name]
-        if d.name in instance.own or d.source not in ROUNDED_SOURCES:
+        if d.name in instance.passed or d.source not in ROUNDED_SOURCES:
             continue
         off = _relative(workload, d.source, rows)
         if d.source == "workload.basis":
@@ -167,7 +167,7 @@ def _is_of_errors(instance: Instance) -> bool:
 
 def takes_rounded(instance: Instance) -> bool:
     """Whether the objective or a line is made of a source with unknown rounding."""
-    taken = _taken(instance.program) - instance.own
+    taken = _taken(instance.program) - instance.passed
     sources = {d.source for d in instance.program.givens if d.name in taken} & UNKNOWN_SOURCES
     return bool(sources) and not (sources == {"workload.gram"} and _is_whole(instance.workload))
 

@@ -89,7 +89,9 @@ def declared(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def may_move(instance: Instance) -> bool:
     """Whether points are moved: those of users' convex programs; shipped programs have repairs for that."""
-    return instance.program.klass == "convex" and not (is_shipped(instance.checked) or splits(instance.env))
+    return instance.program.problem_class == "convex" and not (
+        is_shipped(instance.checked) or splits(instance.env)
+    )
 
 
 def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:

@@ -52,7 +52,7 @@ PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
 def _axis(instance: Instance, dim: Dim) -> str:
     """The thing that a dimension counts, by the source of the first given that has it."""
     for d in instance.program.givens:
-        if d.name not in instance.own:
+        if d.name not in instance.passed:
             for axis, given_dim in zip(AXES.get(d.source, ()), d.dims, strict=False):
                 if given_dim == dim:
                     return axis

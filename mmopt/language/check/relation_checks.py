@@ -494,13 +494,13 @@ def check_rank(program: Program, scope: Scope) -> None:
     Raises :class:`~mmopt.errors.ProgramError`.
     """
     lines = [c for c in program.constraints if is_rank(c)]
-    if program.klass not in ("rank", "smooth") and lines:
+    if program.problem_class not in ("rank", "smooth") and lines:
         program.source.fail(
             lines[0].relation.left.span,
             f"'{lines[0].name}': a rank constraint is not convex",
             "write 'class rank'",
         )
-    if program.klass != "rank":
+    if program.problem_class != "rank":
         return
     if len(lines) != 1:
         span = lines[1].span if lines else dict(program.spans)["class"]

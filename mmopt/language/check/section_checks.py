@@ -159,10 +159,10 @@ class _Steps:
         span = argument.span
         if not isinstance(argument, Name) or argument.id not in self.solved:
             self.program.source.fail(span, "a start is the name of an earlier step", "write: start=fit")
-        if solved.klass != "smooth":
+        if solved.problem_class != "smooth":
             self.program.source.fail(
                 span,
-                f"'{solved.name}' is of class '{solved.klass}': its result does not depend on a start",
+                f"'{solved.name}' is of class '{solved.problem_class}': its result does not depend on a start",
                 "leave out 'start'",
             )
 
@@ -356,7 +356,7 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
     all_types = dict(names.types)
     for m in program.certificate.multipliers:
         d = m.declaration
-        if m.start is None and program.klass == "procedure":
+        if m.start is None and program.problem_class == "procedure":
             program.source.fail(
                 d.span,
                 "a multiplier of a procedure starts from a result of its steps",

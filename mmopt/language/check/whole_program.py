@@ -122,7 +122,7 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
             )
         scope = _inside(c, names)
         constraints[c.name] = check_shapes(c, scope)
-        if program.klass == "smooth":
+        if program.problem_class == "smooth":
             check_smooth_line(c, scope)
         elif not is_rank(c):
             with _noted(faults, c.name):
@@ -216,10 +216,10 @@ def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
 
 
 def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
-    if program.klass == "procedure":
+    if program.problem_class == "procedure":
         return None  # that of a procedure is checked after its steps
     inferred = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
-    if program.klass == "smooth":
+    if program.problem_class == "smooth":
         check_smooth(program.objective, names.scope())
         return inferred
     wanted = "convex" if program.sense == "minimize" else "concave"

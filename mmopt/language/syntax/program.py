@@ -30,7 +30,13 @@ from mmopt.language.syntax.parse_statements import (
     string_value,
     with_dimensions,
 )
-from mmopt.language.syntax.program_sections import CLASSES, Klass, Section, check_sections, split_sections
+from mmopt.language.syntax.program_sections import (
+    CLASSES,
+    ProblemClass,
+    Section,
+    check_sections,
+    split_sections,
+)
 from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Adoption,
@@ -114,7 +120,7 @@ class Program(Displayed):
     meaning: Meaning
     title: str = ""
     cite: str = ""
-    klass: Klass = "convex"
+    problem_class: ProblemClass = "convex"
     formulation_of: str = ""
     about: str = field(default="", compare=False)
     proof: str = field(default="", compare=False)
@@ -138,7 +144,7 @@ class Program(Displayed):
     def __repr__(self) -> str:
         """The name with the title, or the aim; the whole text is ``text``."""
         objective: Expr | None = self.objective  # a procedure has none
-        aim = f"{self.sense} {to_source(objective)}" if objective is not None else self.klass
+        aim = f"{self.sense} {to_source(objective)}" if objective is not None else self.problem_class
         return f"Program({self.name}: {self.title or aim})"
 
     @property
@@ -288,7 +294,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "source": source,
         "title": one("title", string_value, ""),
         "cite": one("source", string_value, ""),
-        "klass": class_name,
+        "problem_class": class_name,
         "formulation_of": word("formulation of"),
         "about": one("about", attrgetter("text"), ""),
         "proof": one("proof", attrgetter("text"), ""),

@@ -67,8 +67,8 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
         "maximize": "a procedure reports its error under 'minimize'",
     },
 }
-Klass = Literal["convex", "rank", "smooth", "closed form", "procedure"]
-CLASSES: tuple[Klass, ...] = get_args(Klass)
+ProblemClass = Literal["convex", "rank", "smooth", "closed form", "procedure"]
+CLASSES: tuple[ProblemClass, ...] = get_args(ProblemClass)
 LONGER = "a longer statement goes on in open brackets, or in lines indented deeper"
 BEGINS = "the name of a section stands at the beginning of its line"
 PROSE = ("about", "proof")

@@ -68,7 +68,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     )
     if not program.choose:
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
-    if program.klass == "smooth":
+    if program.problem_class == "smooth":
         search = sizes_at(instance)
         unknowns, who = counted(search.variables, "unknown"), search.chosen or "no solver here"
         refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
@@ -129,7 +129,7 @@ def _givens(instance: Instance) -> Iterator[GivenFacts]:
     program, env = instance.program, instance.env
     origins = {d.name: d.source for d in program.givens}
     origins |= {p.name: "the program's default" for p in program.parameters}
-    origins |= dict.fromkeys(instance.own, "passed by the caller")
+    origins |= dict.fromkeys(instance.passed, "passed by the caller")
     origins |= {let.name: "computed (let)" for let in program.lets}
     for name, origin in origins.items():
         value = env[name]
@@ -479,7 +479,7 @@ def _axis(dim: Dim, checked: Checked, instance: Instance | None) -> Sequence[str
         word
         for d in checked.program.givens
         for word, declared in zip(AXES.get(d.source, ()), d.dims, strict=False)
-        if declared == dim and d.name not in instance.own
+        if declared == dim and d.name not in instance.passed
     }
     workload = instance.workload
     if "cell" in words and workload.n <= MOST_LABELS:

@@ -210,7 +210,7 @@ class Facts:
     name: str
     title: str
     cite: str
-    klass: str
+    problem_class: str
     formulation_of: str
     about: Sentence
     statements: tuple[Statement, ...]
@@ -385,7 +385,7 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
                 f"The lower bound of {program.bound} holds: it is one on total error over all strategies, "
                 "and so over those that this program can return."
             )
-        elif program.klass == "convex":
+        elif program.problem_class == "convex":
             words = (
                 "No bound is stated. A solve reads one off the lines themselves, which multipliers of any "
                 "origin prove."

@@ -99,7 +99,12 @@ LEGEND = (
 
 def arranged(e: Facts) -> Iterator[DocumentSection]:
     """The sections of an explanation, in the order in which one reads them."""
-    rows = [("program", e.name), ("source", e.cite), ("class", e.klass), ("formulation of", e.formulation_of)]
+    rows = [
+        ("program", e.name),
+        ("source", e.cite),
+        ("class", e.problem_class),
+        ("formulation of", e.formulation_of),
+    ]
     facts = Table(("", ""), _texts(row for row in rows if row[1]))
     yield DocumentSection(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
     yield DocumentSection("The program", (Listing(e.statements),), 2)

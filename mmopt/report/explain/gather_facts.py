@@ -141,7 +141,7 @@ def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | No
         program.name,
         program.title,
         program.cite,
-        program.klass,
+        program.problem_class,
         program.formulation_of,
         about_words(surveyed.checked),
         statements(surveyed.checked),

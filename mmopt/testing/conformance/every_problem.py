@@ -251,12 +251,12 @@ def conform(
 def _has_no_one_result(program: Program) -> str:
     """The reason why conformance is not defined for a program; "" when it is."""
     steps = [Program.load(name) for name in solved_programs(program.steps)]
-    searched = {p.klass for p in (program, *steps)} & {"rank", "smooth"}
+    searched = {p.problem_class for p in (program, *steps)} & {"rank", "smooth"}
     if searched:
         return f"a search of class {searched.pop()}, which may end anywhere"
     if alternates(program.steps):
         return "a search that alternates, which may end anywhere"
-    if program.klass == "closed form":
+    if program.problem_class == "closed form":
         return "a closed form, which no solver solves"
     if without := [d.name for d in program.givens if not d.source]:
         return f"the caller has to pass {', '.join(without)}"

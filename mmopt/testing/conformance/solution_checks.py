@@ -37,18 +37,18 @@ NOTES_SHOWN = 20  # notes that are listed
 
 @dataclass(frozen=True)
 class Failure:
-    """A check that failed: its place, what was checked, the expected and the found value."""
+    """A check that failed: its place, what was checked, the expected and the actual value."""
 
     program: str
     problem: str
     check: str
     what: str
     expected: str
-    found: str
+    actual: str
 
     def __str__(self) -> str:
         place = f"{self.program} on {self.problem}, {self.check}"
-        return f"{place}: {self.what}: expected {self.expected}, found {self.found}"
+        return f"{place}: {self.what}: expected {self.expected}, found {self.actual}"
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,7 @@ def closeness(program: Program, one: Interval, other: Interval) -> Iterator[Wron
     """Whether intervals of one optimum have a common point; results of a procedure are close, too."""
     if not one.meets(other):
         yield "optimum", f"in {one}", f"in {other}"
-    elif program.klass == "procedure" and abs(other.high - one.high) > SAME_RESULT * abs(one.high):
+    elif program.problem_class == "procedure" and abs(other.high - one.high) > SAME_RESULT * abs(one.high):
         yield "result", f"{one.high:.10g}", f"{other.high:.10g}"
 
 

@@ -41,9 +41,9 @@ def check_program(run: Any, program: Program, workload: str) -> None:
 
     done = run("show", name, "--workload", workload)
     assert (done.status, done.err) == (0, "") and "Size for" in done.out
-    if program.klass != "procedure":  # of which the steps are shown
+    if program.problem_class != "procedure":  # of which the steps are shown
         assert f"problem     {name}\n" in done.out and "n = 6" in done.out
-    if program.klass == "smooth":
+    if program.problem_class == "smooth":
         solver = DESCENDED.get(name, "lbfgs")
         assert f"solver      {solver}\n" in done.out and "cone" not in done.out.split("Size for")[1]
 
@@ -54,7 +54,7 @@ def check_program(run: Any, program: Program, workload: str) -> None:
     found = json.loads(run("solve", workload, "--program", name, "--dry-run", "--json").out)
     assert found["program"] == name
     # The sizes of a procedure are those of its steps, as far as they are known before the first is solved.
-    assert len(found["problems"]) == 1 or program.klass == "procedure"
+    assert len(found["problems"]) == 1 or program.problem_class == "procedure"
     for problem in found["problems"]:
         assert problem["refusal"] is None and problem["dims"]["n"] == 6
         solvers = {s["name"] for s in problem["solvers"]}

@@ -66,7 +66,9 @@ LEAST = (
     ),
 )
 LOADED = {name: Program.load(name) for name in program_names()}
-CONVEX = [n for n, p in LOADED.items() if p.klass == "convex" and all(given.source for given in p.givens)]
+CONVEX = [
+    n for n, p in LOADED.items() if p.problem_class == "convex" and all(given.source for given in p.givens)
+]
 SHIPPED = ("l2_strategy", "fitness_for_use")
 OWN = {
     "counted": edited("l2_strategy", *COUNTED, called="counted"),

@@ -44,7 +44,7 @@ def test_nodes_and_sides_have_the_types_that_the_check_infers(subtests: pytest.S
     for name in program_names():
         with subtests.test(name):
             surveyed, checked = survey(Program.load(name)), shipped(name)
-            assert checked.program.klass == "procedure" or surveyed.lines
+            assert checked.program.problem_class == "procedure" or surveyed.lines
             for line in surveyed.lines:
                 scope = checked.lines.inside(line.constraint.family if line.constraint else None)
                 for node in (n for side in line.sides for n in walk(side)):

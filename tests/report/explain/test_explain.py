@@ -37,7 +37,7 @@ subject to
 strategy
     factor(X) norm 2
 """
-CONVEX = [name for name in program_names() if Program.load(name).klass == "convex"]
+CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_every_program_in_every_format(part: int, workload: Workload, subtests: 
             with subtests.test(name, with_numbers=given is not None):
                 e = explain(name, given)
                 page = read_page(e.html())
-                assert {"math", "details"} <= page.seen or Program.load(name).klass == "procedure"
+                assert {"math", "details"} <= page.seen or Program.load(name).problem_class == "procedure"
                 read_page(e._repr_html_())
                 read_latex(e.latex())
                 for width in (80, 120):

@@ -16,7 +16,7 @@ CLAIMED = [
     (kernel.name, program)
     for kernel in KERNELS
     for program in kernel.programs
-    if Program.load(program).klass == "convex" and kernel.name not in ("low_rank", "sectors")
+    if Program.load(program).problem_class == "convex" and kernel.name not in ("low_rank", "sectors")
 ]
 BASES = [
     ("nuclear", "l2_strategy"),
