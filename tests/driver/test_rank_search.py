@@ -237,7 +237,8 @@ def test_a_program_that_cannot_be_met() -> None:
         solve(TWO, few(("diag(X) <= 1", "diag(X) <= 1\n    more: trace(X) >= 9")))
     assert str(refused.value) == (
         "no feasible point of 'few_rows' was found; that there is none, as clarabel says (PrimalInfeasible), "
-        "was not proved\n  check the constraints and the givens, or try another solver"
+        "was not proved\n  check the constraints and the givens, write the constraints in units in which the "
+        "numbers are near 1, or try another solver"
     )
 
 
